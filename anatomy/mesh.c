@@ -1,0 +1,461 @@
+/* Meshes, their fields, checks and summary, and embedded points. */
+#include "anatomy/mesh.h"
+
+#include "anatomy/base/memory.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+PlaStatus
+pla_mesh_new(int n_verts, int n_tris, int n_tets, int n_hexes, PlaMesh **out, PlaError *err)
+{
+  assert(n_verts >= 0 && n_tris >= 0 && n_tets >= 0 && n_hexes >= 0);
+  PlaMesh *mesh = pla_array_new0(1, sizeof *mesh);
+  *out = NULL;
+  if (mesh) {
+    mesh->n_verts = n_verts;
+    mesh->n_tris = n_tris;
+    mesh->n_tets = n_tets;
+    mesh->n_hexes = n_hexes;
+    mesh->pos = pla_array_new0((size_t)n_verts, 3 * sizeof *mesh->pos);
+    mesh->tri = pla_array_new0((size_t)n_tris, 3 * sizeof *mesh->tri);
+    mesh->tet = pla_array_new0((size_t)n_tets, 4 * sizeof *mesh->tet);
+    mesh->hex = pla_array_new0((size_t)n_hexes, 8 * sizeof *mesh->hex);
+  }
+  if (!mesh || !mesh->pos || !mesh->tri || !mesh->tet || !mesh->hex) {
+    pla_mesh_free(mesh);
+    return pla_fail_memory(err, "the mesh");
+  }
+  *out = mesh;
+  return PLA_OK;
+}
+
+void
+pla_mesh_free(PlaMesh *mesh)
+{
+  if (!mesh)
+    return;
+  for (int f = 0; f < mesh->n_fields; f++) {
+    free(mesh->field[f].name);
+    free(mesh->field[f].data);
+  }
+  free(mesh->field);
+  free(mesh->pos);
+  free(mesh->tri);
+  free(mesh->tet);
+  free(mesh->hex);
+  free(mesh);
+}
+
+PlaStatus
+pla_mesh_dup(const PlaMesh *mesh, PlaMesh **out, PlaError *err)
+{
+  PlaMesh *copy;
+  *out = NULL;
+  PlaStatus st =
+      pla_mesh_new(mesh->n_verts, mesh->n_tris, mesh->n_tets, mesh->n_hexes, &copy, err);
+  if (st != PLA_OK)
+    return st;
+  memcpy(copy->pos, mesh->pos, (size_t)mesh->n_verts * 3 * sizeof *copy->pos);
+  memcpy(copy->tri, mesh->tri, (size_t)mesh->n_tris * 3 * sizeof *copy->tri);
+  memcpy(copy->tet, mesh->tet, (size_t)mesh->n_tets * 4 * sizeof *copy->tet);
+  memcpy(copy->hex, mesh->hex, (size_t)mesh->n_hexes * 8 * sizeof *copy->hex);
+  copy->single = mesh->single;
+  for (int f = 0; f < mesh->n_fields; f++) {
+    const PlaField *field = &mesh->field[f];
+    void *data =
+        pla_mesh_add_field(copy, field->name, field->place, field->dtype, field->n_components);
+    if (!data) {
+      pla_mesh_free(copy);
+      return pla_fail_memory(err, "a copy of the mesh");
+    }
+    memcpy(data, field->data,
+           pla_field_n_tuples(mesh, field) * (size_t)field->n_components *
+               pla_dtype_size(field->dtype));
+  }
+  *out = copy;
+  return PLA_OK;
+}
+
+PlaTriMesh
+pla_mesh_tris(const PlaMesh *mesh)
+{
+  return (PlaTriMesh){ mesh->n_verts, mesh->n_tris, mesh->pos, mesh->tri };
+}
+
+PlaTetMesh
+pla_mesh_tets(const PlaMesh *mesh)
+{
+  return (PlaTetMesh){ mesh->n_verts, mesh->n_tets, mesh->pos, mesh->tet };
+}
+
+PlaHexMesh
+pla_mesh_hexes(const PlaMesh *mesh)
+{
+  return (PlaHexMesh){ mesh->n_verts, mesh->n_hexes, mesh->pos, mesh->hex };
+}
+
+size_t
+pla_mesh_n_cells(const PlaMesh *mesh)
+{
+  return (size_t)mesh->n_tris + (size_t)mesh->n_tets + (size_t)mesh->n_hexes;
+}
+
+size_t
+pla_field_n_tuples(const PlaMesh *mesh, const PlaField *field)
+{
+  return field->place == PLA_ON_VERTS ? (size_t)mesh->n_verts : pla_mesh_n_cells(mesh);
+}
+
+const PlaField *
+pla_mesh_find_field(const PlaMesh *mesh, const char *name, PlaFieldPlace place)
+{
+  for (int f = 0; f < mesh->n_fields; f++)
+    if (mesh->field[f].place == place && strcmp(mesh->field[f].name, name) == 0)
+      return &mesh->field[f];
+  return NULL;
+}
+
+void *
+pla_mesh_add_field(PlaMesh *mesh, const char *name, PlaFieldPlace place, PlaDType dtype,
+                   int n_components)
+{
+  assert(n_components >= 1);
+  PlaField fresh = { .place = place, .dtype = dtype, .n_components = n_components };
+  size_t n;
+  if (!pla_size_mul(pla_field_n_tuples(mesh, &fresh), (size_t)n_components, &n))
+    return NULL;
+  fresh.data = pla_array_new0(n, pla_dtype_size(dtype));
+  fresh.name = pla_strdup(name);
+  PlaField *old = (PlaField *)pla_mesh_find_field(mesh, name, place);
+  void *fields = mesh->field;
+  if (!fresh.data || !fresh.name ||
+      (!old && !pla_array_resize(&fields, (size_t)mesh->n_fields + 1, sizeof fresh))) {
+    free(fresh.data);
+    free(fresh.name);
+    return NULL;
+  }
+  if (old) {
+    free(old->name);
+    free(old->data);
+    *old = fresh;
+  } else {
+    mesh->field = fields;
+    mesh->field[mesh->n_fields++] = fresh;
+  }
+  return fresh.data;
+}
+
+/* the first index outside 0..n_verts-1 among @n cells of @k vertices */
+static PlaStatus
+check_cells(const int *cells, int n, int k, int n_verts, const char *what, PlaError *err)
+{
+  for (int c = 0; c < n; c++)
+    for (int i = 0; i < k; i++) {
+      int v = cells[(size_t)c * (size_t)k + (size_t)i];
+      if (v < 0 || v >= n_verts)
+        return pla_fail(err, PLA_ERR_FORMAT, "%s %d names vertex %d, but there are %d vertices",
+                        what, c, v, n_verts);
+    }
+  return PLA_OK;
+}
+
+PlaStatus
+pla_mesh_check(const PlaMesh *mesh, PlaError *err)
+{
+  for (int v = 0; v < mesh->n_verts; v++)
+    for (int d = 0; d < 3; d++)
+      if (!isfinite(mesh->pos[3 * (size_t)v + (size_t)d]))
+        return pla_fail(err, PLA_ERR_FORMAT, "vertex %d has a coordinate that is not a number", v);
+  PlaStatus st = check_cells(mesh->tri, mesh->n_tris, 3, mesh->n_verts, "triangle", err);
+  if (st == PLA_OK)
+    st = check_cells(mesh->tet, mesh->n_tets, 4, mesh->n_verts, "tetrahedron", err);
+  if (st == PLA_OK)
+    st = check_cells(mesh->hex, mesh->n_hexes, 8, mesh->n_verts, "hexahedron", err);
+  return st;
+}
+
+static void
+edge(const double *a, const double *b, double e[3])
+{
+  for (int d = 0; d < 3; d++)
+    e[d] = b[d] - a[d];
+}
+
+static void
+cross(const double a[3], const double b[3], double c[3])
+{
+  c[0] = a[1] * b[2] - a[2] * b[1];
+  c[1] = a[2] * b[0] - a[0] * b[2];
+  c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static double
+dot(const double a[3], const double b[3])
+{
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* six times the signed volume of a tet */
+static double
+tet_det(const double *a, const double *b, const double *c, const double *d)
+{
+  double u[3], v[3], w[3], n[3];
+  edge(a, b, u);
+  edge(a, c, v);
+  edge(a, d, w);
+  cross(u, v, n);
+  return dot(n, w);
+}
+
+/* the three neighbours of each hex corner, right-handed as seen from the corner */
+static const int hex_corner[8][3] = { { 1, 3, 4 }, { 2, 0, 5 }, { 3, 1, 6 }, { 0, 2, 7 },
+                                      { 7, 5, 0 }, { 4, 6, 1 }, { 5, 7, 2 }, { 6, 4, 3 } };
+
+/* signed corner volumes (times six) of a hex; returns how many are not positive */
+static int
+hex_bad_corners(const double *pos, const int *hex)
+{
+  int bad = 0;
+  for (int c = 0; c < 8; c++) {
+    const int *n = hex_corner[c];
+    bad += !(tet_det(pos + 3 * (size_t)hex[c], pos + 3 * (size_t)hex[n[0]],
+                     pos + 3 * (size_t)hex[n[1]], pos + 3 * (size_t)hex[n[2]]) > 0.0);
+  }
+  return bad;
+}
+
+/* exact volume of the trilinear hex: its faces as bilinear patches, each as the mean of its two
+ * triangulations (the triangulations differ by twice the patch's bulge) */
+static double
+hex_volume(const double *pos, const int *hex)
+{
+  static const int face[6][4] = { { 0, 3, 2, 1 }, { 4, 5, 6, 7 }, { 0, 1, 5, 4 },
+                                  { 1, 2, 6, 5 }, { 2, 3, 7, 6 }, { 3, 0, 4, 7 } };
+  const double *o = pos + 3 * (size_t)hex[0];
+  double six = 0.0;
+  for (int f = 0; f < 6; f++) {
+    const double *p[4];
+    for (int i = 0; i < 4; i++)
+      p[i] = pos + 3 * (size_t)hex[face[f][i]];
+    six += 0.5 * (tet_det(o, p[0], p[1], p[2]) + tet_det(o, p[0], p[2], p[3]) +
+                  tet_det(o, p[0], p[1], p[3]) + tet_det(o, p[1], p[2], p[3]));
+  }
+  return six / 6.0;
+}
+
+int
+pla_mesh_repair_hexes(PlaMesh *mesh)
+{
+  int repaired = 0;
+  for (int h = 0; h < mesh->n_hexes; h++) {
+    int *hex = mesh->hex + 8 * (size_t)h;
+    if (hex_bad_corners(mesh->pos, hex) != 8)
+      continue;
+    int turned[8];
+    for (int i = 0; i < 8; i++)
+      turned[i] = hex[(i + 4) % 8];
+    if (hex_bad_corners(mesh->pos, turned) == 0) {
+      memcpy(hex, turned, sizeof turned);
+      repaired++;
+    }
+  }
+  return repaired;
+}
+
+static int
+find_root(int *parent, int v)
+{
+  while (parent[v] != v) {
+    parent[v] = parent[parent[v]];
+    v = parent[v];
+  }
+  return v;
+}
+
+static void
+join_cells(int *parent, const int *cells, int n, int k)
+{
+  for (int c = 0; c < n; c++)
+    for (int i = 0; i < k; i++) {
+      int v = cells[(size_t)c * (size_t)k + (size_t)i];
+      int first = cells[(size_t)c * (size_t)k];
+      if (parent[v] < 0)
+        parent[v] = v;
+      if (parent[first] < 0)
+        parent[first] = first;
+      parent[find_root(parent, v)] = find_root(parent, first);
+    }
+}
+
+static int
+compare_edges(const void *a, const void *b)
+{
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* every directed edge stands once, and its reverse once */
+static PlaStatus
+surface_is_closed(const PlaMesh *mesh, bool *closed, PlaError *err)
+{
+  size_t n = 3 * (size_t)mesh->n_tris;
+  *closed = false;
+  if (n == 0)
+    return PLA_OK;
+  /* undirected edge in the high bits, direction in the lowest: pairs become neighbours */
+  uint64_t *edges = pla_array_new(n, sizeof *edges);
+  if (!edges)
+    return pla_fail_memory(err, "the edges of the surface");
+  for (size_t i = 0; i < n; i++) {
+    uint64_t a = (uint64_t)mesh->tri[i];
+    uint64_t b = (uint64_t)mesh->tri[i - i % 3 + (i + 1) % 3];
+    edges[i] = a < b ? a << 33 | b << 1 : b << 33 | a << 1 | 1;
+  }
+  qsort(edges, n, sizeof *edges, compare_edges);
+  *closed = n % 2 == 0;
+  for (size_t i = 0; *closed && i + 1 < n; i += 2)
+    *closed = edges[i + 1] == (edges[i] | 1) && !(edges[i] & 1) &&
+              (i + 2 >= n || edges[i + 2] >> 1 != edges[i] >> 1);
+  free(edges);
+  return PLA_OK;
+}
+
+/* smallest and largest angle between two faces of a tet */
+static void
+tet_dihedrals(const double *pos, const int *tet, double *lo, double *hi)
+{
+  static const int face[4][3] = { { 1, 2, 3 }, { 0, 3, 2 }, { 0, 1, 3 }, { 0, 2, 1 } };
+  double normal[4][3];
+  for (int f = 0; f < 4; f++) {
+    double u[3], v[3];
+    const double *a = pos + 3 * (size_t)tet[face[f][0]];
+    edge(a, pos + 3 * (size_t)tet[face[f][1]], u);
+    edge(a, pos + 3 * (size_t)tet[face[f][2]], v);
+    cross(u, v, normal[f]);
+  }
+  for (int f = 0; f < 4; f++)
+    for (int g = f + 1; g < 4; g++) {
+      double c[3];
+      cross(normal[f], normal[g], c);
+      double angle = M_PI - atan2(sqrt(dot(c, c)), dot(normal[f], normal[g]));
+      *lo = angle < *lo ? angle : *lo;
+      *hi = angle > *hi ? angle : *hi;
+    }
+}
+
+PlaStatus
+pla_mesh_summary(const PlaMesh *mesh, PlaMeshSummary *out, PlaError *err)
+{
+  *out = (PlaMeshSummary){ 0 };
+  PlaStatus st = pla_mesh_check(mesh, err);
+  if (st != PLA_OK)
+    return st;
+
+  /* box */
+  for (int d = 0; d < 3; d++) {
+    out->lo_m[d] = mesh->n_verts ? INFINITY : 0.0;
+    out->hi_m[d] = mesh->n_verts ? -INFINITY : 0.0;
+  }
+  for (int v = 0; v < mesh->n_verts; v++)
+    for (int d = 0; d < 3; d++) {
+      double x = mesh->pos[3 * (size_t)v + (size_t)d];
+      out->lo_m[d] = x < out->lo_m[d] ? x : out->lo_m[d];
+      out->hi_m[d] = x > out->hi_m[d] ? x : out->hi_m[d];
+    }
+
+  /* area and enclosed volume of triangles, about the first vertex to keep the sum small */
+  double enclosed = 0.0;
+  for (int t = 0; t < mesh->n_tris; t++) {
+    const int *tri = mesh->tri + 3 * (size_t)t;
+    const double *p[3];
+    for (int i = 0; i < 3; i++)
+      p[i] = mesh->pos + 3 * (size_t)tri[i];
+    double u[3], v[3], n[3];
+    edge(p[0], p[1], u);
+    edge(p[0], p[2], v);
+    cross(u, v, n);
+    out->area_m2 += 0.5 * sqrt(dot(n, n));
+    enclosed += tet_det(mesh->pos, p[0], p[1], p[2]) / 6.0;
+  }
+
+  /* volume, quality and inversion of solids */
+  double lo = M_PI, hi = 0.0;
+  for (int t = 0; t < mesh->n_tets; t++) {
+    const int *tet = mesh->tet + 4 * (size_t)t;
+    double det = tet_det(mesh->pos + 3 * (size_t)tet[0], mesh->pos + 3 * (size_t)tet[1],
+                         mesh->pos + 3 * (size_t)tet[2], mesh->pos + 3 * (size_t)tet[3]);
+    out->volume_m3 += det / 6.0;
+    out->inverted += !(det > 0.0);
+    tet_dihedrals(mesh->pos, tet, &lo, &hi);
+  }
+  for (int h = 0; h < mesh->n_hexes; h++) {
+    const int *hex = mesh->hex + 8 * (size_t)h;
+    out->volume_m3 += hex_volume(mesh->pos, hex);
+    out->inverted += hex_bad_corners(mesh->pos, hex) > 0;
+  }
+  if (mesh->n_tets > 0) {
+    out->min_dihedral_deg = lo * 180.0 / M_PI;
+    out->max_dihedral_deg = hi * 180.0 / M_PI;
+  }
+  if (mesh->n_tets == 0 && mesh->n_hexes == 0) {
+    st = surface_is_closed(mesh, &out->closed, err);
+    if (out->closed)
+      out->volume_m3 = enclosed;
+  }
+
+  /* pieces */
+  if (st == PLA_OK) {
+    int *parent = pla_array_new((size_t)mesh->n_verts, sizeof *parent);
+    if (!parent)
+      return pla_fail_memory(err, "the pieces of the mesh");
+    for (int v = 0; v < mesh->n_verts; v++)
+      parent[v] = -1;
+    join_cells(parent, mesh->tri, mesh->n_tris, 3);
+    join_cells(parent, mesh->tet, mesh->n_tets, 4);
+    join_cells(parent, mesh->hex, mesh->n_hexes, 8);
+    for (int v = 0; v < mesh->n_verts; v++)
+      out->components += parent[v] == v;
+    free(parent);
+  }
+  return st;
+}
+
+PlaStatus
+pla_embedding_init(PlaEmbedding *self, int n_points, int per_elem, PlaError *err)
+{
+  *self = (PlaEmbedding){ .n_points = n_points, .per_elem = per_elem };
+  self->elem = pla_array_new0((size_t)n_points, sizeof *self->elem);
+  self->weight = pla_array_new0((size_t)n_points * (size_t)per_elem, sizeof *self->weight);
+  if (self->elem && self->weight)
+    return PLA_OK;
+  pla_embedding_clear(self);
+  return pla_fail_memory(err, "the embedded points");
+}
+
+void
+pla_embedding_clear(PlaEmbedding *self)
+{
+  free(self->elem);
+  free(self->weight);
+  *self = (PlaEmbedding){ 0 };
+}
+
+void
+pla_embedding_apply(const PlaEmbedding *self, const int *cells, const double *pos, double *out)
+{
+  const int k = self->per_elem;
+#pragma omp parallel for schedule(static)
+  for (int p = 0; p < self->n_points; p++) {
+    const int *cell = cells + (size_t)k * (size_t)self->elem[p];
+    const double *w = self->weight + (size_t)k * (size_t)p;
+    double x[3] = { 0.0, 0.0, 0.0 };
+    for (int i = 0; i < k; i++)
+      for (int d = 0; d < 3; d++)
+        x[d] += w[i] * pos[3 * (size_t)cell[i] + (size_t)d];
+    memcpy(out + 3 * (size_t)p, x, sizeof x);
+  }
+}
