@@ -1,0 +1,7 @@
+/* Shared between the command line and its verbs. */
+#pragma once
+
+#include "app/cli/verb.h"
+
+extern const PlaVerb pla_verb_info;
+extern const PlaVerb pla_verb_convert;

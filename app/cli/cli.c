@@ -1,0 +1,697 @@
+/* The command line: parsing by table, help, man page, completion, progress, Ctrl-C, exit codes. */
+#include "app/cli/cli-private.h"
+
+#include "anatomy/base/parallel.h"
+#include "io/output.h"
+#include "platysma-config.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <locale.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* what every verb understands */
+static const PlaOpt common_options[] = {
+  { "output", 'o', PLA_OPT_TEXT, "FILE", "where to write the result" },
+  { "json", 0, PLA_OPT_FLAG, NULL, "print exactly one JSON object" },
+  { "threads", 0, PLA_OPT_INT, "N", "threads to use (default: all cores)", 1, 1024 },
+  { "quiet", 'q', PLA_OPT_FLAG, NULL, "print nothing but errors" },
+  { "help", 'h', PLA_OPT_FLAG, NULL, "show this help" },
+  { NULL },
+};
+
+struct PlaInvocation {
+  const PlaVerb *verb;
+  GPtrArray *files;    /* borrowed from argv */
+  GHashTable *options; /* name -> GPtrArray of borrowed texts */
+  JsonBuilder *json;
+  PlaProgress progress;
+  gint64 started_us;
+  gint64 shown_us;
+  bool line_open; /* a progress line stands on the terminal */
+};
+
+/* ---- Ctrl-C ------------------------------------------------------------------------------- */
+
+static PlaProgress *running; /* what the signal handler cancels */
+
+/* the work did not stop by itself in time: take the half-written files away and go */
+static void
+on_alarm(int signal_number)
+{
+  pla_output_remove_all_temporaries();
+  _exit(130);
+}
+
+static void
+on_interrupt(int signal_number)
+{
+  const struct itimerval grace = { .it_value = { .tv_usec = 900000 } };
+  if (pla_progress_cancelled(running))
+    on_alarm(signal_number);
+  pla_progress_cancel(running);
+  setitimer(ITIMER_REAL, &grace, NULL);
+}
+
+static void
+watch_signals(PlaProgress *progress)
+{
+  running = progress;
+  struct sigaction action = { .sa_handler = on_interrupt };
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  action.sa_handler = on_alarm;
+  sigaction(SIGALRM, &action, NULL);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- progress line ------------------------------------------------------------------------ */
+
+static void
+on_progress(const char *phase, double fraction, void *data)
+{
+  PlaInvocation *inv = data;
+  gint64 now = g_get_monotonic_time();
+  if (now - inv->shown_us < 100000 && fraction < 1.0)
+    return;
+  inv->shown_us = now;
+  double spent = (double)(now - inv->started_us) * 1e-6;
+  char left[48] = "";
+  if (fraction > 0.02 && spent > 0.5)
+    g_snprintf(left, sizeof left, ", %.0f s left", ceil(spent * (1.0 - fraction) / fraction));
+  fprintf(stderr, "\r\033[K%3.0f %%  %s%s", 100.0 * fraction, phase, left);
+  inv->line_open = true;
+}
+
+static void
+close_progress_line(PlaInvocation *inv)
+{
+  if (inv->line_open)
+    fputs("\r\033[K", stderr);
+  inv->line_open = false;
+}
+
+/* ---- what verbs ask ----------------------------------------------------------------------- */
+
+static const PlaOpt *
+find_option(const PlaOpt *table, const char *name, size_t len)
+{
+  for (; table && table->name; table++)
+    if (strlen(table->name) == len && strncmp(table->name, name, len) == 0)
+      return table;
+  return NULL;
+}
+
+static GPtrArray *
+values_of(const PlaInvocation *inv, const char *option)
+{
+  g_assert(find_option(inv->verb->options, option, strlen(option)) ||
+           find_option(common_options, option, strlen(option)));
+  return g_hash_table_lookup(inv->options, option);
+}
+
+int
+pla_invocation_n_files(const PlaInvocation *inv)
+{
+  return (int)inv->files->len;
+}
+
+const char *
+pla_invocation_file(const PlaInvocation *inv, int i)
+{
+  return i >= 0 && i < (int)inv->files->len ? g_ptr_array_index(inv->files, (guint)i) : NULL;
+}
+
+const char *
+pla_invocation_output(const PlaInvocation *inv)
+{
+  return pla_invocation_text(inv, "output", 0, NULL);
+}
+
+bool
+pla_invocation_has(const PlaInvocation *inv, const char *option)
+{
+  return values_of(inv, option) != NULL;
+}
+
+int
+pla_invocation_count(const PlaInvocation *inv, const char *option)
+{
+  GPtrArray *values = values_of(inv, option);
+  return values ? (int)values->len : 0;
+}
+
+const char *
+pla_invocation_text(const PlaInvocation *inv, const char *option, int i, const char *otherwise)
+{
+  GPtrArray *values = values_of(inv, option);
+  return values && i < (int)values->len ? g_ptr_array_index(values, (guint)i) : otherwise;
+}
+
+int
+pla_invocation_int(const PlaInvocation *inv, const char *option, int otherwise)
+{
+  const char *text = pla_invocation_text(inv, option, 0, NULL);
+  return text ? (int)g_ascii_strtoll(text, NULL, 10) : otherwise;
+}
+
+double
+pla_invocation_number(const PlaInvocation *inv, const char *option, double otherwise)
+{
+  const char *text = pla_invocation_text(inv, option, 0, NULL);
+  return text ? g_ascii_strtod(text, NULL) : otherwise;
+}
+
+bool
+pla_invocation_range(const PlaInvocation *inv, const char *option, double range[2])
+{
+  GPtrArray *values = values_of(inv, option);
+  if (!values)
+    return false;
+  range[0] = g_ascii_strtod(g_ptr_array_index(values, 0), NULL);
+  range[1] = g_ascii_strtod(g_ptr_array_index(values, 1), NULL);
+  return true;
+}
+
+PlaProgress *
+pla_invocation_progress(PlaInvocation *inv)
+{
+  return &inv->progress;
+}
+
+JsonBuilder *
+pla_invocation_json(PlaInvocation *inv)
+{
+  return inv->json;
+}
+
+void
+pla_say(PlaInvocation *inv, const char *format, ...)
+{
+  if (pla_invocation_has(inv, "quiet"))
+    return;
+  FILE *where = pla_invocation_has(inv, "json") ? stderr : stdout;
+  close_progress_line(inv);
+  va_list args;
+  va_start(args, format);
+  vfprintf(where, format, args);
+  va_end(args);
+  fputc('\n', where);
+}
+
+void
+pla_json_number(JsonBuilder *json, const char *key, double value)
+{
+  json_builder_set_member_name(json, key);
+  if (isfinite(value))
+    json_builder_add_double_value(json, value);
+  else
+    json_builder_add_null_value(json);
+}
+
+void
+pla_json_int(JsonBuilder *json, const char *key, int64_t value)
+{
+  json_builder_set_member_name(json, key);
+  json_builder_add_int_value(json, value);
+}
+
+void
+pla_json_text(JsonBuilder *json, const char *key, const char *value)
+{
+  json_builder_set_member_name(json, key);
+  if (value) {
+    g_autofree char *valid = g_utf8_make_valid(value, -1);
+    json_builder_add_string_value(json, valid);
+  } else {
+    json_builder_add_null_value(json);
+  }
+}
+
+void
+pla_json_bool(JsonBuilder *json, const char *key, bool value)
+{
+  json_builder_set_member_name(json, key);
+  json_builder_add_boolean_value(json, value);
+}
+
+void
+pla_json_numbers(JsonBuilder *json, const char *key, const double *value, int n)
+{
+  json_builder_set_member_name(json, key);
+  json_builder_begin_array(json);
+  for (int i = 0; i < n; i++)
+    if (isfinite(value[i]))
+      json_builder_add_double_value(json, value[i]);
+    else
+      json_builder_add_null_value(json);
+  json_builder_end_array(json);
+}
+
+/* ---- parsing ------------------------------------------------------------------------------ */
+
+/* number of single edits between two short words */
+static int
+edit_distance(const char *a, const char *b)
+{
+  size_t m = strlen(a), n = strlen(b);
+  if (m > 40 || n > 40)
+    return 99;
+  int row[42];
+  for (size_t j = 0; j <= n; j++)
+    row[j] = (int)j;
+  for (size_t i = 1; i <= m; i++) {
+    int diagonal = row[0];
+    row[0] = (int)i;
+    for (size_t j = 1; j <= n; j++) {
+      int above = row[j];
+      int change = diagonal + (a[i - 1] != b[j - 1]);
+      row[j] = MIN(MIN(above, row[j - 1]) + 1, change);
+      diagonal = above;
+    }
+  }
+  return row[n];
+}
+
+static PlaStatus
+unknown_option(const PlaVerb *verb, const char *arg, PlaError *err)
+{
+  const char *nearest = NULL;
+  int best = 3;
+  const PlaOpt *tables[2] = { verb->options, common_options };
+  for (int t = 0; t < 2; t++)
+    for (const PlaOpt *opt = tables[t]; opt && opt->name; opt++) {
+      int distance = edit_distance(arg + (g_str_has_prefix(arg, "--") ? 2 : 1), opt->name);
+      if (distance < best) {
+        best = distance;
+        nearest = opt->name;
+      }
+    }
+  return nearest ? pla_fail(err, PLA_ERR_USAGE,
+                            "'%s' has no option %s; did you mean --%s?", verb->name, arg, nearest)
+                 : pla_fail(err, PLA_ERR_USAGE,
+                            "'%s' has no option %s; 'platysma-cli %s --help' lists them", verb->name,
+                            arg, verb->name);
+}
+
+static PlaStatus
+check_value(const PlaVerb *verb, const PlaOpt *opt, const char *text, PlaError *err)
+{
+  if (opt->type == PLA_OPT_TEXT) {
+    if (!g_utf8_validate(text, -1, NULL) && strcmp(opt->name, "output") != 0)
+      return pla_fail(err, PLA_ERR_USAGE, "--%s is not readable text (UTF-8)", opt->name);
+    return *text ? PLA_OK : pla_fail(err, PLA_ERR_USAGE, "--%s needs a value", opt->name);
+  }
+  char *end = NULL;
+  double value;
+  errno = 0;
+  if (opt->type == PLA_OPT_INT)
+    value = (double)g_ascii_strtoll(text, &end, 10);
+  else
+    value = g_ascii_strtod(text, &end);
+  if (!*text || *end || errno || !isfinite(value) ||
+      (opt->type == PLA_OPT_INT && (value < G_MININT || value > G_MAXINT)))
+    return pla_fail(err, PLA_ERR_USAGE, "--%s needs %s, not '%s'; see 'platysma-cli %s --help'",
+                    opt->name, opt->type == PLA_OPT_INT ? "a whole number" : "a number", text,
+                    verb->name);
+  if ((opt->min != 0.0 || opt->max != 0.0) && (value < opt->min || value > opt->max))
+    return pla_fail(err, PLA_ERR_USAGE, "--%s must lie between %g and %g, and %s does not",
+                    opt->name, opt->min, opt->max, text);
+  return PLA_OK;
+}
+
+/* stores the value(s) of @opt, taking further words of the command line as needed */
+static PlaStatus
+take_option(PlaInvocation *inv, const PlaOpt *opt, const char *attached, int argc, char **argv,
+            int *at, PlaError *err)
+{
+  GPtrArray *values = g_hash_table_lookup(inv->options, opt->name);
+  if (values && !opt->repeatable)
+    return pla_fail(err, PLA_ERR_USAGE, "--%s is given twice; give it once", opt->name);
+  if (!values) {
+    values = g_ptr_array_new();
+    g_hash_table_insert(inv->options, (gpointer)opt->name, values);
+  }
+  int n_words = opt->type == PLA_OPT_FLAG ? 0 : opt->type == PLA_OPT_RANGE ? 2 : 1;
+  if (n_words == 0)
+    return attached ? pla_fail(err, PLA_ERR_USAGE, "--%s takes no value", opt->name) : PLA_OK;
+  for (int w = 0; w < n_words; w++) {
+    const char *text = w == 0 && attached ? attached : *at + 1 < argc ? argv[++*at] : NULL;
+    if (!text)
+      return pla_fail(err, PLA_ERR_USAGE, "--%s needs %s; see 'platysma-cli %s --help'", opt->name,
+                      opt->arg, inv->verb->name);
+    PlaStatus st = check_value(inv->verb, opt, text, err);
+    if (st != PLA_OK)
+      return st;
+    g_ptr_array_add(values, (gpointer)text);
+  }
+  return PLA_OK;
+}
+
+static const PlaOpt *
+find_letter(const PlaVerb *verb, char letter)
+{
+  const PlaOpt *tables[2] = { verb->options, common_options };
+  for (int t = 0; t < 2; t++)
+    for (const PlaOpt *opt = tables[t]; opt && opt->name; opt++)
+      if (opt->letter == letter && letter)
+        return opt;
+  return NULL;
+}
+
+static PlaStatus
+parse(PlaInvocation *inv, int argc, char **argv, PlaError *err)
+{
+  PlaStatus st = PLA_OK;
+  bool only_files = false;
+  for (int i = 0; i < argc && st == PLA_OK; i++) {
+    const char *arg = argv[i];
+    if (only_files || arg[0] != '-' || arg[1] == '\0') {
+      g_ptr_array_add(inv->files, (gpointer)arg);
+    } else if (strcmp(arg, "--") == 0) {
+      only_files = true;
+    } else if (arg[1] == '-') {
+      const char *equals = strchr(arg, '=');
+      size_t len = equals ? (size_t)(equals - arg - 2) : strlen(arg + 2);
+      const PlaOpt *opt = find_option(inv->verb->options, arg + 2, len);
+      if (!opt)
+        opt = find_option(common_options, arg + 2, len);
+      st = opt ? take_option(inv, opt, equals ? equals + 1 : NULL, argc, argv, &i, err)
+               : unknown_option(inv->verb, arg, err);
+    } else {
+      const PlaOpt *opt = find_letter(inv->verb, arg[1]);
+      st = opt ? take_option(inv, opt, arg[2] ? arg + 2 : NULL, argc, argv, &i, err)
+               : unknown_option(inv->verb, arg, err);
+    }
+  }
+  return st;
+}
+
+/* ---- help, man page, completion ----------------------------------------------------------- */
+
+static void
+print_options(FILE *out, const PlaOpt *table)
+{
+  for (const PlaOpt *opt = table; opt && opt->name; opt++) {
+    char left[64];
+    g_snprintf(left, sizeof left, "%s%c%s--%s%s%s", opt->letter ? "-" : " ",
+               opt->letter ? opt->letter : ' ', opt->letter ? ", " : "  ", opt->name,
+               opt->arg ? " " : "", opt->arg ? opt->arg : "");
+    fprintf(out, "  %-28s %s%s\n", left, opt->help, opt->repeatable ? " (repeatable)" : "");
+  }
+}
+
+static void
+print_verb_help(FILE *out, const PlaVerb *verb)
+{
+  fprintf(out, "platysma-cli %s %s\n\n%s\n\n", verb->name, verb->args, verb->description);
+  if (verb->options && verb->options->name) {
+    fputs("Options:\n", out);
+    print_options(out, verb->options);
+    fputc('\n', out);
+  }
+  fputs("Common options:\n", out);
+  print_options(out, common_options);
+  fprintf(out, "\nExample:\n  %s\n", verb->example);
+}
+
+static void
+print_help(FILE *out)
+{
+  fputs("platysma-cli VERB [FILES] [OPTIONS]\n\n"
+        "Platysma without a window: surgical and anatomy simulation.\n"
+        "Research use only, not a medical device.\n\nVerbs:\n",
+        out);
+  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++)
+    fprintf(out, "  %-14s %s\n", (*verb)->name, (*verb)->summary);
+  fputs("\n'platysma-cli VERB --help' explains a verb with an example; --version tells the version.\n"
+        "Exit status: 0 done; 1 ran, but did not reach what was asked; 2 bad usage or unusable\n"
+        "input; 130 interrupted.\n",
+        out);
+}
+
+/* roff text: backslashes doubled, a leading dot or quote and every dash escaped */
+static void
+put_roff(FILE *out, const char *text)
+{
+  bool line_start = true;
+  for (; *text; text++) {
+    if (line_start && (*text == '.' || *text == '\''))
+      fputs("\\&", out);
+    if (*text == '\\')
+      fputs("\\e", out);
+    else if (*text == '-')
+      fputs("\\-", out);
+    else if (*text == '\n' && text[1] == '\n') {
+      fputs("\n.PP", out);
+    } else
+      fputc(*text, out);
+    line_start = *text == '\n';
+  }
+  fputc('\n', out);
+}
+
+static void
+put_roff_options(FILE *out, const PlaOpt *table)
+{
+  for (const PlaOpt *opt = table; opt && opt->name; opt++) {
+    fputs(".TP\n", out);
+    if (opt->letter)
+      fprintf(out, "\\fB\\-%c\\fR, ", opt->letter);
+    fputs("\\fB\\-\\-", out);
+    for (const char *c = opt->name; *c; c++)
+      fputs(*c == '-' ? "\\-" : (char[]){ *c, '\0' }, out);
+    fprintf(out, "\\fR%s%s%s%s\n", opt->arg ? " \\fI" : "", opt->arg ? opt->arg : "",
+            opt->arg ? "\\fR" : "", opt->repeatable ? " (repeatable)" : "");
+    put_roff(out, opt->help);
+  }
+}
+
+static void
+print_man(FILE *out)
+{
+  fprintf(out, ".TH PLATYSMA\\-CLI 1 \"\" \"Platysma %s\" \"User commands\"\n", PLA_VERSION);
+  fputs(".SH NAME\nplatysma\\-cli \\- surgical and anatomy simulation from the command line\n"
+        ".SH SYNOPSIS\n.B platysma\\-cli\n\\fIVERB\\fR [\\fIFILES\\fR] [\\fIOPTIONS\\fR]\n"
+        ".SH DESCRIPTION\nEverything that the Platysma workstation does to data, without a window.\n"
+        "Research use only, not a medical device.\n.SH COMMON OPTIONS\n",
+        out);
+  put_roff_options(out, common_options);
+  fputs(".SH VERBS\n", out);
+  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++) {
+    fprintf(out, ".SS %s ", (*verb)->name);
+    put_roff(out, (*verb)->args);
+    put_roff(out, (*verb)->description);
+    put_roff_options(out, (*verb)->options);
+    fputs(".PP\nExample:\n.PP\n.nf\n", out);
+    put_roff(out, (*verb)->example);
+    fputs(".fi\n", out);
+  }
+  fputs(".SH EXIT STATUS\n0 done; 1 the work ran but did not reach what was asked; 2 bad usage or\n"
+        "unusable input; 130 interrupted.\n"
+        ".SH ENVIRONMENT\n.TP\nPLATYSMA_KERNEL\n\"plain\" chooses the kernels that run on any CPU.\n",
+        out);
+}
+
+static void
+print_bash_completion(FILE *out)
+{
+  fputs("# bash completion for platysma-cli\n_platysma_cli()\n{\n"
+        "  local cur=${COMP_WORDS[COMP_CWORD]} words=\n"
+        "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    words='",
+        out);
+  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++)
+    fprintf(out, "%s ", (*verb)->name);
+  fputs("--help --version'\n  else\n    case ${COMP_WORDS[1]} in\n", out);
+  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++) {
+    fprintf(out, "    %s) words='", (*verb)->name);
+    for (const PlaOpt *opt = (*verb)->options; opt && opt->name; opt++)
+      fprintf(out, "--%s ", opt->name);
+    for (const PlaOpt *opt = common_options; opt->name; opt++)
+      fprintf(out, "--%s%s", opt->name, opt[1].name ? " " : "");
+    fputs("' ;;\n", out);
+  }
+  fputs("    esac\n  fi\n"
+        "  case $cur in\n  -*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
+        "  *) if [ \"$COMP_CWORD\" -eq 1 ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+        "     else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n  esac\n}\n"
+        "complete -o filenames -F _platysma_cli platysma-cli\n",
+        out);
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+static int
+exit_status(PlaStatus st)
+{
+  switch (st) {
+  case PLA_OK:
+    return 0;
+  case PLA_ERR_EMPTY:
+  case PLA_ERR_CONVERGENCE:
+    return 1;
+  case PLA_ERR_CANCELLED:
+    return 130;
+  default:
+    return 2;
+  }
+}
+
+/* prints the builder's object; false when stdout does not take it */
+static bool
+print_json(JsonNode *root)
+{
+  g_autoptr(JsonGenerator) generator = json_generator_new();
+  json_generator_set_pretty(generator, TRUE);
+  json_generator_set_root(generator, root);
+  g_autofree char *text = json_generator_to_data(generator, NULL);
+  return printf("%s\n", text) >= 0 && fflush(stdout) == 0;
+}
+
+static void
+report_error(bool json, const PlaError *err)
+{
+  g_autofree char *sentence = g_utf8_make_valid(err->message, -1);
+  fprintf(stderr, "platysma-cli: %s\n", sentence);
+  if (json) {
+    g_autoptr(JsonBuilder) builder = json_builder_new();
+    json_builder_begin_object(builder);
+    pla_json_text(builder, "error", sentence);
+    json_builder_end_object(builder);
+    g_autoptr(JsonNode) root = json_builder_get_root(builder);
+    print_json(root);
+  }
+}
+
+/* --json anywhere, even behind a word that cannot be parsed: its reader expects an object */
+static bool
+asks_for_json(int argc, char **argv)
+{
+  for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+    if (strcmp(argv[i], "--json") == 0)
+      return true;
+  return false;
+}
+
+/* counts, outputs and values that the table demands */
+static PlaStatus
+check_invocation(const PlaInvocation *inv, PlaError *err)
+{
+  const PlaVerb *verb = inv->verb;
+  int n = pla_invocation_n_files(inv);
+  if (n < verb->min_files || (verb->max_files >= 0 && n > verb->max_files))
+    return pla_fail(err, PLA_ERR_USAGE, "usage: platysma-cli %s %s (--help shows an example)",
+                    verb->name, verb->args);
+  if (verb->needs_output && !pla_invocation_output(inv))
+    return pla_fail(err, PLA_ERR_USAGE, "'%s' needs -o FILE to write to", verb->name);
+  return PLA_OK;
+}
+
+static int
+run_verb(const PlaVerb *verb, int argc, char **argv)
+{
+  PlaError err = { 0 };
+  PlaInvocation inv = {
+    .verb = verb,
+    .files = g_ptr_array_new(),
+    .options = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
+                                     (GDestroyNotify)g_ptr_array_unref),
+    .json = json_builder_new(),
+    .started_us = g_get_monotonic_time(),
+  };
+  PlaStatus st = parse(&inv, argc, argv, &err);
+
+  bool help = pla_invocation_has(&inv, "help");
+  bool json = asks_for_json(argc, argv);
+  bool watched = isatty(STDERR_FILENO) && !pla_invocation_has(&inv, "quiet");
+  pla_progress_init(&inv.progress, watched ? on_progress : NULL, &inv);
+  if (st == PLA_OK && !help)
+    st = check_invocation(&inv, &err);
+  if (st == PLA_OK && help) {
+    print_verb_help(stdout, verb);
+  } else if (st == PLA_OK) {
+    pla_threads_set(pla_invocation_int(&inv, "threads", 0));
+    watch_signals(&inv.progress);
+    json_builder_begin_object(inv.json);
+    st = verb->run(&inv, &err);
+    const struct itimerval none = { 0 };
+    setitimer(ITIMER_REAL, &none, NULL);
+    close_progress_line(&inv);
+  }
+
+  /* a result that does not reach what was asked still prints its numbers, with the sentence */
+  bool has_result = st == PLA_OK || st == PLA_ERR_CONVERGENCE;
+  if (json && !help && has_result) {
+    if (st != PLA_OK) {
+      fprintf(stderr, "platysma-cli: %s\n", err.message);
+      pla_json_text(inv.json, "error", err.message);
+    }
+    json_builder_end_object(inv.json);
+    g_autoptr(JsonNode) root = json_builder_get_root(inv.json);
+    if (!print_json(root))
+      st = PLA_ERR_IO;
+  } else if (st != PLA_OK) {
+    report_error(json, &err);
+  }
+  g_object_unref(inv.json);
+  g_hash_table_unref(inv.options);
+  g_ptr_array_unref(inv.files);
+  if (st == PLA_OK && (fflush(stdout) != 0 || ferror(stdout)))
+    return 2;
+  return exit_status(st);
+}
+
+static int
+unknown_verb(const char *name, bool json)
+{
+  PlaError err = { 0 };
+  const char *nearest = NULL;
+  int best = 3;
+  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++)
+    if (edit_distance(name, (*verb)->name) < best) {
+      best = edit_distance(name, (*verb)->name);
+      nearest = (*verb)->name;
+    }
+  pla_fail(&err, PLA_ERR_USAGE, "there is no verb '%s'; %s%s%s", name,
+           nearest ? "did you mean '" : "'platysma-cli --help", nearest ? nearest : "",
+           nearest ? "'?" : "' lists them");
+  report_error(json, &err);
+  return 2;
+}
+
+int
+pla_cli_main(int argc, char **argv)
+{
+  setlocale(LC_CTYPE, "");
+  const char *first = argc > 1 ? argv[1] : NULL;
+  if (!first) {
+    print_help(stderr);
+    return 2;
+  }
+  if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0) {
+    print_help(stdout);
+    return 0;
+  }
+  if (strcmp(first, "--version") == 0) {
+    printf("platysma-cli %s (%s kernels)\n", PLA_VERSION, pla_kernel_name(pla_kernel_get()));
+    return 0;
+  }
+  if (strcmp(first, "--man") == 0) {
+    print_man(stdout);
+    return 0;
+  }
+  if (strcmp(first, "--bash-completion") == 0) {
+    print_bash_completion(stdout);
+    return 0;
+  }
+  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++)
+    if (strcmp((*verb)->name, first) == 0)
+      return run_verb(*verb, argc - 2, argv + 2);
+  return unknown_verb(first, asks_for_json(argc, argv));
+}

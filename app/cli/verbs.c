@@ -1,0 +1,14 @@
+/* Every verb of platysma-cli, in the order shown by --help. */
+#include "app/cli/cli-private.h"
+
+static const PlaVerb *const verbs[] = {
+  &pla_verb_info,
+  &pla_verb_convert,
+  NULL,
+};
+
+const PlaVerb *const *
+pla_verbs_get(void)
+{
+  return verbs;
+}
