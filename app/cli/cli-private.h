@@ -3,5 +3,6 @@
 
 #include "app/cli/verb.h"
 
+extern const PlaVerb pla_verb_bench;
 extern const PlaVerb pla_verb_info;
 extern const PlaVerb pla_verb_convert;

@@ -1,0 +1,6 @@
+/* Every benchmark, for the table in bench.c. */
+#pragma once
+
+#include "app/bench/bench.h"
+
+extern const PlaBenchmark pla_benchmark_svd;

@@ -1,0 +1,38 @@
+/* Named benchmarks: each measures something and the plain alternative to it in the same run.
+ *
+ * A benchmark is one `const PlaBenchmark` in app/bench/bench-NAME.c, listed in app/bench/bench.c.
+ * Machines are noisy: what counts are the ratios. */
+#pragma once
+
+#include "app/cli/verb.h"
+
+typedef struct PlaBench PlaBench;
+
+typedef struct {
+  const char *name;    /* "svd" */
+  const char *summary; /* one line for --list */
+  PlaStatus (*run)(PlaBench *bench, PlaError *err);
+} PlaBenchmark;
+
+const PlaBenchmark *const *pla_benchmarks_get(void); /* NULL-terminated */
+
+/* --size as given, or @otherwise; --repeats likewise. */
+double pla_bench_size(const PlaBench *bench, double otherwise);
+int pla_bench_repeats(const PlaBench *bench, int otherwise);
+PlaProgress *pla_bench_progress(PlaBench *bench);
+
+/* Median wall-clock seconds of @repeats calls; the first failure ends it. */
+typedef PlaStatus (*PlaBenchFunc)(void *data, PlaError *err);
+PlaStatus pla_bench_time(PlaBench *bench, PlaBenchFunc func, void *data, int repeats,
+                         double *median_s, PlaError *err);
+
+/* One run: opened with its size, filled with ratios and other numbers, closed.  Several runs make
+ * the "runs" array. */
+void pla_bench_begin_run(PlaBench *bench, const char *label, double size, int repeats,
+                         double median_s);
+void pla_bench_ratio(PlaBench *bench, const char *name, double value);
+void pla_bench_number(PlaBench *bench, const char *name, double value);
+void pla_bench_end_run(PlaBench *bench);
+
+/* Largest resident memory of the process so far, MiB. */
+double pla_bench_peak_rss_mib(void);
