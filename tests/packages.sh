@@ -1,0 +1,36 @@
+#!/bin/sh
+# The package list is complete: apt can install all of it, and every library that the programs link
+# comes from a listed package or from one that a listed package depends on.
+# usage: packages.sh SOURCE-DIR BINARY...
+set -eu
+list=$1/.ci/packages
+shift
+names=$(sed -n 's/^\(run\|check\) //p' "$list")
+run_names=$(sed -n 's/^run //p' "$list")
+
+echo 1..2
+if apt-get install --simulate --no-install-recommends -qq $names >/dev/null 2>&1; then
+  echo "ok 1 - every listed package exists"
+else
+  echo "not ok 1 - every listed package exists"
+fi
+
+closure=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
+  --no-replaces --no-enhances $run_names 2>/dev/null | sed -n 's/^\([a-z0-9][^ :]*\).*/\1/p' | sort -u)
+missing=
+for binary in "$@"; do
+  for library in $(ldd "$binary" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p'); do
+    real=$(readlink -f "$library")
+    package=$(dpkg -S "$real" "/lib/${real#/usr/lib/}" "$library" 2>/dev/null | head -n 1 | cut -d: -f1)
+    case $package in
+      "") continue ;; # built here
+    esac
+    echo "$closure" | grep -qx "$package" || missing="$missing $package"
+  done
+done
+if [ -z "$missing" ]; then
+  echo "ok 2 - every linked library is listed"
+else
+  echo "# not reachable from the list:$(echo "$missing" | tr ' ' '\n' | sort -u | tr '\n' ' ')"
+  echo "not ok 2 - every linked library is listed"
+fi
