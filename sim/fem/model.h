@@ -1,0 +1,91 @@
+/* The finite-element model of a body: linear tets and trilinear hexes, materials, masses, loads and
+ * constraints.  Immutable once finished; states and scratch are separate, so that several solves may
+ * share a model.
+ *
+ * Positions interleave xyz.  The unknowns are the vertex positions; a constrained coordinate has a
+ * prescribed value.  Everything is in SI units. */
+#pragma once
+
+#include "anatomy/base/progress.h"
+#include "anatomy/mesh.h"
+#include "sim/material/material.h"
+
+typedef struct PlaFemModel PlaFemModel;
+
+/* Which elements a material covers, by per-cell index into @materials. */
+typedef struct {
+  const PlaMaterial *material;
+  double constants[PLA_MAX_CONSTANTS];
+  double density; /* kg/m^3 */
+} PlaFemMaterial;
+
+typedef enum {
+  PLA_FORMULATION_STANDARD = 0, /* plain linear tets */
+  PLA_FORMULATION_MIXED,        /* nodal-pressure averaging: no locking near nu = 0.5 */
+} PlaFormulation;
+
+/* Builds the model of the tets and hexes of @mesh (copied).  @cell_material: for each tet, then each
+ * hex, an index into @materials.  PLA_ERR_GEOMETRY names an element that is inverted or flat at
+ * rest. */
+PlaStatus pla_fem_model_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_materials,
+                            const int *cell_material, PlaFormulation formulation,
+                            PlaFemModel **out, PlaError *err);
+void pla_fem_model_free(PlaFemModel *model); /* NULL is fine */
+
+int pla_fem_model_n_verts(const PlaFemModel *model);
+const double *pla_fem_model_rest(const PlaFemModel *model); /* m (n_verts x 3) */
+const double *pla_fem_model_mass(const PlaFemModel *model); /* lumped, kg (n_verts) */
+
+/* Total elastic energy, J, at positions @pos. */
+double pla_fem_energy(const PlaFemModel *model, const double *pos);
+/* Elastic forces, N: -dE/dx (n_verts x 3). */
+void pla_fem_forces(const PlaFemModel *model, const double *pos, double *force);
+/* Elements with det F <= 0, and the smallest det F. */
+int pla_fem_inverted(const PlaFemModel *model, const double *pos, double *min_jacobian);
+
+/* Boundary conditions and loads of one solve; arrays are the caller's, all n_verts x 3. */
+typedef struct {
+  const unsigned char *fixed; /* 1: this coordinate is prescribed */
+  const double *target;       /* prescribed positions where fixed, m */
+  const double *force;        /* dead external force (gravity included), N; NULL: none */
+} PlaFemConditions;
+
+typedef enum {
+  PLA_STOP_CONVERGED = 0,
+  PLA_STOP_ITERATIONS,  /* the limit was reached */
+  PLA_STOP_STALLED,     /* no step lowers the energy any more */
+  PLA_STOP_CANCELLED,
+  PLA_STOP_FREE_BODY,   /* a piece is not held and carries load */
+  PLA_STOP_MEMORY,
+} PlaStopReason;
+const char *pla_stop_reason_text(PlaStopReason reason);
+
+typedef enum { PLA_SOLVER_AUTO = 0, PLA_SOLVER_NEWTON, PLA_SOLVER_PBNG } PlaSolverMethod;
+
+typedef struct {
+  PlaSolverMethod method;
+  double tolerance_rel; /* residual_rel of the command-line contract; 1e-6 */
+  int max_iterations;   /* 200 */
+  PlaProgress *progress;
+} PlaFemOptions;
+PlaFemOptions pla_fem_options_default(void);
+
+typedef struct {
+  PlaStopReason reason;
+  int iterations;      /* Newton iterations, or sweeps */
+  int factorisations;
+  int linear_iterations;
+  double residual_rel; /* |unbalanced force on free coordinates| / max(same at start, |load|) */
+  double residual_n;   /* N */
+  double energy_j;     /* elastic + potential of the dead loads */
+  int inverted;
+  double min_jacobian;
+  int worst_element;   /* of smallest det F */
+  const char *method;  /* "newton", "pbng", "pbng+newton" */
+} PlaFemReport;
+
+/* Quasistatic equilibrium from the start positions in @pos (n_verts x 3, in and out).  Not reaching
+ * the tolerance is a result (report->reason), not an error. */
+PlaStatus pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
+                        const PlaFemOptions *options, double *pos, PlaFemReport *report,
+                        PlaError *err);
