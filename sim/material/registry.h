@@ -1,0 +1,13 @@
+/* The materials that the registry lists. */
+#pragma once
+
+#include "sim/material/material.h"
+
+extern const PlaMaterial pla_material_neo_hookean;
+extern const PlaMaterial pla_material_neo_hookean_mm;
+extern const PlaMaterial pla_material_stable_neo_hookean;
+extern const PlaMaterial pla_material_mooney_rivlin;
+extern const PlaMaterial pla_material_corotated;
+extern const PlaMaterial pla_material_fixed_corotated;
+extern const PlaMaterial pla_material_stvk;
+extern const PlaMaterial pla_material_linear;
