@@ -119,24 +119,18 @@ pla_mesh_find_field(const PlaMesh *mesh, const char *name, PlaFieldPlace place)
   return NULL;
 }
 
-void *
-pla_mesh_add_field(PlaMesh *mesh, const char *name, PlaFieldPlace place, PlaDType dtype,
-                   int n_components)
+bool
+pla_mesh_take_field(PlaMesh *mesh, const char *name, PlaFieldPlace place, PlaDType dtype,
+                    int n_components, void *data)
 {
-  assert(n_components >= 1);
-  PlaField fresh = { .place = place, .dtype = dtype, .n_components = n_components };
-  size_t n;
-  if (!pla_size_mul(pla_field_n_tuples(mesh, &fresh), (size_t)n_components, &n))
-    return NULL;
-  fresh.data = pla_array_new0(n, pla_dtype_size(dtype));
-  fresh.name = pla_strdup(name);
+  PlaField fresh = { pla_strdup(name), place, dtype, n_components, data };
   PlaField *old = (PlaField *)pla_mesh_find_field(mesh, name, place);
   void *fields = mesh->field;
-  if (!fresh.data || !fresh.name ||
+  if (!data || !fresh.name ||
       (!old && !pla_array_resize(&fields, (size_t)mesh->n_fields + 1, sizeof fresh))) {
     free(fresh.data);
     free(fresh.name);
-    return NULL;
+    return false;
   }
   if (old) {
     free(old->name);
@@ -146,7 +140,20 @@ pla_mesh_add_field(PlaMesh *mesh, const char *name, PlaFieldPlace place, PlaDTyp
     mesh->field = fields;
     mesh->field[mesh->n_fields++] = fresh;
   }
-  return fresh.data;
+  return true;
+}
+
+void *
+pla_mesh_add_field(PlaMesh *mesh, const char *name, PlaFieldPlace place, PlaDType dtype,
+                   int n_components)
+{
+  assert(n_components >= 1);
+  size_t n_tuples = place == PLA_ON_VERTS ? (size_t)mesh->n_verts : pla_mesh_n_cells(mesh);
+  size_t n;
+  if (!pla_size_mul(n_tuples, (size_t)n_components, &n))
+    return NULL;
+  void *data = pla_array_new0(n, pla_dtype_size(dtype));
+  return pla_mesh_take_field(mesh, name, place, dtype, n_components, data) ? data : NULL;
 }
 
 /* the first index outside 0..n_verts-1 among @n cells of @k vertices */
@@ -264,6 +271,20 @@ pla_mesh_repair_hexes(PlaMesh *mesh)
     }
   }
   return repaired;
+}
+
+int
+pla_mesh_count_inverted(const PlaMesh *mesh)
+{
+  int inverted = 0;
+  for (int t = 0; t < mesh->n_tets; t++) {
+    const int *tet = mesh->tet + 4 * (size_t)t;
+    inverted += !(tet_det(mesh->pos + 3 * (size_t)tet[0], mesh->pos + 3 * (size_t)tet[1],
+                          mesh->pos + 3 * (size_t)tet[2], mesh->pos + 3 * (size_t)tet[3]) > 0.0);
+  }
+  for (int h = 0; h < mesh->n_hexes; h++)
+    inverted += hex_bad_corners(mesh->pos, mesh->hex + 8 * (size_t)h) > 0;
+  return inverted;
 }
 
 static int

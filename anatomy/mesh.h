@@ -69,6 +69,10 @@ size_t pla_mesh_n_cells(const PlaMesh *mesh);
  * memory is short. */
 void *pla_mesh_add_field(PlaMesh *mesh, const char *name, PlaFieldPlace place, PlaDType dtype,
                          int n_components);
+/* The same with the caller's @data, which the mesh owns from now on, also when it returns false
+ * for short memory. */
+bool pla_mesh_take_field(PlaMesh *mesh, const char *name, PlaFieldPlace place, PlaDType dtype,
+                         int n_components, void *data);
 const PlaField *pla_mesh_find_field(const PlaMesh *mesh, const char *name, PlaFieldPlace place);
 size_t pla_field_n_tuples(const PlaMesh *mesh, const PlaField *field);
 
@@ -78,6 +82,9 @@ PlaStatus pla_mesh_check(const PlaMesh *mesh, PlaError *err);
  * places) right side out; returns how many. */
 int pla_mesh_repair_hexes(PlaMesh *mesh);
 
+/* Tets with volume <= 0 and hexes with a corner of volume <= 0; indices must be in range. */
+int pla_mesh_count_inverted(const PlaMesh *mesh);
+
 /* What `info` says of a mesh. */
 typedef struct {
   double lo_m[3], hi_m[3]; /* bounding box */
@@ -85,7 +92,7 @@ typedef struct {
   double area_m2;          /* of the triangles */
   int components;          /* pieces connected through shared vertices, unused vertices apart */
   bool closed;             /* only triangles: every edge shared by exactly two, oppositely */
-  int inverted;            /* tets and hex corners with volume <= 0 */
+  int inverted;            /* as pla_mesh_count_inverted() */
   double min_dihedral_deg, max_dihedral_deg; /* over tets; 0 without any */
 } PlaMeshSummary;
 PlaStatus pla_mesh_summary(const PlaMesh *mesh, PlaMeshSummary *out, PlaError *err);

@@ -1,6 +1,7 @@
 /* The registry of file formats. */
 #include "io/format.h"
 
+#include "io/formats.h"
 #include "io/source.h"
 
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 
 /* every format, in the order in which contents are probed */
 static const PlaFormat *const formats[] = {
+  &pla_format_vtu,
+  &pla_format_vtp,
   NULL,
 };
 

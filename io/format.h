@@ -55,7 +55,9 @@ typedef struct {
   int nifti_version;     /* 0: as read, else 1 or 2 */
   bool big_endian;       /* NIfTI, C3D, PLY, legacy VTK where the format allows a choice */
   bool text;             /* the ASCII flavour of formats that have both */
-  bool uncompressed;     /* VTU: raw rather than zlib appended data */
+  bool uncompressed;     /* VTU, VTP: raw rather than zlib-compressed data */
+  bool inline_data;      /* VTU, VTP: base64 inside the elements rather than appended bytes */
+  int gmsh_version;      /* 0: 4.1, else 22 or 41 */
 } PlaWriteOptions;
 PlaWriteOptions pla_write_options_default(void);
 

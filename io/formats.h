@@ -1,0 +1,7 @@
+/* Every format there is; io/format.c lists them in the order of probing. */
+#pragma once
+
+#include "io/format.h"
+
+extern const PlaFormat pla_format_vtp;
+extern const PlaFormat pla_format_vtu;
