@@ -2,12 +2,27 @@
 #include "anatomy/volume.h"
 
 #include "anatomy/base/memory.h"
+#include "anatomy/base/parallel.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+PlaStatus
+pla_volume_new_take(const int dims[4], PlaDType dtype, void *voxels, PlaVolume **out, PlaError *err)
+{
+  PlaVolume *vol = *out = pla_array_new0(1, sizeof *vol);
+  if (!vol)
+    return pla_fail_memory(err, "the volume");
+  memcpy(vol->dims, dims, sizeof vol->dims);
+  vol->dtype = dtype;
+  vol->voxels = voxels;
+  vol->slope = 1.0;
+  vol->affine_mm[0] = vol->affine_mm[5] = vol->affine_mm[10] = 1.0;
+  return PLA_OK;
+}
 
 PlaStatus
 pla_volume_new(const int dims[4], PlaDType dtype, PlaVolume **out, PlaError *err)
@@ -19,19 +34,13 @@ pla_volume_new(const int dims[4], PlaDType dtype, PlaVolume **out, PlaError *err
     assert(dims[d] >= 1);
     fits = fits && pla_size_mul(n, (size_t)dims[d], &n);
   }
-  PlaVolume *vol = fits ? pla_array_new0(1, sizeof *vol) : NULL;
-  if (vol)
-    vol->voxels = pla_array_new0(n, pla_dtype_size(dtype));
-  if (!vol || !vol->voxels) {
-    pla_volume_free(vol);
+  void *voxels = fits ? pla_array_new0(n, pla_dtype_size(dtype)) : NULL;
+  if (!voxels)
     return pla_fail_memory(err, "the volume");
-  }
-  memcpy(vol->dims, dims, sizeof vol->dims);
-  vol->dtype = dtype;
-  vol->slope = 1.0;
-  vol->affine_mm[0] = vol->affine_mm[5] = vol->affine_mm[10] = 1.0;
-  *out = vol;
-  return PLA_OK;
+  PlaStatus st = pla_volume_new_take(dims, dtype, voxels, out, err);
+  if (st != PLA_OK)
+    free(voxels);
+  return st;
 }
 
 PlaStatus
@@ -169,19 +178,56 @@ pla_volume_to_index(const PlaVolume *vol, const double ras_mm[3], double ijk[3],
   return PLA_OK;
 }
 
+/* Smallest and largest of n numbers, NaN skipped.  Eight running pairs, so that the comparisons
+ * vectorise; `v < lo ? v : lo` keeps lo where v is NaN. */
+static void
+block_range(const double *x, size_t n, double *least, double *most)
+{
+  double lo[8], hi[8];
+  for (int l = 0; l < 8; l++) {
+    lo[l] = INFINITY;
+    hi[l] = -INFINITY;
+  }
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int l = 0; l < 8; l++) {
+      lo[l] = x[i + l] < lo[l] ? x[i + l] : lo[l];
+      hi[l] = x[i + l] > hi[l] ? x[i + l] : hi[l];
+    }
+  for (; i < n; i++) {
+    lo[0] = x[i] < lo[0] ? x[i] : lo[0];
+    hi[0] = x[i] > hi[0] ? x[i] : hi[0];
+  }
+  for (int l = 0; l < 8; l++) {
+    *least = lo[l] < *least ? lo[l] : *least;
+    *most = hi[l] > *most ? hi[l] : *most;
+  }
+}
+
 void
 pla_volume_range(const PlaVolume *vol, double *lo, double *hi)
 {
-  size_t n = pla_volume_n_voxels(vol);
+  size_t n = pla_volume_n_voxels(vol), n_blocks = (n + PLA_BLOCK - 1) / PLA_BLOCK;
   double least = INFINITY, most = -INFINITY;
-  for (size_t i = 0; i < n; i++) {
-    double v = pla_dtype_get(vol->dtype, vol->voxels, i);
-    least = v < least ? v : least;
-    most = v > most ? v : most;
+#pragma omp parallel if (n_blocks > 8)
+  {
+    double piece[PLA_BLOCK], low = INFINITY, high = -INFINITY;
+#pragma omp for schedule(static)
+    for (size_t b = 0; b < n_blocks; b++) {
+      size_t first = b * PLA_BLOCK, len = n - first < PLA_BLOCK ? n - first : PLA_BLOCK;
+      pla_dtype_to_double(vol->dtype, vol->voxels, first, len, piece);
+      block_range(piece, len, &low, &high);
+    }
+#pragma omp critical(pla_volume_range)
+    {
+      least = low < least ? low : least;
+      most = high > most ? high : most;
+    }
   }
   if (least > most)
     least = most = 0.0;
-  double a = vol->slope * least + vol->inter, b = vol->slope * most + vol->inter;
+  /* adding zero makes -0 and +0, which compare equal, the same bits for any number of threads */
+  double a = vol->slope * least + vol->inter + 0.0, b = vol->slope * most + vol->inter + 0.0;
   *lo = a < b ? a : b;
   *hi = a < b ? b : a;
 }
@@ -201,13 +247,15 @@ pla_volume_audit_frame(PlaVolume *vol)
       vol->audit.nonorthogonality = cosine;
   }
   vol->audit.disagreement_mm = 0.0;
-  if (vol->audit.qform_code <= 0 || vol->audit.sform_code <= 0)
+  double inverse[12];
+  if (!pla_affine_invert(vol->audit.sform_mm, inverse) ||
+      !pla_affine_invert(vol->audit.qform_mm, inverse))
     return;
   for (int corner = 0; corner < 8; corner++) {
     double ijk[3], s[3], q[3], dist2 = 0.0;
     for (int c = 0; c < 3; c++)
       ijk[c] = corner >> c & 1 ? vol->dims[c] - 1 : 0;
-    pla_affine_apply(vol->audit.srow, ijk, s);
+    pla_affine_apply(vol->audit.sform_mm, ijk, s);
     pla_affine_apply(vol->audit.qform_mm, ijk, q);
     for (int c = 0; c < 3; c++)
       dist2 += (s[c] - q[c]) * (s[c] - q[c]);
@@ -324,6 +372,54 @@ pla_label_map_free(PlaLabelMap *map)
   free(map);
 }
 
+/* Marks the labels that occur in @used (65536 flags).  Returns the first voxel whose value is no
+ * whole number from 0 to 65535, or the number of voxels. */
+static size_t
+find_labels(const PlaVolume *vol, bool *used)
+{
+  size_t n = pla_volume_n_voxels(vol), n_blocks = (n + PLA_BLOCK - 1) / PLA_BLOCK, bad = n;
+#pragma omp parallel for schedule(static) reduction(min : bad) if (n_blocks > 8)
+  for (size_t b = 0; b < n_blocks; b++) {
+    double piece[PLA_BLOCK];
+    size_t first = b * PLA_BLOCK, len = n - first < PLA_BLOCK ? n - first : PLA_BLOCK;
+    pla_dtype_to_double(vol->dtype, vol->voxels, first, len, piece);
+    int last = -1;
+    for (size_t i = 0; i < len; i++) {
+      double v = vol->slope * piece[i] + vol->inter;
+      if (!(v >= 0.0 && v <= 65535.0) || v != (double)(int)v) {
+        bad = first + i < bad ? first + i : bad;
+        break;
+      }
+      /* labels come in runs, and every thread may set the same flag */
+      if ((int)v != last) {
+        last = (int)v;
+#pragma omp atomic write
+        used[last] = true;
+      }
+    }
+  }
+  return bad;
+}
+
+/* every value of @vol, whole numbers that fit @dtype, into @out */
+static void
+narrow_labels(const PlaVolume *vol, PlaDType dtype, void *out)
+{
+  size_t n = pla_volume_n_voxels(vol), n_blocks = (n + PLA_BLOCK - 1) / PLA_BLOCK;
+#pragma omp parallel for schedule(static) if (n_blocks > 8)
+  for (size_t b = 0; b < n_blocks; b++) {
+    double piece[PLA_BLOCK];
+    size_t first = b * PLA_BLOCK, len = n - first < PLA_BLOCK ? n - first : PLA_BLOCK;
+    pla_dtype_to_double(vol->dtype, vol->voxels, first, len, piece);
+    if (dtype == PLA_U8)
+      for (size_t i = 0; i < len; i++)
+        ((uint8_t *)out)[first + i] = (uint8_t)(int)(vol->slope * piece[i] + vol->inter);
+    else
+      for (size_t i = 0; i < len; i++)
+        ((uint16_t *)out)[first + i] = (uint16_t)(int)(vol->slope * piece[i] + vol->inter);
+  }
+}
+
 PlaStatus
 pla_label_map_take(PlaVolume *volume, const PlaLabelTable *table, PlaLabelMap **out, PlaError *err)
 {
@@ -344,18 +440,19 @@ pla_label_map_take(PlaVolume *volume, const PlaLabelTable *table, PlaLabelMap **
   map = pla_array_new0(1, sizeof *map);
   if (!used || !map)
     st = pla_fail_memory(err, "the label map");
-  for (size_t i = 0; st == PLA_OK && i < n; i++) {
-    double v = volume->slope * pla_dtype_get(volume->dtype, volume->voxels, i) + volume->inter;
-    if (!(v >= 0.0 && v <= 65535.0) || v != floor(v)) {
+  if (st == PLA_OK) {
+    size_t bad = find_labels(volume, used);
+    if (bad < n) {
       size_t x = (size_t)volume->dims[0], y = (size_t)volume->dims[1];
       st = pla_fail(err, PLA_ERR_UNSUPPORTED,
                     "voxel (%zu, %zu, %zu) has the value %g, and labels are whole numbers from 0 to "
                     "65535; segment the volume first",
-                    i % x, i / x % y, i / x / y, v);
-      break;
+                    bad % x, bad / x % y, bad / x / y,
+                    volume->slope * pla_dtype_get(volume->dtype, volume->voxels, bad) +
+                        volume->inter);
     }
-    used[(int)v] = true;
-    most = (int)v > most ? (int)v : most;
+    for (int id = 0; id < 65536; id++)
+      most = used[id] ? id : most;
   }
 
   /* narrow to the smallest type that holds them */
@@ -364,9 +461,8 @@ pla_label_map_take(PlaVolume *volume, const PlaLabelTable *table, PlaLabelMap **
     narrow = pla_array_new(n, pla_dtype_size(dtype));
     if (!narrow)
       st = pla_fail_memory(err, "the label map");
-    for (size_t i = 0; st == PLA_OK && i < n; i++)
-      pla_dtype_set(dtype, narrow, i,
-                    volume->slope * pla_dtype_get(volume->dtype, volume->voxels, i) + volume->inter);
+    else
+      narrow_labels(volume, dtype, narrow);
   }
 
   /* a name for every id in use */
@@ -405,11 +501,51 @@ pla_label_map_get(const PlaLabelMap *map, size_t voxel)
                                       : ((const uint16_t *)map->volume->voxels)[voxel];
 }
 
+/* counts of voxels [first, first + n) added to @counts */
+static void
+count_some(const PlaLabelMap *map, size_t first, size_t n, size_t *counts)
+{
+  if (map->volume->dtype == PLA_U16) {
+    const uint16_t *v = (const uint16_t *)map->volume->voxels + first;
+    for (size_t i = 0; i < n; i++)
+      counts[v[i]]++;
+    return;
+  }
+  /* four histograms in turn: neighbours are mostly equal, and a counter just written is slow to
+   * read again */
+  const uint8_t *v = (const uint8_t *)map->volume->voxels + first;
+  size_t part[4][256] = { { 0 } };
+  for (size_t i = 0; i < n; i++)
+    part[i % 4][v[i]]++;
+  for (int id = 0; id < 256; id++)
+    counts[id] += part[0][id] + part[1][id] + part[2][id] + part[3][id];
+}
+
 void
 pla_label_map_count(const PlaLabelMap *map, size_t *counts)
 {
-  size_t n = pla_volume_n_voxels(map->volume);
+  const size_t n = pla_volume_n_voxels(map->volume), piece = 1 << 20;
+  const size_t n_pieces = (n + piece - 1) / piece;
+  const int n_ids = map->volume->dtype == PLA_U8 ? 256 : 65536;
   memset(counts, 0, 65536 * sizeof *counts);
-  for (size_t i = 0; i < n; i++)
-    counts[pla_label_map_get(map, i)]++;
+#pragma omp parallel if (n_pieces > 1)
+  {
+    size_t *own = pla_array_new0((size_t)n_ids, sizeof *own);
+#pragma omp for schedule(static)
+    for (size_t p = 0; p < n_pieces; p++) {
+      size_t first = p * piece, len = n - first < piece ? n - first : piece;
+      if (own) {
+        count_some(map, first, len, own);
+      } else { /* short of memory: take turns */
+#pragma omp critical(pla_label_map_count)
+        count_some(map, first, len, counts);
+      }
+    }
+    if (own) {
+#pragma omp critical(pla_label_map_count)
+      for (int id = 0; id < n_ids; id++)
+        counts[id] += own[id];
+    }
+    free(own);
+  }
 }

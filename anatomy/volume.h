@@ -32,8 +32,9 @@ typedef struct {
   double quatern[3];       /* b, c, d */
   double qoffset[3];
   double srow[12];         /* rows x, y, z */
-  double qform_mm[12];     /* the affine that the qform gives; zeros when not coded */
-  double disagreement_mm;  /* largest corner distance between both forms; 0 unless both coded */
+  double qform_mm[12];     /* the affine that the qform gives; zeros when not coded or unusable */
+  double sform_mm[12];     /* the same of the sform */
+  double disagreement_mm;  /* largest corner distance between both forms; 0 unless both are usable */
   double nonorthogonality; /* largest |cosine| between two axes of affine_mm: 0 is orthogonal */
 } PlaFrameAudit;
 
@@ -50,6 +51,10 @@ typedef struct {
 
 /* Empty (zeroed) voxels, identity affine.  PLA_ERR_MEMORY when it does not fit. */
 PlaStatus pla_volume_new(const int dims[4], PlaDType dtype, PlaVolume **out, PlaError *err);
+/* The same around @voxels (dims x dtype, from malloc), which the volume owns from now on; on failure
+ * they stay the caller's. */
+PlaStatus pla_volume_new_take(const int dims[4], PlaDType dtype, void *voxels, PlaVolume **out,
+                              PlaError *err);
 PlaStatus pla_volume_dup(const PlaVolume *vol, PlaVolume **out, PlaError *err);
 void pla_volume_free(PlaVolume *vol); /* NULL is fine */
 
@@ -65,7 +70,7 @@ PlaStatus pla_volume_to_index(const PlaVolume *vol, const double ras_mm[3], doub
                               PlaError *err);
 /* Smallest and largest value (slope and inter applied, NaN skipped) over all frames. */
 void pla_volume_range(const PlaVolume *vol, double *lo, double *hi);
-/* Fills audit.nonorthogonality and, where both forms are coded, disagreement_mm. */
+/* Fills audit.nonorthogonality and, where both forms are usable, disagreement_mm. */
 void pla_volume_audit_frame(PlaVolume *vol);
 
 /* inverse of a 3x4 affine; false when singular or not finite */

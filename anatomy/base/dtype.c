@@ -129,6 +129,53 @@ pla_dtype_set(PlaDType dtype, void *data, size_t i, double value)
   }
 }
 
+/* one loop per type, so that the compiler can vectorise it */
+#define CONVERT(type)                                                                             \
+  do {                                                                                            \
+    const type *from = (const type *)data + first;                                                \
+    for (size_t i = 0; i < n; i++)                                                                \
+      out[i] = (double)from[i];                                                                   \
+  } while (0)
+
+void
+pla_dtype_to_double(PlaDType dtype, const void *data, size_t first, size_t n, double *out)
+{
+  switch (dtype) {
+  case PLA_I8:
+    CONVERT(int8_t);
+    break;
+  case PLA_U8:
+    CONVERT(uint8_t);
+    break;
+  case PLA_I16:
+    CONVERT(int16_t);
+    break;
+  case PLA_U16:
+    CONVERT(uint16_t);
+    break;
+  case PLA_I32:
+    CONVERT(int32_t);
+    break;
+  case PLA_U32:
+    CONVERT(uint32_t);
+    break;
+  case PLA_I64:
+    CONVERT(int64_t);
+    break;
+  case PLA_U64:
+    CONVERT(uint64_t);
+    break;
+  case PLA_F32:
+    CONVERT(float);
+    break;
+  case PLA_F64:
+    CONVERT(double);
+    break;
+  default:
+    assert(0);
+  }
+}
+
 void
 pla_dtype_swap_bytes(PlaDType dtype, void *data, size_t n)
 {
