@@ -58,6 +58,7 @@ typedef struct {
   bool uncompressed;     /* VTU, VTP: raw rather than zlib-compressed data */
   bool inline_data;      /* VTU, VTP: base64 inside the elements rather than appended bytes */
   int gmsh_version;      /* 0: 4.1, else 22 or 41 */
+  PlaNotes *notes;       /* may be NULL: where the writer says what it chose or left out */
 } PlaWriteOptions;
 PlaWriteOptions pla_write_options_default(void);
 

@@ -1,8 +1,9 @@
-/* Whole files in memory, gzip, and a small text walker. */
+/* Whole files in memory, streams, gzip, and a small text walker. */
 #include "io/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
@@ -80,30 +81,174 @@ pla_source_head(const char *path, uint8_t *head, size_t max, size_t *out, PlaErr
   return st;
 }
 
-PlaStatus
-pla_source_read(const char *path, PlaProgress *progress, PlaBytes *out, PlaError *err)
-{
+struct PlaStream {
+  char *path; /* for sentences */
   int fd;
-  uint64_t size;
-  *out = (PlaBytes){ 0 };
-  PlaStatus st = open_regular(path, &fd, &size, err);
-  if (st != PLA_OK)
-    return st;
-  if (size > PTRDIFF_MAX - 1 || !pla_bytes_reserve(out, (size_t)size + 1))
+  uint64_t size, consumed; /* of the file, bytes */
+  uint64_t given;          /* bytes handed out */
+  bool gzip, finished;
+  bool member_ended; /* the last gzip member is complete */
+  z_stream z;
+  uint8_t *in; /* PIECE compressed bytes */
+};
+
+void
+pla_stream_close(PlaStream *self)
+{
+  if (!self)
+    return;
+  if (self->gzip)
+    inflateEnd(&self->z);
+  if (self->fd >= 0)
+    close(self->fd);
+  free(self->in);
+  free(self->path);
+  free(self);
+}
+
+PlaStatus
+pla_stream_open(const char *path, PlaStream **out, PlaError *err)
+{
+  *out = NULL;
+  PlaStream *self = pla_array_new0(1, sizeof *self);
+  if (!self)
+    return pla_fail_memory(err, path);
+  self->fd = -1;
+  self->path = pla_strdup(path);
+  PlaStatus st = self->path ? open_regular(path, &self->fd, &self->size, err)
+                            : pla_fail_memory(err, path);
+  uint8_t magic[2] = { 0, 0 };
+  if (st == PLA_OK && pread(self->fd, magic, 2, 0) < 0)
+    st = pla_fail(err, PLA_ERR_IO, "%s cannot be read (%s)", path, strerror(errno));
+  if (st == PLA_OK && magic[0] == 0x1f && magic[1] == 0x8b) {
+    self->in = pla_array_new(PIECE, 1);
+    self->gzip = self->in && inflateInit2(&self->z, 15 + 16) == Z_OK;
+    if (!self->gzip)
+      st = pla_fail_memory(err, path);
+  }
+  if (st == PLA_OK)
+    *out = self;
+  else
+    pla_stream_close(self);
+  return st;
+}
+
+bool
+pla_stream_is_gzip(const PlaStream *self)
+{
+  return self->gzip;
+}
+
+uint64_t
+pla_stream_most(const PlaStream *self)
+{
+  uint64_t most = self->size;
+  if (self->gzip && __builtin_mul_overflow(most, (uint64_t)PLA_MAX_INFLATE, &most))
+    return UINT64_MAX;
+  return most;
+}
+
+double
+pla_stream_fraction(const PlaStream *self)
+{
+  return self->consumed < self->size ? (double)self->consumed / (double)self->size : 1.0;
+}
+
+/* one read from the file itself; *got = 0 at its end */
+static PlaStatus
+stream_fetch(PlaStream *self, void *data, size_t size, size_t *got, PlaError *err)
+{
+  ssize_t n = read_fully(self->fd, data, size);
+  if (n < 0)
+    return pla_fail(err, PLA_ERR_IO, "%s cannot be read (%s)", self->path, strerror(errno));
+  self->consumed += (uint64_t)n;
+  *got = (size_t)n;
+  return PLA_OK;
+}
+
+/* one call of inflate into at most @size bytes */
+static PlaStatus
+stream_inflate(PlaStream *self, uint8_t *data, size_t size, size_t *got, PlaError *err)
+{
+  z_stream *z = &self->z;
+  *got = 0;
+  if (z->avail_in == 0) {
+    size_t n = 0;
+    PlaStatus st = stream_fetch(self, self->in, PIECE, &n, err);
+    if (st != PLA_OK)
+      return st;
+    z->next_in = self->in;
+    z->avail_in = (uInt)n;
+    if (n == 0 && !self->member_ended)
+      return pla_fail(err, PLA_ERR_FORMAT,
+                      "%s: the compressed data end early, after %" PRIu64 " bytes; copy the file "
+                      "again",
+                      self->path, self->given);
+  }
+  if (self->member_ended) { /* what follows is another member, or padding that gzip ignores */
+    self->finished = z->avail_in == 0 || z->next_in[0] != 0x1f;
+    if (self->finished)
+      return PLA_OK;
+    inflateReset(z);
+    self->member_ended = false;
+  }
+  z->next_out = data;
+  z->avail_out = size > UINT_MAX ? UINT_MAX : (uInt)size;
+  uInt before = z->avail_out;
+  int rc = inflate(z, Z_NO_FLUSH);
+  *got = before - z->avail_out;
+  self->given += *got;
+  self->member_ended = rc == Z_STREAM_END;
+  if (rc != Z_OK && rc != Z_BUF_ERROR && rc != Z_STREAM_END)
+    return pla_fail(err, PLA_ERR_FORMAT,
+                    "%s: the compressed data are damaged after %" PRIu64 " bytes; copy the file "
+                    "again",
+                    self->path, self->given);
+  return PLA_OK;
+}
+
+PlaStatus
+pla_stream_read(PlaStream *self, void *data, size_t size, size_t *got, PlaError *err)
+{
+  PlaStatus st = PLA_OK;
+  *got = 0;
+  while (st == PLA_OK && *got < size && !self->finished) {
+    uint8_t *to = (uint8_t *)data + *got;
+    size_t n = 0;
+    if (self->gzip) {
+      st = stream_inflate(self, to, size - *got, &n, err);
+    } else {
+      st = stream_fetch(self, to, size - *got, &n, err);
+      self->finished = n < size - *got;
+    }
+    *got += n;
+  }
+  return st;
+}
+
+/* everything that @stream gives, and a NUL */
+static PlaStatus
+read_stream(PlaStream *stream, const char *path, PlaProgress *progress, PlaBytes *out,
+            PlaError *err)
+{
+  PlaStatus st = PLA_OK;
+  size_t got = 1;
+  if (stream->size > PTRDIFF_MAX - 1 ||
+      !pla_bytes_reserve(out, stream->gzip ? PIECE : (size_t)stream->size + 1))
     st = pla_fail_memory(err, path);
-  while (st == PLA_OK && out->size < size) {
-    size_t want = size - out->size < PIECE ? (size_t)(size - out->size) : PIECE;
-    ssize_t n = read_fully(fd, out->data + out->size, want);
-    if (n < 0)
-      st = pla_fail(err, PLA_ERR_IO, "%s cannot be read (%s)", path, strerror(errno));
-    else if (n == 0)
-      break; /* it shrank meanwhile: the reader will find the end */
-    else
-      out->size += (size_t)n;
-    if (st == PLA_OK && !pla_progress_step(progress, (double)out->size / (double)size))
+  while (st == PLA_OK && got > 0) {
+    /* grow by half of what has arrived, one byte kept for the final NUL */
+    if (stream->gzip && out->capacity - out->size < 2 &&
+        !pla_bytes_reserve(out, out->capacity + out->capacity / 2 + PIECE)) {
+      st = pla_fail_memory(err, path);
+      break;
+    }
+    size_t room = out->capacity - out->size - 1;
+    st = pla_stream_read(stream, out->data + out->size, room < PIECE ? room : PIECE, &got, err);
+    out->size += got;
+    if (st == PLA_OK && !pla_progress_step(progress, pla_stream_fraction(stream)))
       st = pla_fail_cancelled(err);
   }
-  close(fd);
   if (st == PLA_OK)
     out->data[out->size] = '\0';
   else
@@ -112,78 +257,27 @@ pla_source_read(const char *path, PlaProgress *progress, PlaBytes *out, PlaError
 }
 
 PlaStatus
+pla_source_read(const char *path, PlaProgress *progress, PlaBytes *out, PlaError *err)
+{
+  *out = (PlaBytes){ 0 };
+  PlaStream stream = { .path = (char *)path, .fd = -1 };
+  PlaStatus st = open_regular(path, &stream.fd, &stream.size, err);
+  if (st != PLA_OK)
+    return st;
+  st = read_stream(&stream, path, progress, out, err);
+  close(stream.fd);
+  return st;
+}
+
+PlaStatus
 pla_source_read_gz(const char *path, PlaProgress *progress, PlaBytes *out, PlaError *err)
 {
-  uint8_t magic[2] = { 0, 0 };
-  size_t n_magic;
+  PlaStream *stream;
   *out = (PlaBytes){ 0 };
-  PlaStatus st = pla_source_head(path, magic, 2, &n_magic, err);
-  if (st != PLA_OK)
-    return st;
-  if (n_magic < 2 || magic[0] != 0x1f || magic[1] != 0x8b)
-    return pla_source_read(path, progress, out, err);
-
-  int fd;
-  uint64_t size;
-  st = open_regular(path, &fd, &size, err);
-  if (st != PLA_OK)
-    return st;
-  z_stream z = { 0 };
-  uint8_t *in = pla_array_new(PIECE, 1);
-  if (!in || inflateInit2(&z, 15 + 16) != Z_OK)
-    st = pla_fail_memory(err, path);
-
-  uint64_t consumed = 0;
-  bool ended = false; /* the last gzip member is complete */
-  while (st == PLA_OK) {
-    if (z.avail_in == 0) {
-      ssize_t n = read_fully(fd, in, PIECE);
-      if (n < 0)
-        st = pla_fail(err, PLA_ERR_IO, "%s cannot be read (%s)", path, strerror(errno));
-      if (n <= 0)
-        break;
-      z.next_in = in;
-      z.avail_in = (uInt)n;
-      consumed += (uint64_t)n;
-      if (!pla_progress_step(progress, (double)consumed / (double)size))
-        st = pla_fail_cancelled(err);
-    }
-    if (ended) { /* bytes after a member: another member, or padding that gzip ignores */
-      if (z.next_in[0] != 0x1f)
-        break;
-      inflateReset(&z);
-      ended = false;
-    }
-    /* grow by half of what has arrived, one byte kept for the final NUL */
-    if (out->capacity - out->size < 2 &&
-        !pla_bytes_reserve(out, out->capacity + out->capacity / 2 + PIECE)) {
-      st = pla_fail_memory(err, path);
-      break;
-    }
-    size_t room = out->capacity - out->size - 1;
-    z.next_out = out->data + out->size;
-    z.avail_out = room > UINT_MAX ? UINT_MAX : (uInt)room;
-    uInt before = z.avail_out;
-    int rc = inflate(&z, Z_NO_FLUSH);
-    out->size += before - z.avail_out;
-    if (rc == Z_STREAM_END)
-      ended = true;
-    else if (rc != Z_OK && rc != Z_BUF_ERROR)
-      st = pla_fail(err, PLA_ERR_FORMAT,
-                    "%s: the compressed data are damaged after %zu bytes; copy the file again", path,
-                    out->size);
-  }
-  if (st == PLA_OK && !ended)
-    st = pla_fail(err, PLA_ERR_FORMAT,
-                  "%s: the compressed data end early, after %zu bytes; copy the file again", path,
-                  out->size);
-  inflateEnd(&z);
-  free(in);
-  close(fd);
+  PlaStatus st = pla_stream_open(path, &stream, err);
   if (st == PLA_OK)
-    out->data[out->size] = '\0';
-  else
-    pla_bytes_clear(out);
+    st = read_stream(stream, path, progress, out, err);
+  pla_stream_close(stream);
   return st;
 }
 

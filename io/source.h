@@ -25,6 +25,19 @@ PlaStatus pla_source_read(const char *path, PlaProgress *progress, PlaBytes *out
 /* The same, inflated when the file starts with the gzip magic. */
 PlaStatus pla_source_read_gz(const char *path, PlaProgress *progress, PlaBytes *out, PlaError *err);
 
+/* The bytes of a file in order, inflated on the way when it starts with the gzip magic (several
+ * members read as one).  For readers that put data where they belong instead of holding the file. */
+typedef struct PlaStream PlaStream;
+PlaStatus pla_stream_open(const char *path, PlaStream **out, PlaError *err);
+void pla_stream_close(PlaStream *self); /* NULL is fine */
+bool pla_stream_is_gzip(const PlaStream *self);
+/* No more bytes than this can come: the file's size, PLA_MAX_INFLATE times that when compressed. */
+uint64_t pla_stream_most(const PlaStream *self);
+/* Fills @data; *got < size only where the file ends.  Damaged or cut compressed data are
+ * PLA_ERR_FORMAT with a sentence, the checksum at their end included. */
+PlaStatus pla_stream_read(PlaStream *self, void *data, size_t size, size_t *got, PlaError *err);
+double pla_stream_fraction(const PlaStream *self); /* of the file that has been read, 0..1 */
+
 /* Walks text: lines, words and numbers, and knows the line it is at for error sentences. */
 typedef struct {
   const char *at, *end;
