@@ -13,6 +13,7 @@
 static const PlaFormat *const formats[] = {
   &pla_format_vtu,
   &pla_format_vtp,
+  &pla_format_label_table, /* last: the loosest of the text formats */
   NULL,
 };
 

@@ -3,5 +3,6 @@
 
 #include "io/format.h"
 
+extern const PlaFormat pla_format_label_table;
 extern const PlaFormat pla_format_vtp;
 extern const PlaFormat pla_format_vtu;
