@@ -4,5 +4,6 @@
 #include "io/format.h"
 
 extern const PlaFormat pla_format_label_table;
+extern const PlaFormat pla_format_nifti;
 extern const PlaFormat pla_format_vtp;
 extern const PlaFormat pla_format_vtu;
