@@ -21,9 +21,9 @@ typedef enum {
 
 typedef struct {
   size_t n_voxels;
-  size_t first;         /* index of its first voxel */
-  int lo[3], hi[3];     /* bounding box, both corners included */
-  unsigned faces;       /* PLA_FACE_* of the volume that it reaches */
+  size_t first;     /* index of its first voxel */
+  int lo[3], hi[3]; /* bounding box, both corners included */
+  unsigned faces;   /* PLA_FACE_* of the volume that it reaches */
 } PlaComponent;
 
 /* The six faces of a volume: the first and last index of each axis. */
@@ -41,8 +41,8 @@ enum {
  * numbers (component c is entry c - 1); caller frees it.  PLA_ERR_UNSUPPORTED beyond 2^32 - 2
  * voxels. */
 PlaStatus pla_components_find(const int dims[3], const uint8_t *mask, uint8_t value, bool inverse,
-                              PlaConnectivity connectivity, PlaProgress *progress,
-                              uint32_t *number, size_t *n_out, PlaComponent **list, PlaError *err);
+                              PlaConnectivity connectivity, PlaProgress *progress, uint32_t *number,
+                              size_t *n_out, PlaComponent **list, PlaError *err);
 
 /* Clears all but the largest component.  *n_kept: its voxels, 0 when the mask is empty. */
 PlaStatus pla_mask_keep_largest(const int dims[3], uint8_t *mask, PlaConnectivity connectivity,
@@ -61,5 +61,10 @@ PlaStatus pla_mask_fill_holes(const int dims[3], uint8_t *mask, PlaConnectivity 
 PlaStatus pla_mask_fill_slices(const int dims[3], uint8_t *mask, int axis,
                                PlaConnectivity connectivity, PlaProgress *progress,
                                size_t *n_filled, PlaError *err);
+
+/* Clears the components, or with @holes fills the background components, of fewer than @min_voxels.
+ * Holes use the dual connectivity. */
+PlaStatus pla_mask_drop_small(const int dims[3], uint8_t *mask, PlaConnectivity connectivity,
+                              bool holes, size_t min_voxels, PlaProgress *progress, PlaError *err);
 
 size_t pla_mask_count(const int dims[3], const uint8_t *mask);

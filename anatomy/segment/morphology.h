@@ -1,9 +1,9 @@
 /* Dilation, erosion, opening and closing of voxel masks by a ball given in millimetres.
  *
  * A voxel belongs to the dilation when its centre lies within the radius of a mask voxel's centre,
- * measured through the affine: anisotropic and sheared grids get a true ball.  Beyond the volume's
- * border there is neither tissue nor background: erosion does not eat from the border, and closing
- * does not stick to it. */
+ * measured through the affine: anisotropic and sheared grids get a true ball.  Where the border
+ * cuts a body, the body is taken to go on: erosion and opening do not eat from the border.  Closing
+ * takes the outside as empty, so that what lies near the border does not stick to it. */
 #pragma once
 
 #include "anatomy/base/progress.h"
@@ -22,3 +22,11 @@ typedef enum {
  * negative or non-finite radius, PLA_ERR_GEOMETRY for a singular affine. */
 PlaStatus pla_mask_morph(const int dims[3], const double affine_mm[12], uint8_t *mask,
                          PlaMorph what, double radius_mm, PlaProgress *progress, PlaError *err);
+
+/* Closes gaps that the ball does not fit into and fills all that is then enclosed:
+ * erode(fill(dilate(mask))).  @closed_faces (PLA_FACE_* of components.h) are where the border cuts
+ * the body: cavities that run out of them count as enclosed.  Beyond the other faces the world is
+ * empty. */
+PlaStatus pla_mask_seal(const int dims[3], const double affine_mm[12], uint8_t *mask,
+                        double radius_mm, unsigned closed_faces, PlaProgress *progress,
+                        PlaError *err);

@@ -16,18 +16,18 @@
 #include <stdint.h>
 
 typedef struct {
-  const char *preset;  /* an id of pla_segment_presets_get(), or NULL: use the range below */
-  double lo, hi;       /* values kept, both included, slope and inter applied */
-  int label;           /* id of the one label, 1..65535 */
-  const char *name;    /* its name; NULL gives "label ID" */
-  int frame;           /* of a 4-D volume */
+  const char *preset; /* an id of pla_segment_presets_get(), or NULL: use the range below */
+  double lo, hi;      /* values kept, both included, slope and inter applied */
+  int label;          /* id of the one label, 1..65535 */
+  const char *name;   /* its name; NULL gives "label ID" */
+  int frame;          /* of a 4-D volume */
   PlaConnectivity connectivity; /* of components; holes use the dual one */
   /* applied in this order; a preset does its own and refuses these */
-  double open_mm;      /* ball radius of an opening, 0: none */
-  double close_mm;     /* ball radius of a closing, 0: none */
-  bool largest;        /* keep the largest component */
-  bool fill_holes;     /* fill what the volume's border cannot reach */
-  bool fill_slices;    /* fill holes in each slice along the axis nearest head-foot */
+  double open_mm;   /* ball radius of an opening, 0: none */
+  double close_mm;  /* ball radius of a closing, 0: none */
+  bool largest;     /* keep the largest component */
+  bool fill_holes;  /* fill what the volume's border cannot reach */
+  bool fill_slices; /* fill holes in each slice along the axis nearest head-foot */
 } PlaSegmentOptions;
 
 /* No preset, an empty range, label 1, 26-connected, no clean-up. */
@@ -35,9 +35,9 @@ PlaSegmentOptions pla_segment_options_default(void);
 
 /* What a run found, beyond the labels themselves. */
 typedef struct {
-  int n_components;      /* pieces of the labelled region as a whole (26-connected) */
-  double hull_mm3;       /* outer hull of the body: tissue, airway and cavities; 0 without preset */
-  double removed_mm3;    /* head-rest, table and other objects left out; 0 without preset */
+  int n_components;   /* pieces of the labelled region as a whole (26-connected) */
+  double hull_mm3;    /* outer hull of the body: tissue, airway and cavities; 0 without preset */
+  double removed_mm3; /* head-rest, table and other objects left out; 0 without preset */
 } PlaSegmentReport;
 
 /* Labels @vol, which is borrowed.  @report may be NULL.
@@ -62,8 +62,8 @@ typedef struct {
 } PlaSegmentTissue;
 
 typedef struct {
-  const char *id;    /* "ct-head" */
-  const char *title; /* "Head CT: soft tissue, bone, airway" */
+  const char *id;                 /* "ct-head" */
+  const char *title;              /* "Head CT: soft tissue, bone, airway" */
   const PlaSegmentTissue *tissue; /* ascending ids, ends with id 0 */
   /* Writes tissue ids into @labels (dims[0] x dims[1] x dims[2], zeroed). */
   PlaStatus (*run)(const PlaVolume *vol, int frame, PlaProgress *progress, uint8_t *labels,
