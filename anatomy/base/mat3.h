@@ -102,11 +102,12 @@ pla_mat3_cofactor(const double a[9], double c[9])
   memcpy(c, r, sizeof r);
 }
 
-/* returns det(a); *inv is only written when it is not 0 */
+/* returns det(a); *inv is all zeros when that is 0; inv must not be a */
 static inline double
 pla_mat3_invert(const double a[9], double inv[9])
 {
   double cof[9], det = pla_mat3_det(a);
+  memset(inv, 0, 9 * sizeof *inv);
   if (det == 0.0)
     return 0.0;
   pla_mat3_cofactor(a, cof);

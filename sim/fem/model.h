@@ -39,9 +39,11 @@ const double *pla_fem_model_mass(const PlaFemModel *model); /* lumped, kg (n_ver
 /* Total elastic energy, J, at positions @pos. */
 double pla_fem_energy(const PlaFemModel *model, const double *pos);
 /* Elastic forces, N: -dE/dx (n_verts x 3). */
-void pla_fem_forces(const PlaFemModel *model, const double *pos, double *force);
-/* Elements with det F <= 0, and the smallest det F. */
-int pla_fem_inverted(const PlaFemModel *model, const double *pos, double *min_jacobian);
+PlaStatus pla_fem_forces(const PlaFemModel *model, const double *pos, double *force,
+                         PlaError *err);
+/* Elements with det F <= 0, the smallest det F and the element that has it (either may be NULL). */
+int pla_fem_inverted(const PlaFemModel *model, const double *pos, double *min_jacobian,
+                     int *worst);
 
 /* Boundary conditions and loads of one solve; arrays are the caller's, all n_verts x 3. */
 typedef struct {

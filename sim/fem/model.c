@@ -1,0 +1,558 @@
+/* The finite-element model: linear tets (one point), trilinear hexes (2x2x2 Gauss points).
+ *
+ * E = sum over points of w Psi(F), F = sum_a x_a grad N_a^T; forces -dE/dx_a = -w P grad N_a;
+ * stiffness blocks K_ab[i][j] = w sum_kl gradN_a[k] dP_ik/dF_jl gradN_b[l].
+ * Forces are written per corner and gathered per vertex in stored order, so that the result does not
+ * depend on the number of threads. */
+#include "sim/fem/model-private.h"
+
+#include "anatomy/base/mat3.h"
+#include "anatomy/base/memory.h"
+#include "anatomy/base/parallel.h"
+#include "anatomy/base/svd3.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 256 }; /* elements whose F are decomposed together; fits the second-level cache */
+
+void
+pla_fem_model_free(PlaFemModel *model)
+{
+  if (!model)
+    return;
+  free(model->rest);
+  free(model->mass);
+  free(model->tet);
+  free(model->tet_dm_inv);
+  free(model->tet_volume);
+  free(model->hex);
+  free(model->hex_grad);
+  free(model->hex_weight);
+  free(model->cell_material);
+  free(model->material);
+  free(model->incidence.start);
+  free(model->incidence.corner);
+  free(model->colour_start);
+  free(model->colour_cell);
+  free(model);
+}
+
+int
+pla_fem_model_n_verts(const PlaFemModel *model)
+{
+  return model->n_verts;
+}
+
+const double *
+pla_fem_model_rest(const PlaFemModel *model)
+{
+  return model->rest;
+}
+
+const double *
+pla_fem_model_mass(const PlaFemModel *model)
+{
+  return model->mass;
+}
+
+/* edge matrix [x1-x0 | x2-x0 | x3-x0] */
+static void
+edge_matrix(const double *pos, const int *tet, double d[9])
+{
+  const double *x0 = pos + 3 * (size_t)tet[0];
+  for (int c = 0; c < 3; c++) {
+    const double *x = pos + 3 * (size_t)tet[c + 1];
+    for (int r = 0; r < 3; r++)
+      d[3 * r + c] = x[r] - x0[r];
+  }
+}
+
+static PlaStatus
+prepare_tets(PlaFemModel *model, PlaError *err)
+{
+  const size_t n = (size_t)model->n_tets;
+  for (int t = 0; t < model->n_tets; t++) {
+    const int *tet = model->tet + 4 * (size_t)t;
+    double dm[9], inv[9], size = 0.0;
+    edge_matrix(model->rest, tet, dm);
+    for (int c = 0; c < 9; c++)
+      size = fmax(size, fabs(dm[c]));
+    double det = pla_mat3_det(dm);
+    /* flatter than a millionth of its size: no meaningful inverse */
+    if (!(det > 1e-9 * size * size * size)) {
+      const double *x = model->rest + 3 * (size_t)tet[0];
+      return pla_fail(err, PLA_ERR_GEOMETRY,
+                      "tetrahedron %d, near (%.2f, %.2f, %.2f) mm, is %s at rest; repair or remesh",
+                      t, x[0] * 1e3, x[1] * 1e3, x[2] * 1e3, det < 0.0 ? "inverted" : "flat");
+    }
+    pla_mat3_invert(dm, inv);
+    for (size_t c = 0; c < 9; c++)
+      model->tet_dm_inv[c * n + (size_t)t] = inv[c];
+    model->tet_volume[t] = det / 6.0;
+  }
+  return PLA_OK;
+}
+
+/* corner signs of the reference hex [-1, 1]^3 in VTK order */
+static const double hex_sign[8][3] = { { -1, -1, -1 }, { 1, -1, -1 }, { 1, 1, -1 }, { -1, 1, -1 },
+                                       { -1, -1, 1 },  { 1, -1, 1 },  { 1, 1, 1 },  { -1, 1, 1 } };
+
+static PlaStatus
+prepare_hexes(PlaFemModel *model, PlaError *err)
+{
+  const double g = 1.0 / sqrt(3.0);
+  for (int h = 0; h < model->n_hexes; h++) {
+    const int *hex = model->hex + 8 * (size_t)h;
+    for (int q = 0; q < 8; q++) {
+      double local[8][3], jac[9] = { 0 }, inv[9];
+      for (int a = 0; a < 8; a++)
+        for (int d = 0; d < 3; d++) {
+          double x = hex_sign[a][d] / 8.0;
+          for (int e = 1; e < 3; e++) {
+            int o = (d + e) % 3;
+            x *= 1.0 + hex_sign[a][o] * hex_sign[q][o] * g;
+          }
+          local[a][d] = x;
+        }
+      for (int a = 0; a < 8; a++)
+        for (int r = 0; r < 3; r++)
+          for (int c = 0; c < 3; c++)
+            jac[3 * r + c] += model->rest[3 * (size_t)hex[a] + (size_t)r] * local[a][c];
+      double det = pla_mat3_det(jac);
+      if (!(det > 0.0))
+        return pla_fail(err, PLA_ERR_GEOMETRY,
+                        "hexahedron %d is inverted or flat at rest; repair or remesh", h);
+      pla_mat3_invert(jac, inv);
+      model->hex_weight[8 * (size_t)h + (size_t)q] = det;
+      double *grad = model->hex_grad + (8 * (size_t)h + (size_t)q) * 24;
+      for (int a = 0; a < 8; a++)
+        for (int d = 0; d < 3; d++)
+          grad[3 * a + d] = local[a][0] * inv[d] + local[a][1] * inv[3 + d] + local[a][2] * inv[6 + d];
+    }
+  }
+  return PLA_OK;
+}
+
+/* corners around each vertex, by counting */
+static PlaStatus
+build_incidence(PlaFemModel *model, PlaError *err)
+{
+  const size_t n_tet_corners = 4 * (size_t)model->n_tets;
+  const size_t n_corners = n_tet_corners + 8 * (size_t)model->n_hexes;
+  PlaIncidence *inc = &model->incidence;
+  if (n_corners > INT32_MAX)
+    return pla_fail_memory(err, "a mesh of this many elements");
+  inc->n_verts = model->n_verts;
+  inc->start = pla_array_new0((size_t)model->n_verts + 1, sizeof *inc->start);
+  inc->corner = pla_array_new(n_corners, sizeof *inc->corner);
+  int *fill = pla_array_new0((size_t)model->n_verts, sizeof *fill);
+  if (!inc->start || !inc->corner || !fill) {
+    free(fill);
+    return pla_fail_memory(err, "the model");
+  }
+  for (size_t k = 0; k < n_corners; k++)
+    inc->start[1 + (k < n_tet_corners ? model->tet[k] : model->hex[k - n_tet_corners])]++;
+  for (int v = 0; v < model->n_verts; v++)
+    inc->start[v + 1] += inc->start[v];
+  for (size_t k = 0; k < n_corners; k++) {
+    int v = k < n_tet_corners ? model->tet[k] : model->hex[k - n_tet_corners];
+    inc->corner[inc->start[v] + fill[v]++] = (int)k;
+  }
+  free(fill);
+  return PLA_OK;
+}
+
+/* greedy colours such that cells of one colour share no vertex; 64 colours a word, more by rounds */
+static PlaStatus
+colour_cells(PlaFemModel *model, PlaError *err)
+{
+  const int n_cells = model->n_tets + model->n_hexes;
+  int *colour = pla_array_new((size_t)n_cells, sizeof *colour);
+  uint64_t *taken = pla_array_new((size_t)model->n_verts, sizeof *taken);
+  model->colour_cell = pla_array_new((size_t)n_cells, sizeof *model->colour_cell);
+  PlaStatus st = colour && taken && model->colour_cell ? PLA_OK : pla_fail_memory(err, "the model");
+  int left = n_cells, base = 0;
+  for (int c = 0; st == PLA_OK && c < n_cells; c++)
+    colour[c] = -1;
+  while (st == PLA_OK && left > 0) {
+    memset(taken, 0, (size_t)model->n_verts * sizeof *taken);
+    for (int c = 0; c < n_cells; c++) {
+      if (colour[c] >= 0)
+        continue;
+      const int *verts;
+      int k = pla_fem_cell_verts(model, c, &verts);
+      uint64_t used = 0;
+      for (int a = 0; a < k; a++)
+        used |= taken[verts[a]];
+      if (used == UINT64_MAX)
+        continue;
+      int bit = __builtin_ctzll(~used);
+      colour[c] = base + bit;
+      left--;
+      for (int a = 0; a < k; a++)
+        taken[verts[a]] |= 1ull << bit;
+      if (base + bit + 1 > model->n_colours)
+        model->n_colours = base + bit + 1;
+    }
+    base += 64;
+  }
+  if (st == PLA_OK) {
+    model->colour_start = pla_array_new0((size_t)model->n_colours + 1, sizeof *model->colour_start);
+    if (!model->colour_start)
+      st = pla_fail_memory(err, "the model");
+  }
+  if (st == PLA_OK) {
+    for (int c = 0; c < n_cells; c++)
+      model->colour_start[colour[c] + 1]++;
+    for (int k = 0; k < model->n_colours; k++)
+      model->colour_start[k + 1] += model->colour_start[k];
+    int *at = pla_array_dup(model->colour_start, (size_t)model->n_colours, sizeof *at);
+    if (!at)
+      st = pla_fail_memory(err, "the model");
+    for (int c = 0; st == PLA_OK && c < n_cells; c++)
+      model->colour_cell[at[colour[c]]++] = c;
+    free(at);
+  }
+  free(colour);
+  free(taken);
+  return st;
+}
+
+/* a quarter of each tet and an eighth of each hex to its vertices */
+static void
+lump_masses(PlaFemModel *model)
+{
+  for (int c = 0; c < model->n_tets + model->n_hexes; c++) {
+    const int *verts;
+    int k = pla_fem_cell_verts(model, c, &verts);
+    double volume = 0.0;
+    if (c < model->n_tets)
+      volume = model->tet_volume[c];
+    else
+      for (int q = 0; q < 8; q++)
+        volume += model->hex_weight[8 * (size_t)(c - model->n_tets) + (size_t)q];
+    for (int a = 0; a < k; a++)
+      model->mass[verts[a]] += model->material[model->cell_material[c]].density * volume / k;
+  }
+}
+
+PlaStatus
+pla_fem_model_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_materials,
+                  const int *cell_material, PlaFormulation formulation, PlaFemModel **out,
+                  PlaError *err)
+{
+  *out = NULL;
+  if (mesh->n_tets + mesh->n_hexes == 0)
+    return pla_fail(err, PLA_ERR_GEOMETRY,
+                    "the mesh has no tetrahedra and no hexahedra; mesh the surface first");
+  PlaFemModel *model = pla_array_new0(1, sizeof *model);
+  if (!model)
+    return pla_fail_memory(err, "the model");
+  const size_t nv = (size_t)mesh->n_verts, nt = (size_t)mesh->n_tets, nh = (size_t)mesh->n_hexes;
+  model->n_verts = mesh->n_verts;
+  model->n_tets = mesh->n_tets;
+  model->n_hexes = mesh->n_hexes;
+  model->formulation = formulation;
+  model->n_materials = n_materials;
+  model->rest = pla_array_dup(mesh->pos, nv, 3 * sizeof *model->rest);
+  model->mass = pla_array_new0(nv, sizeof *model->mass);
+  model->tet = pla_array_dup(mesh->tet, nt, 4 * sizeof *model->tet);
+  model->tet_dm_inv = pla_array_new_aligned(nt, 9 * sizeof *model->tet_dm_inv);
+  model->tet_volume = pla_array_new_aligned(nt, sizeof *model->tet_volume);
+  model->hex = pla_array_dup(mesh->hex, nh, 8 * sizeof *model->hex);
+  model->hex_grad = pla_array_new_aligned(nh, 8 * 24 * sizeof *model->hex_grad);
+  model->hex_weight = pla_array_new_aligned(nh, 8 * sizeof *model->hex_weight);
+  model->cell_material = pla_array_dup(cell_material, nt + nh, sizeof *model->cell_material);
+  model->material = pla_array_dup(materials, (size_t)n_materials, sizeof *model->material);
+  PlaStatus st = model->rest && model->mass && model->tet && model->tet_dm_inv &&
+                         model->tet_volume && model->hex && model->hex_grad && model->hex_weight &&
+                         model->cell_material && model->material
+                     ? pla_mesh_check(mesh, err)
+                     : pla_fail_memory(err, "the model");
+  if (st == PLA_OK)
+    st = prepare_tets(model, err);
+  if (st == PLA_OK)
+    st = prepare_hexes(model, err);
+  if (st == PLA_OK)
+    st = build_incidence(model, err);
+  if (st == PLA_OK)
+    st = colour_cells(model, err);
+  if (st == PLA_OK) {
+    lump_masses(model);
+    *out = model;
+    model = NULL;
+  }
+  pla_fem_model_free(model);
+  return st;
+}
+
+void
+pla_fem_tet_gradient(const PlaFemModel *model, int t, const double *pos, double f[9])
+{
+  double ds[9], inv[9];
+  edge_matrix(pos, model->tet + 4 * (size_t)t, ds);
+  for (size_t c = 0; c < 9; c++)
+    inv[c] = model->tet_dm_inv[c * (size_t)model->n_tets + (size_t)t];
+  pla_mat3_mul(ds, inv, f);
+}
+
+void
+pla_fem_tet_shape(const PlaFemModel *model, int t, double grad[4][3])
+{
+  for (int d = 0; d < 3; d++)
+    grad[0][d] = 0.0;
+  for (int a = 1; a < 4; a++)
+    for (int d = 0; d < 3; d++) {
+      grad[a][d] = model->tet_dm_inv[(size_t)(3 * (a - 1) + d) * (size_t)model->n_tets + (size_t)t];
+      grad[0][d] -= grad[a][d];
+    }
+}
+
+/* F at point @q of hex @h */
+static void
+hex_gradient(const PlaFemModel *model, int h, int q, const double *pos, double f[9])
+{
+  const int *hex = model->hex + 8 * (size_t)h;
+  const double *grad = model->hex_grad + (8 * (size_t)h + (size_t)q) * 24;
+  memset(f, 0, 9 * sizeof *f);
+  for (int a = 0; a < 8; a++)
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 3; c++)
+        f[3 * r + c] += pos[3 * (size_t)hex[a] + (size_t)r] * grad[3 * a + c];
+}
+
+/* F and its SVD for tets begin..end-1, decomposed together */
+typedef struct {
+  double f[9 * BATCH], u[9 * BATCH], s[3 * BATCH], v[9 * BATCH];
+} TetBatch;
+
+static void
+decompose_tets(const PlaFemModel *model, int begin, int end, const double *pos, TetBatch *batch)
+{
+  for (int t = begin; t < end; t++) {
+    double f[9];
+    pla_fem_tet_gradient(model, t, pos, f);
+    for (int c = 0; c < 9; c++)
+      batch->f[c * BATCH + t - begin] = f[c];
+  }
+  pla_svd3_batch((size_t)(end - begin), BATCH, batch->f, batch->u, batch->s, batch->v);
+}
+
+static void
+batch_point(const TetBatch *batch, int k, PlaPoint *point)
+{
+  for (int c = 0; c < 9; c++) {
+    point->f[c] = batch->f[c * BATCH + k];
+    point->u[c] = batch->u[c * BATCH + k];
+    point->v[c] = batch->v[c * BATCH + k];
+  }
+  for (int c = 0; c < 3; c++)
+    point->s[c] = batch->s[c * BATCH + k];
+}
+
+static int
+n_tet_batches(const PlaFemModel *model)
+{
+  return (model->n_tets + BATCH - 1) / BATCH;
+}
+
+double
+pla_fem_energy(const PlaFemModel *model, const double *pos)
+{
+  double *part = pla_array_new0((size_t)model->n_tets + (size_t)model->n_hexes, sizeof *part);
+  if (!part)
+    return NAN;
+#pragma omp parallel
+  {
+    TetBatch batch;
+#pragma omp for schedule(static)
+    for (int b = 0; b < n_tet_batches(model); b++) {
+      int begin = b * BATCH, end = begin + BATCH < model->n_tets ? begin + BATCH : model->n_tets;
+      decompose_tets(model, begin, end, pos, &batch);
+      for (int t = begin; t < end; t++) {
+        const PlaFemMaterial *m = &model->material[model->cell_material[t]];
+        PlaPoint point = { 0 };
+        batch_point(&batch, t - begin, &point);
+        part[t] = model->tet_volume[t] * pla_material_energy(m->material, m->constants, &point);
+      }
+    }
+#pragma omp for schedule(static)
+    for (int h = 0; h < model->n_hexes; h++) {
+      const PlaFemMaterial *m = &model->material[model->cell_material[model->n_tets + h]];
+      double sum = 0.0;
+      for (int q = 0; q < 8; q++) {
+        PlaPoint point = { 0 };
+        hex_gradient(model, h, q, pos, point.f);
+        pla_point_decompose(&point);
+        sum += model->hex_weight[8 * (size_t)h + (size_t)q] *
+               pla_material_energy(m->material, m->constants, &point);
+      }
+      part[model->n_tets + h] = sum;
+    }
+  }
+  double energy = pla_sum(part, (size_t)model->n_tets + (size_t)model->n_hexes);
+  free(part);
+  return energy;
+}
+
+/* corner[4 t + a] of tets, then hexes */
+static void
+corner_forces(const PlaFemModel *model, const double *pos, double *corner)
+{
+#pragma omp parallel
+  {
+    TetBatch batch;
+#pragma omp for schedule(static)
+    for (int b = 0; b < n_tet_batches(model); b++) {
+      int begin = b * BATCH, end = begin + BATCH < model->n_tets ? begin + BATCH : model->n_tets;
+      decompose_tets(model, begin, end, pos, &batch);
+      for (int t = begin; t < end; t++) {
+        const PlaFemMaterial *m = &model->material[model->cell_material[t]];
+        PlaPoint point = { 0 };
+        double p[9], grad[4][3];
+        batch_point(&batch, t - begin, &point);
+        pla_material_stress(m->material, m->constants, &point, p);
+        pla_fem_tet_shape(model, t, grad);
+        for (int a = 0; a < 4; a++)
+          for (int i = 0; i < 3; i++)
+            corner[12 * (size_t)t + (size_t)(3 * a + i)] =
+                -model->tet_volume[t] *
+                (p[3 * i] * grad[a][0] + p[3 * i + 1] * grad[a][1] + p[3 * i + 2] * grad[a][2]);
+      }
+    }
+#pragma omp for schedule(static)
+    for (int h = 0; h < model->n_hexes; h++) {
+      const PlaFemMaterial *m = &model->material[model->cell_material[model->n_tets + h]];
+      double *out = corner + 12 * (size_t)model->n_tets + 24 * (size_t)h;
+      memset(out, 0, 24 * sizeof *out);
+      for (int q = 0; q < 8; q++) {
+        const double w = model->hex_weight[8 * (size_t)h + (size_t)q];
+        const double *grad = model->hex_grad + (8 * (size_t)h + (size_t)q) * 24;
+        PlaPoint point = { 0 };
+        double p[9];
+        hex_gradient(model, h, q, pos, point.f);
+        pla_point_decompose(&point);
+        pla_material_stress(m->material, m->constants, &point, p);
+        for (int a = 0; a < 8; a++)
+          for (int i = 0; i < 3; i++)
+            out[3 * a + i] -= w * (p[3 * i] * grad[3 * a] + p[3 * i + 1] * grad[3 * a + 1] +
+                                   p[3 * i + 2] * grad[3 * a + 2]);
+      }
+    }
+  }
+}
+
+/* force[v] = sum of the corner forces around v, in stored order */
+static void
+gather(const PlaIncidence *inc, const double *corner, double *force)
+{
+#pragma omp parallel for schedule(static)
+  for (int v = 0; v < inc->n_verts; v++) {
+    double f[3] = { 0.0, 0.0, 0.0 };
+    for (int k = inc->start[v]; k < inc->start[v + 1]; k++)
+      for (int d = 0; d < 3; d++)
+        f[d] += corner[3 * (size_t)inc->corner[k] + (size_t)d];
+    memcpy(force + 3 * (size_t)v, f, sizeof f);
+  }
+}
+
+PlaStatus
+pla_fem_forces(const PlaFemModel *model, const double *pos, double *force, PlaError *err)
+{
+  size_t n_corners = 4 * (size_t)model->n_tets + 8 * (size_t)model->n_hexes;
+  double *corner = pla_array_new(n_corners, 3 * sizeof *corner);
+  if (!corner)
+    return pla_fail_memory(err, "the element forces");
+  corner_forces(model, pos, corner);
+  gather(&model->incidence, corner, force);
+  free(corner);
+  return PLA_OK;
+}
+
+int
+pla_fem_inverted(const PlaFemModel *model, const double *pos, double *min_jacobian, int *worst)
+{
+  int inverted = 0, where = -1;
+  double least = INFINITY;
+  for (int t = 0; t < model->n_tets; t++) {
+    double f[9];
+    pla_fem_tet_gradient(model, t, pos, f);
+    double det = pla_mat3_det(f);
+    inverted += !(det > 0.0);
+    if (!(det >= least)) {
+      least = det;
+      where = t;
+    }
+  }
+  for (int h = 0; h < model->n_hexes; h++) {
+    double lowest = INFINITY;
+    for (int q = 0; q < 8; q++) {
+      double f[9];
+      hex_gradient(model, h, q, pos, f);
+      lowest = fmin(lowest, pla_mat3_det(f));
+    }
+    inverted += !(lowest > 0.0);
+    if (!(lowest >= least)) {
+      least = lowest;
+      where = model->n_tets + h;
+    }
+  }
+  if (min_jacobian)
+    *min_jacobian = least;
+  if (worst)
+    *worst = where;
+  return inverted;
+}
+
+/* stiffness += w B^T H B for @k nodes with shape gradients @grad (k x 3) */
+static void
+add_point_stiffness(int k, const double *grad, double w, const double h[81], double *stiffness)
+{
+  for (int b = 0; b < k; b++) {
+    /* hb[(i, m)][j] = sum_l H[(i, m)][(j, l)] grad_b[l] */
+    double hb[9][3];
+    for (int r = 0; r < 9; r++)
+      for (int j = 0; j < 3; j++)
+        hb[r][j] = w * (h[9 * r + 3 * j] * grad[3 * b] + h[9 * r + 3 * j + 1] * grad[3 * b + 1] +
+                        h[9 * r + 3 * j + 2] * grad[3 * b + 2]);
+    for (int a = 0; a < k; a++)
+      for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+          stiffness[(size_t)(3 * a + i) * 3 * (size_t)k + (size_t)(3 * b + j)] +=
+              grad[3 * a] * hb[3 * i][j] + grad[3 * a + 1] * hb[3 * i + 1][j] +
+              grad[3 * a + 2] * hb[3 * i + 2][j];
+  }
+}
+
+void
+pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, bool project,
+                       double *stiffness)
+{
+  const PlaFemMaterial *m = &model->material[model->cell_material[c]];
+  double h[81];
+  if (c < model->n_tets) {
+    PlaPoint point = { 0 };
+    double grad[4][3];
+    memset(stiffness, 0, 144 * sizeof *stiffness);
+    pla_fem_tet_gradient(model, c, pos, point.f);
+    pla_point_decompose(&point);
+    pla_material_tangent(m->material, m->constants, &point, project, h);
+    pla_fem_tet_shape(model, c, grad);
+    add_point_stiffness(4, &grad[0][0], model->tet_volume[c], h, stiffness);
+    return;
+  }
+  int hex = c - model->n_tets;
+  memset(stiffness, 0, 576 * sizeof *stiffness);
+  for (int q = 0; q < 8; q++) {
+    PlaPoint point = { 0 };
+    hex_gradient(model, hex, q, pos, point.f);
+    pla_point_decompose(&point);
+    pla_material_tangent(m->material, m->constants, &point, project, h);
+    add_point_stiffness(8, model->hex_grad + (8 * (size_t)hex + (size_t)q) * 24,
+                        model->hex_weight[8 * (size_t)hex + (size_t)q], h, stiffness);
+  }
+}

@@ -1,0 +1,201 @@
+/* The finite-element model: box meshes, masses, forces as energy slopes, balance of forces and
+ * torques, stiffness as force slope, the same bits for any number of threads. */
+#include "anatomy/base/mat3.h"
+#include "anatomy/base/memory.h"
+#include "anatomy/base/parallel.h"
+#include "anatomy/box-mesh.h"
+#include "sim/fem/model-private.h"
+
+#include <glib.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static PlaFemModel *
+box_model(const char *material, PlaBoxCells cells, const int n[3])
+{
+  const double lo[3] = { 0, 0, 0 }, hi[3] = { 0.1, 0.03, 0.02 };
+  PlaFemMaterial m = { .material = pla_material_find(material), .density = 1000.0 };
+  double param[PLA_MAX_CONSTANTS];
+  PlaError err = { 0 };
+  for (int i = 0; m.material->params[i].key; i++)
+    param[i] = m.material->params[i].def;
+  g_assert_cmpint(m.material->prepare(param, m.constants, &err), ==, PLA_OK);
+  PlaMesh *mesh;
+  PlaMeshSummary sum;
+  g_assert_cmpint(pla_box_mesh_new(lo, hi, n, cells, &mesh, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_mesh_summary(mesh, &sum, &err), ==, PLA_OK);
+  g_assert_cmpint(sum.inverted, ==, 0);
+  g_assert_cmpint(sum.components, ==, 1);
+  g_assert_cmpfloat_with_epsilon(sum.volume_m3, 0.1 * 0.03 * 0.02, 1e-15);
+  int *cell_material = pla_array_new0(pla_mesh_n_cells(mesh), sizeof *cell_material);
+  PlaFemModel *model;
+  g_assert_cmpint(
+      pla_fem_model_new(mesh, &m, 1, cell_material, PLA_FORMULATION_STANDARD, &model, &err), ==,
+      PLA_OK);
+  free(cell_material);
+  pla_mesh_free(mesh);
+  return model;
+}
+
+/* rest positions shaken by @amount of an edge */
+static double *
+shaken(const PlaFemModel *model, double amount, guint32 seed)
+{
+  g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+  double *pos = pla_array_dup(model->rest, (size_t)model->n_verts, 3 * sizeof *pos);
+  for (int i = 0; i < 3 * model->n_verts; i++)
+    pos[i] += g_rand_double_range(rand, -amount, amount);
+  return pos;
+}
+
+static const PlaBoxCells all_cells[3] = { PLA_BOX_HEXES, PLA_BOX_TETS_6, PLA_BOX_TETS_5 };
+
+static void
+test_mass(void)
+{
+  const int n[3] = { 5, 3, 2 };
+  for (int k = 0; k < 3; k++) {
+    PlaFemModel *model = box_model("neo-hookean", all_cells[k], n);
+    g_assert_cmpfloat_with_epsilon(pla_sum(pla_fem_model_mass(model), (size_t)model->n_verts),
+                                   1000.0 * 6e-5, 1e-14);
+    pla_fem_model_free(model);
+  }
+}
+
+/* forces are the slope of the energy, stiffness that of the forces; nothing pulls the body as a
+ * whole, inverted elements included */
+static void
+test_derivatives(void)
+{
+  const int n[3] = { 3, 2, 2 };
+  PlaError err = { 0 };
+  for (int k = 0; k < 3; k++)
+    for (int wild = 0; wild < 2; wild++) {
+      PlaFemModel *model = box_model("neo-hookean", all_cells[k], n);
+      double *pos = shaken(model, wild ? 0.02 : 0.002, 11);
+      double *force = pla_array_new((size_t)model->n_verts, 3 * sizeof *force);
+      g_assert_cmpint(pla_fem_forces(model, pos, force, &err), ==, PLA_OK);
+      double size = pla_max_abs(force, 3 * (size_t)model->n_verts);
+      double sum[3] = { 0 }, torque[3] = { 0 };
+      for (int v = 0; v < model->n_verts; v++) {
+        double t[3];
+        pla_vec3_cross(pos + 3 * v, force + 3 * v, t);
+        for (int d = 0; d < 3; d++) {
+          sum[d] += force[3 * v + d];
+          torque[d] += t[d];
+        }
+      }
+      for (int d = 0; d < 3; d++) {
+        g_assert_cmpfloat(fabs(sum[d]), <, 1e-12 * size * model->n_verts);
+        g_assert_cmpfloat(fabs(torque[d]), <, 1e-12 * size * model->n_verts);
+      }
+      if (!wild) {
+        const double step = 1e-6;
+        for (int i = 0; i < 3 * model->n_verts; i += 7) {
+          double at = pos[i];
+          pos[i] = at + step;
+          double above = pla_fem_energy(model, pos);
+          pos[i] = at - step;
+          double below = pla_fem_energy(model, pos);
+          pos[i] = at;
+          g_assert_cmpfloat_with_epsilon((below - above) / (2.0 * step), force[i], 1e-4 * size);
+        }
+        /* K y against the change of the forces along y */
+        double *y = shaken(model, 1.0, 12), *ky = pla_array_new0((size_t)model->n_verts, 3 * sizeof *ky);
+        for (int c = 0; c < model->n_tets + model->n_hexes; c++) {
+          const int *verts;
+          int m = pla_fem_cell_verts(model, c, &verts);
+          double stiffness[576];
+          pla_fem_cell_stiffness(model, c, pos, false, stiffness);
+          for (int i = 0; i < 3 * m; i++)
+            for (int j = 0; j < 3 * m; j++)
+              ky[3 * verts[i / 3] + i % 3] +=
+                  stiffness[i * 3 * m + j] * y[3 * verts[j / 3] + j % 3];
+        }
+        double *moved[2], *f[2];
+        for (int side = 0; side < 2; side++) {
+          moved[side] = pla_array_dup(pos, (size_t)model->n_verts, 3 * sizeof *pos);
+          f[side] = pla_array_new((size_t)model->n_verts, 3 * sizeof *pos);
+          for (int i = 0; i < 3 * model->n_verts; i++)
+            moved[side][i] += (side ? 1e-7 : -1e-7) * y[i];
+          g_assert_cmpint(pla_fem_forces(model, moved[side], f[side], &err), ==, PLA_OK);
+        }
+        double k_size = pla_max_abs(ky, 3 * (size_t)model->n_verts);
+        for (int i = 0; i < 3 * model->n_verts; i++)
+          g_assert_cmpfloat_with_epsilon((f[0][i] - f[1][i]) / 2e-7, ky[i], 1e-5 * k_size);
+        for (int side = 0; side < 2; side++) {
+          free(moved[side]);
+          free(f[side]);
+        }
+        free(y);
+        free(ky);
+      }
+      free(pos);
+      free(force);
+      pla_fem_model_free(model);
+    }
+}
+
+static void
+test_threads(void)
+{
+  const int n[3] = { 40, 12, 9 };
+  PlaError err = { 0 };
+  PlaFemModel *model = box_model("mooney-rivlin", PLA_BOX_TETS_6, n);
+  double *pos = shaken(model, 0.001, 13), *first = NULL, energy = 0.0;
+  for (int threads = 1; threads <= 4; threads *= 2) {
+    pla_threads_set(threads);
+    double *force = pla_array_new((size_t)model->n_verts, 3 * sizeof *force);
+    g_assert_cmpint(pla_fem_forces(model, pos, force, &err), ==, PLA_OK);
+    double e = pla_fem_energy(model, pos);
+    if (first) {
+      g_assert_true(memcmp(first, force, 3 * (size_t)model->n_verts * sizeof *force) == 0);
+      g_assert_true(e == energy);
+      free(force);
+    } else {
+      first = force;
+      energy = e;
+    }
+  }
+  free(first);
+  free(pos);
+  pla_fem_model_free(model);
+}
+
+static void
+test_refusals(void)
+{
+  const double lo[3] = { 0, 0, 0 }, hi[3] = { 1, 1, 1 };
+  const int n[3] = { 1, 1, 1 };
+  PlaFemMaterial m = { .material = pla_material_find("linear"), .density = 1.0 };
+  int cell_material[6] = { 0 };
+  PlaError err = { 0 };
+  PlaMesh *mesh;
+  PlaFemModel *model;
+  g_assert_cmpint(pla_box_mesh_new(lo, hi, n, PLA_BOX_TETS_6, &mesh, &err), ==, PLA_OK);
+  int first = mesh->tet[8];
+  mesh->tet[8] = mesh->tet[9];
+  mesh->tet[9] = first;
+  g_assert_cmpint(
+      pla_fem_model_new(mesh, &m, 1, cell_material, PLA_FORMULATION_STANDARD, &model, &err), ==,
+      PLA_ERR_GEOMETRY);
+  g_assert_nonnull(strstr(err.message, "tetrahedron 2"));
+  g_assert_nonnull(strstr(err.message, "inverted"));
+  mesh->pos[4] = NAN;
+  g_assert_cmpint(
+      pla_fem_model_new(mesh, &m, 1, cell_material, PLA_FORMULATION_STANDARD, &model, &err), ==,
+      PLA_ERR_FORMAT);
+  pla_mesh_free(mesh);
+}
+
+int
+main(int argc, char **argv)
+{
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/fem/model/mass", test_mass);
+  g_test_add_func("/fem/model/derivatives", test_derivatives);
+  g_test_add_func("/fem/model/threads", test_threads);
+  g_test_add_func("/fem/model/refusals", test_refusals);
+  return g_test_run();
+}
