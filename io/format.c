@@ -11,6 +11,7 @@
 
 /* every format, in the order in which contents are probed */
 static const PlaFormat *const formats[] = {
+  &pla_format_dicom,
   &pla_format_nifti,
   &pla_format_vtu,
   &pla_format_vtp,

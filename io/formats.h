@@ -3,6 +3,7 @@
 
 #include "io/format.h"
 
+extern const PlaFormat pla_format_dicom;
 extern const PlaFormat pla_format_label_table;
 extern const PlaFormat pla_format_nifti;
 extern const PlaFormat pla_format_vtp;

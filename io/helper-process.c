@@ -280,6 +280,16 @@ pla_helper_start(const char *what, PlaHelperFunc func, const void *job,
   return PLA_OK;
 }
 
+void
+pla_helper_set_what(PlaHelper *self, const char *what)
+{
+  char *copy = pla_strdup(what);
+  if (copy) { /* else the old name must do */
+    free(self->what);
+    self->what = copy;
+  }
+}
+
 static int64_t
 now_ms(void)
 {

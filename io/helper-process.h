@@ -42,6 +42,8 @@ bool pla_helper_send(PlaHelperPipe *pipe, const void *data, size_t size);
 PlaStatus pla_helper_start(const char *what, PlaHelperFunc func, const void *job,
                            const PlaHelperLimits *limits, PlaProgress *progress, PlaHelper **out,
                            PlaError *err);
+/* The input that sentences name from now on: a helper that reads many files passes through them. */
+void pla_helper_set_what(PlaHelper *self, const char *what);
 /* Waits for exactly @size bytes.  false: the helper ended, fell silent or the work was cancelled;
  * pla_helper_finish() then tells why. */
 bool pla_helper_read(PlaHelper *self, void *data, size_t size);

@@ -241,6 +241,7 @@ pla_fuzz_run(const PlaFuzz *fuzz, const uint8_t *data, size_t size)
   const char *env = g_getenv("PLA_FUZZ_MUTATIONS");
   int n_mutations = env ? atoi(env) : fuzz->n_mutations ? fuzz->n_mutations : 400;
   size_t stride = fuzz->truncation_stride ? (size_t)fuzz->truncation_stride : size / 1009 + 1;
+  size_t dense = fuzz->dense_bytes ? (size_t)fuzz->dense_bytes : 1024;
   if (env)
     stride = 1;
   g_autofree char *name = g_strconcat("fuzz", fuzz->extension, NULL);
@@ -250,7 +251,7 @@ pla_fuzz_run(const PlaFuzz *fuzz, const uint8_t *data, size_t size)
   read_one(fuzz, path, data, size, true, "intact");
 
   /* cut short: every byte where it is dense with structure, then in strides */
-  for (size_t n = 0; n < size; n += n < 1024 || stride == 1 ? 1 : stride) {
+  for (size_t n = 0; n < size; n += n < dense || stride == 1 ? 1 : stride) {
     g_autofree char *what = g_strdup_printf("cut to %zu bytes", n);
     read_one(fuzz, path, data, n, false, what);
   }
