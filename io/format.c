@@ -15,6 +15,11 @@ static const PlaFormat *const formats[] = {
   &pla_format_nifti,
   &pla_format_vtu,
   &pla_format_vtp,
+  &pla_format_c3d,
+  &pla_format_trc,
+  &pla_format_csv_markers,
+  &pla_format_csv_track,
+  &pla_format_ema_text,
   &pla_format_label_table, /* last: the loosest of the text formats */
   NULL,
 };

@@ -50,6 +50,10 @@ typedef struct {
 } PlaReadOptions;
 PlaReadOptions pla_read_options_default(void);
 
+/* how C3D coordinates are written: as integers only where those are exact, as floats, always as
+ * integers (rounded to 1/32000 of the largest coordinate) */
+typedef enum { PLA_C3D_AS_READ = 0, PLA_C3D_FLOAT, PLA_C3D_INTEGER } PlaC3dStorage;
+
 typedef struct {
   PlaProgress *progress; /* may be NULL */
   int nifti_version;     /* 0: as read, else 1 or 2 */
@@ -59,6 +63,8 @@ typedef struct {
   bool inline_data;      /* VTU, VTP: base64 inside the elements rather than appended bytes */
   int gmsh_version;      /* 0: 4.1, else 22 or 41 */
   PlaNotes *notes;       /* may be NULL: where the writer says what it chose or left out */
+  PlaC3dStorage c3d_storage;
+  bool c3d_dec;          /* C3D: numbers of a DEC VAX; big_endian makes those of a MIPS */
 } PlaWriteOptions;
 PlaWriteOptions pla_write_options_default(void);
 

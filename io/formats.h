@@ -3,8 +3,13 @@
 
 #include "io/format.h"
 
+extern const PlaFormat pla_format_c3d;
+extern const PlaFormat pla_format_csv_markers;
+extern const PlaFormat pla_format_csv_track;
 extern const PlaFormat pla_format_dicom;
+extern const PlaFormat pla_format_ema_text;
 extern const PlaFormat pla_format_label_table;
 extern const PlaFormat pla_format_nifti;
+extern const PlaFormat pla_format_trc;
 extern const PlaFormat pla_format_vtp;
 extern const PlaFormat pla_format_vtu;
