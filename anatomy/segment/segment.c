@@ -2,6 +2,7 @@
 #include "anatomy/segment/segment.h"
 
 #include "anatomy/base/memory.h"
+#include "anatomy/base/parallel.h"
 #include "anatomy/segment/morphology.h"
 #include "anatomy/segment/presets.h"
 
@@ -37,56 +38,22 @@ pla_segment_options_default(void)
       PlaSegmentOptions){ .lo = 1.0, .hi = 0.0, .label = 1, .connectivity = PLA_CONNECT_CORNERS };
 }
 
-#define THRESHOLD_LOOP(type)                                                                       \
-  do {                                                                                             \
-    const type *stored = (const type *)vol->voxels + first;                                        \
-    _Pragma("omp parallel for schedule(static)") for (size_t v = 0; v < n; v++)                    \
-    {                                                                                              \
-      double value = slope * (double)stored[v] + inter;                                            \
-      mask[v] = value >= lo && value <= hi;                                                        \
-    }                                                                                              \
-  } while (0)
-
 void
 pla_segment_threshold(const PlaVolume *vol, int frame, double lo, double hi, uint8_t *mask)
 {
   assert(frame >= 0 && frame < vol->dims[3]);
   const size_t n = (size_t)vol->dims[0] * (size_t)vol->dims[1] * (size_t)vol->dims[2];
-  const size_t first = n * (size_t)frame;
+  const size_t first = n * (size_t)frame, n_blocks = (n + PLA_BLOCK - 1) / PLA_BLOCK;
   const double slope = vol->slope, inter = vol->inter;
-  switch (vol->dtype) {
-  case PLA_I8:
-    THRESHOLD_LOOP(int8_t);
-    break;
-  case PLA_U8:
-    THRESHOLD_LOOP(uint8_t);
-    break;
-  case PLA_I16:
-    THRESHOLD_LOOP(int16_t);
-    break;
-  case PLA_U16:
-    THRESHOLD_LOOP(uint16_t);
-    break;
-  case PLA_I32:
-    THRESHOLD_LOOP(int32_t);
-    break;
-  case PLA_U32:
-    THRESHOLD_LOOP(uint32_t);
-    break;
-  case PLA_I64:
-    THRESHOLD_LOOP(int64_t);
-    break;
-  case PLA_U64:
-    THRESHOLD_LOOP(uint64_t);
-    break;
-  case PLA_F32:
-    THRESHOLD_LOOP(float);
-    break;
-  case PLA_F64:
-    THRESHOLD_LOOP(double);
-    break;
-  case PLA_N_DTYPES:
-    assert(!"a dtype");
+#pragma omp parallel for schedule(static)
+  for (size_t b = 0; b < n_blocks; b++) {
+    double stored[PLA_BLOCK];
+    const size_t at = b * PLA_BLOCK, count = n - at < PLA_BLOCK ? n - at : PLA_BLOCK;
+    pla_dtype_to_double(vol->dtype, vol->voxels, first + at, count, stored);
+    for (size_t v = 0; v < count; v++) {
+      double value = slope * stored[v] + inter;
+      mask[at + v] = value >= lo && value <= hi;
+    }
   }
 }
 
