@@ -1,0 +1,18 @@
+/* Colours for values: maps whose lightness changes evenly, so that equal steps look equal. */
+#pragma once
+
+#include <stdint.h>
+
+typedef enum {
+  PLA_MAP_HEAT = 0, /* dark violet to pale yellow: stress, stretch, any amount */
+  PLA_MAP_SEA,      /* deep blue to pale green: distance, thickness */
+  PLA_MAP_DIVERGING, /* blue, white, red: signed deviation, white at the middle */
+  PLA_MAP_GREY,
+  PLA_N_MAPS
+} PlaColourMap;
+
+const char *pla_colour_map_name(PlaColourMap map); /* "heat", ... */
+/* 256 colours, lowest first. */
+void pla_colour_map_table(PlaColourMap map, uint8_t rgb[256 * 3]);
+/* Lightness of a colour as the eye sees it (OKLab L, 0..1). */
+double pla_colour_lightness(const uint8_t rgb[3]);

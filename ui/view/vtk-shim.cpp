@@ -1,0 +1,935 @@
+/* The module platysma-view: scenes drawn by VTK into whatever framebuffer is bound.
+ *
+ * VTK renders into its own framebuffer of a vtkGenericOpenGLRenderWindow and blits to ours, so the
+ * same code serves the window's GtkGLArea and pictures without a display.  Shade in folds comes
+ * with the mesh (ambient occlusion per vertex) and costs nothing per frame.  Picking casts a ray
+ * over the triangles on the CPU: exact, and independent of what was last drawn. */
+extern "C" {
+#include "ui/view/vtk-shim.h"
+#include "app/render.h"
+#include "ui/view/offscreen.h"
+}
+
+#include "anatomy/base/guarded.hpp"
+
+#include <vtkActor.h>
+#include <vtkArrowSource.h>
+#include <vtkAutoInit.h>
+#include <vtkCamera.h>
+#include <vtkCellArray.h>
+#include <vtkCellData.h>
+#include <vtkDoubleArray.h>
+#include <vtkFloatArray.h>
+#include <vtkGenericOpenGLRenderWindow.h>
+#include <vtkGlyph3DMapper.h>
+#include <vtkImageData.h>
+#include <vtkLightKit.h>
+#include <vtkLookupTable.h>
+#include <vtkNew.h>
+#include <vtkObject.h>
+#include <vtkOpenGLPolyDataMapper.h>
+#include <vtkPlane.h>
+#include <vtkPointData.h>
+#include <vtkPolyData.h>
+#include <vtkPolyDataMapper.h>
+#include <vtkProperty.h>
+#include <vtkRenderer.h>
+#include <vtkRendererCollection.h>
+#include <vtkShaderProperty.h>
+#include <vtkSmartPointer.h>
+#include <vtkSphereSource.h>
+#include <vtkTexture.h>
+#include <vtkTubeFilter.h>
+#include <vtkUnsignedCharArray.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <dlfcn.h>
+#include <map>
+#include <memory>
+#include <vector>
+
+VTK_MODULE_INIT(vtkRenderingOpenGL2)
+
+/* VTK asks GLEW to start, and GLEW reports failure where the context is not GLX, although all
+ * functions are loaded by then.  This definition stands before GLEW's for the libraries that the
+ * module brings along, and takes that one answer for the success it is. */
+extern "C" __attribute__((visibility("default"))) unsigned
+glewInit(void)
+{
+  const unsigned no_glx_display = 4;
+  unsigned (*real)(void) = nullptr;
+  *(void **)&real = dlsym(RTLD_NEXT, "glewInit");
+  if (!real)
+    return 1;
+  const unsigned status = real();
+  return status == no_glx_display ? 0 : status;
+}
+
+namespace
+{
+
+enum class Kind { mesh, lines, markers, image };
+
+/* One face of an item: its corners and the cell that it belongs to. */
+struct Face {
+  std::array<int, 4> vert; /* vert[3] = -1: a triangle */
+  int cell;
+};
+
+struct Item {
+  Kind kind;
+  PlaSceneStyle style = pla_scene_style_default();
+  vtkNew<vtkActor> actor;
+  vtkNew<vtkPolyData> data;
+  vtkSmartPointer<vtkTubeFilter> tube;
+
+  int n_verts = 0;
+  std::vector<double> pos; /* mm */
+  std::vector<float> open; /* empty: no shade */
+  int n_tris = 0, n_tets = 0;
+  std::vector<int> tri, tet, hex;
+  std::vector<Face> face; /* drawn: all triangles, outer faces of what the clip plane leaves */
+
+  bool coloured = false, on_cells = false;
+  std::vector<double> value;
+  vtkNew<vtkLookupTable> table;
+};
+
+} // namespace
+
+struct PlaScene {
+  PlaOffscreen *offscreen = nullptr;
+  vtkSmartPointer<vtkGenericOpenGLRenderWindow> window;
+  vtkNew<vtkRenderer> renderer;
+  vtkNew<vtkLightKit> lights;
+  vtkNew<vtkPlane> clip;
+  bool clipping = false;
+  PlaCamera camera = {};
+  bool drawn = false;
+  std::map<int, std::unique_ptr<Item>> items;
+};
+
+namespace
+{
+
+const int tet_faces[4][3] = { { 0, 2, 1 }, { 0, 1, 3 }, { 1, 2, 3 }, { 0, 3, 2 } };
+const int hex_faces[6][4] = { { 0, 3, 2, 1 }, { 4, 5, 6, 7 }, { 0, 1, 5, 4 },
+                              { 1, 2, 6, 5 }, { 2, 3, 7, 6 }, { 3, 0, 4, 7 } };
+
+/* whether a cell is on the side that the clip plane leaves */
+bool
+kept(const PlaScene *scene, const Item *item, const int *vert, int n)
+{
+  if (!scene->clipping || !item->style.clipped)
+    return true;
+  double centre[3] = { 0.0, 0.0, 0.0 };
+  for (int k = 0; k < n; k++)
+    for (int d = 0; d < 3; d++)
+      centre[d] += item->pos[3 * (size_t)vert[k] + d] / n;
+  return scene->clip->EvaluateFunction(centre) <= 0.0;
+}
+
+/* Outer faces: those that one kept cell has and no other. */
+void
+find_faces(const PlaScene *scene, Item *item)
+{
+  item->face.clear();
+  for (int t = 0; t < item->n_tris; t++)
+    item->face.push_back(
+        { { item->tri[3 * t], item->tri[3 * t + 1], item->tri[3 * t + 2], -1 }, t });
+
+  struct Keyed {
+    std::array<int, 4> key; /* sorted corners */
+    Face face;
+  };
+  std::vector<Keyed> all;
+  auto add = [&](std::array<int, 4> vert, int cell) {
+    std::array<int, 4> key = vert;
+    std::sort(key.begin(), key.end());
+    all.push_back({ key, { vert, cell } });
+  };
+  for (int t = 0; t < item->n_tets; t++) {
+    const int *v = &item->tet[4 * (size_t)t];
+    if (kept(scene, item, v, 4))
+      for (const auto &f : tet_faces)
+        add({ v[f[0]], v[f[1]], v[f[2]], -1 }, item->n_tris + t);
+  }
+  for (size_t h = 0; h < item->hex.size() / 8; h++) {
+    const int *v = &item->hex[8 * h];
+    if (kept(scene, item, v, 8))
+      for (const auto &f : hex_faces)
+        add({ v[f[0]], v[f[1]], v[f[2]], v[f[3]] }, item->n_tris + item->n_tets + (int)h);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Keyed &a, const Keyed &b) { return a.key < b.key; });
+  for (size_t i = 0; i < all.size();) {
+    size_t end = i + 1;
+    while (end < all.size() && all[end].key == all[i].key)
+      end++;
+    if (end == i + 1)
+      item->face.push_back(all[i].face);
+    i = end;
+  }
+}
+
+void
+upload_points(Item *item)
+{
+  vtkNew<vtkPoints> points;
+  points->SetDataTypeToFloat();
+  points->SetNumberOfPoints(item->n_verts);
+  for (int v = 0; v < item->n_verts; v++)
+    points->SetPoint(v, &item->pos[3 * (size_t)v]);
+  item->data->SetPoints(points);
+  if (item->kind != Kind::mesh)
+    return;
+
+  /* vertex normals weighted by area */
+  std::vector<double> sum(3 * (size_t)item->n_verts, 0.0);
+  for (const Face &face : item->face) {
+    const int corners = face.vert[3] < 0 ? 3 : 4;
+    const double *a = &item->pos[3 * (size_t)face.vert[0]],
+                 *b = &item->pos[3 * (size_t)face.vert[1]],
+                 *c = &item->pos[3 * (size_t)face.vert[2]];
+    const double e[3] = { b[0] - a[0], b[1] - a[1], b[2] - a[2] },
+                 f[3] = { c[0] - a[0], c[1] - a[1], c[2] - a[2] };
+    const double n[3] = { e[1] * f[2] - e[2] * f[1], e[2] * f[0] - e[0] * f[2],
+                          e[0] * f[1] - e[1] * f[0] };
+    for (int k = 0; k < corners; k++)
+      for (int d = 0; d < 3; d++)
+        sum[3 * (size_t)face.vert[k] + d] += n[d];
+  }
+  vtkNew<vtkFloatArray> normals;
+  normals->SetNumberOfComponents(3);
+  normals->SetNumberOfTuples(item->n_verts);
+  for (int v = 0; v < item->n_verts; v++) {
+    const double *n = &sum[3 * (size_t)v];
+    const double len = std::sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+    const double inv = len > 0.0 ? 1.0 / len : 0.0;
+    normals->SetTuple3(v, n[0] * inv, n[1] * inv, n[2] * inv);
+  }
+  item->data->GetPointData()->SetNormals(normals);
+}
+
+void
+upload_faces(Item *item)
+{
+  vtkNew<vtkCellArray> polys;
+  polys->AllocateEstimate((vtkIdType)item->face.size(), 4);
+  for (const Face &face : item->face) {
+    const vtkIdType ids[4] = { face.vert[0], face.vert[1], face.vert[2], face.vert[3] };
+    polys->InsertNextCell(face.vert[3] < 0 ? 3 : 4, ids);
+  }
+  item->data->SetPolys(polys);
+}
+
+/* the colour of shade in folds, as a factor on the item's colour */
+std::array<double, 3>
+shade(PlaFinish finish)
+{
+  switch (finish) {
+  case PLA_FINISH_SKIN:
+    return { 0.50, 0.27, 0.22 };
+  case PLA_FINISH_BONE:
+    return { 0.36, 0.28, 0.20 };
+  default:
+    return { 0.33, 0.33, 0.36 };
+  }
+}
+
+void
+upload_colours(Item *item)
+{
+  vtkMapper *mapper = item->actor->GetMapper();
+  vtkPointData *points = item->data->GetPointData();
+  vtkCellData *cells = item->data->GetCellData();
+  points->SetScalars(nullptr);
+  cells->SetScalars(nullptr);
+  mapper->ScalarVisibilityOff();
+  if (item->kind != Kind::mesh)
+    return;
+
+  if (item->coloured) {
+    vtkNew<vtkDoubleArray> scalars;
+    if (item->on_cells) {
+      scalars->SetNumberOfValues((vtkIdType)item->face.size());
+      for (size_t f = 0; f < item->face.size(); f++)
+        scalars->SetValue((vtkIdType)f, item->value[item->face[f].cell]);
+      cells->SetScalars(scalars);
+      mapper->SetScalarModeToUseCellData();
+    } else {
+      scalars->SetNumberOfValues(item->n_verts);
+      std::copy(item->value.begin(), item->value.end(), scalars->GetPointer(0));
+      points->SetScalars(scalars);
+      mapper->SetScalarModeToUsePointData();
+    }
+    mapper->SetLookupTable(item->table);
+    mapper->UseLookupTableScalarRangeOn();
+    mapper->SetColorModeToMapScalars();
+    mapper->SetInterpolateScalarsBeforeMapping(!item->on_cells);
+    mapper->ScalarVisibilityOn();
+  } else if (!item->open.empty()) {
+    const std::array<double, 3> dark = shade(item->style.finish);
+    vtkNew<vtkUnsignedCharArray> rgb;
+    rgb->SetNumberOfComponents(3);
+    rgb->SetNumberOfTuples(item->n_verts);
+    unsigned char *at = rgb->GetPointer(0);
+    for (int v = 0; v < item->n_verts; v++) {
+      /* brightens the middle: a flat cheek and a forehead should look the same */
+      const double open = std::min(1.0, 1.15 * std::sqrt(std::max(0.0f, item->open[v])));
+      for (int d = 0; d < 3; d++)
+        *at++ = (unsigned char)std::lround(
+            255.0 * std::clamp(item->style.rgb[d] * (dark[d] + (1.0 - dark[d]) * open), 0.0, 1.0));
+    }
+    points->SetScalars(rgb);
+    mapper->SetScalarModeToUsePointData();
+    mapper->SetColorModeToDirectScalars();
+    mapper->SetInterpolateScalarsBeforeMapping(0);
+    mapper->ScalarVisibilityOn();
+  }
+}
+
+void
+apply_clip(PlaScene *scene, Item *item)
+{
+  vtkMapper *mapper = item->actor->GetMapper();
+  mapper->RemoveAllClippingPlanes();
+  if (scene->clipping && item->style.clipped && item->tet.empty() && item->hex.empty()) {
+    /* VTK keeps the side that the normal points to */
+    vtkNew<vtkPlane> plane;
+    double n[3];
+    scene->clip->GetNormal(n);
+    plane->SetOrigin(scene->clip->GetOrigin());
+    plane->SetNormal(-n[0], -n[1], -n[2]);
+    mapper->AddClippingPlane(plane);
+  }
+}
+
+void
+apply_style(PlaScene *scene, Item *item)
+{
+  const PlaSceneStyle &style = item->style;
+  vtkProperty *property = item->actor->GetProperty();
+  item->actor->SetVisibility(style.visible && style.opacity > 0.0);
+  property->SetColor(style.rgb[0], style.rgb[1], style.rgb[2]);
+  property->SetOpacity(style.opacity);
+  property->SetBackfaceCulling(style.hide_back);
+  property->SetInterpolation(style.flat ? VTK_FLAT : VTK_GOURAUD);
+  property->SetLineWidth((float)style.width_px);
+
+  if (item->kind == Kind::image) {
+    property->LightingOff();
+    property->SetColor(1.0, 1.0, 1.0);
+  } else {
+    property->SetAmbient(0.08);
+    property->SetDiffuse(0.95);
+    struct {
+      double strength, power;
+    } const highlight[] = { { 0.18, 18.0 }, { 0.13, 14.0 }, { 0.10, 10.0 }, { 0.0, 1.0 } };
+    property->SetSpecular(highlight[style.finish].strength);
+    property->SetSpecularPower(highlight[style.finish].power);
+    property->SetSpecularColor(1.0, 0.97, 0.93);
+  }
+  property->SetEdgeVisibility(item->kind == Kind::mesh && style.edges);
+  property->SetEdgeColor(0.35 * style.rgb[0], 0.35 * style.rgb[1], 0.35 * style.rgb[2]);
+  if (item->coloured)
+    property->SetEdgeColor(0.12, 0.12, 0.14);
+
+  if (item->tube)
+    item->tube->SetRadius(std::max(style.radius_mm, 1e-3));
+  if (item->kind == Kind::markers && !item->data->GetPointData()->GetVectors())
+    static_cast<vtkGlyph3DMapper *>(item->actor->GetMapper())->SetScaleFactor(style.radius_mm);
+
+  /* translucent shells: the silhouette stays visible while the middle lets one look in */
+  vtkShaderProperty *shader = item->actor->GetShaderProperty();
+  shader->ClearAllFragmentShaderReplacements();
+  if (item->kind == Kind::mesh && style.rim > 0.0 && style.opacity < 1.0) {
+    char code[256];
+    std::snprintf(code, sizeof code,
+                  "//VTK::Light::Impl\n"
+                  "  float edgeOn = 1.0 - abs(normalVCVSOutput.z);\n"
+                  "  fragOutput0.a += (1.0 - fragOutput0.a) * float(%f) * edgeOn * edgeOn;\n",
+                  style.rim);
+    shader->AddFragmentShaderReplacement("//VTK::Light::Impl", true, code, false);
+  }
+  apply_clip(scene, item);
+}
+
+/* ------------------------------------------------------------------ scenes */
+
+/* A window of VTK's that draws where it is told; made anew when the context changes. */
+void
+make_window(PlaScene *scene)
+{
+  scene->window = vtkSmartPointer<vtkGenericOpenGLRenderWindow>::New();
+  scene->window->SetOwnContext(0);
+  scene->window->SetReadyForRendering(true);
+  scene->window->SetIsCurrent(true);
+  scene->window->SetSupportsOpenGL(1);
+  scene->window->SetMapped(1);
+  scene->window->SetIsDirect(1);
+  scene->window->SetFrameBlitModeToBlitToCurrent();
+  scene->window->AddRenderer(scene->renderer);
+}
+
+void
+scene_release(PlaScene *scene)
+{
+  if (!scene->drawn)
+    return;
+  PlaError err;
+  if (scene->offscreen && pla_offscreen_begin(scene->offscreen, &err) != PLA_OK)
+    return;
+  scene->window->Finalize();
+  scene->window->RemoveRenderer(scene->renderer);
+  make_window(scene);
+  scene->drawn = false;
+  if (scene->offscreen)
+    pla_offscreen_end(scene->offscreen);
+}
+
+void
+scene_free(PlaScene *scene)
+{
+  if (!scene)
+    return;
+  scene_release(scene);
+  scene->window->RemoveRenderer(scene->renderer);
+  pla_offscreen_free(scene->offscreen);
+  delete scene;
+}
+
+PlaStatus
+scene_new(bool off_screen, PlaScene **out, PlaError *err)
+{
+  *out = nullptr;
+  return pla_guarded("the picture", err, [&] {
+    PlaOffscreen *offscreen = nullptr;
+    if (off_screen) {
+      PlaStatus st = pla_offscreen_new(&offscreen, err);
+      if (st != PLA_OK)
+        return st;
+    }
+    PlaScene *scene = new PlaScene;
+    scene->offscreen = offscreen;
+    vtkRenderer *renderer = scene->renderer;
+    renderer->SetBackground(0.06, 0.065, 0.075);
+    renderer->SetBackground2(0.15, 0.16, 0.18);
+    renderer->SetBackgroundAlpha(1.0);
+    renderer->GradientBackgroundOn();
+    renderer->SetAutomaticLightCreation(0);
+    renderer->SetTwoSidedLighting(true);
+    renderer->SetMaximumNumberOfPeels(6);
+    renderer->SetOcclusionRatio(0.002);
+
+    /* a warm key from above the viewer's right, a weak cool fill, a rim from behind */
+    vtkLightKit *kit = scene->lights;
+    kit->SetKeyLightIntensity(0.88);
+    kit->SetKeyLightAngle(38.0, 22.0);
+    kit->SetKeyLightWarmth(0.57);
+    kit->SetKeyToFillRatio(3.4);
+    kit->SetFillLightWarmth(0.42);
+    kit->SetKeyToBackRatio(3.0);
+    kit->SetKeyToHeadRatio(4.2);
+    kit->AddLightsToRenderer(renderer);
+    make_window(scene);
+    *out = scene;
+    return PLA_OK;
+  });
+}
+
+void
+remove_item(PlaScene *scene, int id)
+{
+  auto found = scene->items.find(id);
+  if (found == scene->items.end())
+    return;
+  scene->renderer->RemoveActor(found->second->actor);
+  scene->items.erase(found);
+}
+
+/* A new item under @id with the style of the one it replaces. */
+Item *
+replace_item(PlaScene *scene, int id, Kind kind, int n_verts, const double *pos, double to_mm)
+{
+  auto item = std::make_unique<Item>();
+  auto old = scene->items.find(id);
+  if (old != scene->items.end())
+    item->style = old->second->style;
+  item->kind = kind;
+  item->n_verts = n_verts;
+  item->pos.resize(3 * (size_t)n_verts);
+  for (size_t i = 0; i < item->pos.size(); i++)
+    item->pos[i] = pos[i] * to_mm;
+  remove_item(scene, id);
+  Item *raw = item.get();
+  scene->items[id] = std::move(item);
+  return raw;
+}
+
+PlaStatus
+put_mesh(PlaScene *scene, int id, const PlaSceneMesh *mesh, PlaError *err)
+{
+  return pla_guarded("the picture", err, [&] {
+    Item *item = replace_item(scene, id, Kind::mesh, mesh->n_verts, mesh->pos, mesh->to_mm);
+    item->n_tris = mesh->n_tris;
+    item->n_tets = mesh->n_tets;
+    if (mesh->n_tris)
+      item->tri.assign(mesh->tri, mesh->tri + 3 * (size_t)mesh->n_tris);
+    if (mesh->n_tets)
+      item->tet.assign(mesh->tet, mesh->tet + 4 * (size_t)mesh->n_tets);
+    if (mesh->n_hexes)
+      item->hex.assign(mesh->hex, mesh->hex + 8 * (size_t)mesh->n_hexes);
+    if (mesh->open)
+      item->open.assign(mesh->open, mesh->open + mesh->n_verts);
+
+    vtkNew<vtkPolyDataMapper> mapper;
+    mapper->SetInputData(item->data);
+    item->actor->SetMapper(mapper);
+    find_faces(scene, item);
+    upload_points(item);
+    upload_faces(item);
+    upload_colours(item);
+    apply_style(scene, item);
+    scene->renderer->AddActor(item->actor);
+    return PLA_OK;
+  });
+}
+
+PlaStatus
+put_lines(PlaScene *scene, int id, const PlaSceneLines *lines, PlaError *err)
+{
+  return pla_guarded("the picture", err, [&] {
+    Item *item = replace_item(scene, id, Kind::lines, lines->n_points, lines->pos, lines->to_mm);
+    upload_points(item);
+    vtkNew<vtkCellArray> cells;
+    for (int l = 0; l < lines->n_lines; l++) {
+      cells->InsertNextCell(lines->start[l + 1] - lines->start[l]);
+      for (int k = lines->start[l]; k < lines->start[l + 1]; k++)
+        cells->InsertCellPoint(lines->point[k]);
+    }
+    item->data->SetLines(cells);
+    vtkNew<vtkPolyDataMapper> mapper;
+    if (item->style.radius_mm > 0.0) {
+      item->tube = vtkSmartPointer<vtkTubeFilter>::New();
+      item->tube->SetInputData(item->data);
+      item->tube->SetNumberOfSides(12);
+      item->tube->CappingOn();
+      mapper->SetInputConnection(item->tube->GetOutputPort());
+    } else {
+      mapper->SetInputData(item->data);
+    }
+    item->actor->SetMapper(mapper);
+    apply_style(scene, item);
+    scene->renderer->AddActor(item->actor);
+    return PLA_OK;
+  });
+}
+
+PlaStatus
+put_markers(PlaScene *scene, int id, const PlaSceneMarkers *markers, PlaError *err)
+{
+  return pla_guarded("the picture", err, [&] {
+    Item *item =
+        replace_item(scene, id, Kind::markers, markers->n_points, markers->pos, markers->to_mm);
+    upload_points(item);
+    vtkNew<vtkGlyph3DMapper> mapper;
+    mapper->SetInputData(item->data);
+    if (markers->dir) {
+      vtkNew<vtkDoubleArray> dir;
+      dir->SetName("direction");
+      dir->SetNumberOfComponents(3);
+      dir->SetNumberOfTuples(markers->n_points);
+      std::copy(markers->dir, markers->dir + 3 * (size_t)markers->n_points, dir->GetPointer(0));
+      item->data->GetPointData()->SetVectors(dir);
+      vtkNew<vtkArrowSource> arrow;
+      arrow->SetTipResolution(16);
+      arrow->SetShaftResolution(12);
+      mapper->SetSourceConnection(arrow->GetOutputPort());
+      mapper->SetOrientationArray("direction");
+      mapper->SetScaleArray("direction");
+      mapper->SetScaleModeToScaleByMagnitude();
+    } else {
+      vtkNew<vtkSphereSource> sphere;
+      sphere->SetRadius(1.0);
+      sphere->SetThetaResolution(20);
+      sphere->SetPhiResolution(14);
+      mapper->SetSourceConnection(sphere->GetOutputPort());
+      mapper->ScalingOn();
+      mapper->SetScaleModeToNoDataScaling();
+    }
+    item->actor->SetMapper(mapper);
+    upload_colours(item);
+    apply_style(scene, item);
+    scene->renderer->AddActor(item->actor);
+    return PLA_OK;
+  });
+}
+
+PlaStatus
+put_image(PlaScene *scene, int id, const PlaSceneImage *image, PlaError *err)
+{
+  return pla_guarded("the picture", err, [&] {
+    /* corners half a pixel outside the outer centres: top left, top right, bottom right and left */
+    double corner[12];
+    for (int k = 0; k < 4; k++) {
+      const double x = k == 1 || k == 2 ? image->width - 0.5 : -0.5,
+                   y = k >= 2 ? image->height - 0.5 : -0.5;
+      for (int d = 0; d < 3; d++)
+        corner[3 * k + d] = image->origin_mm[d] + x * image->right_mm[d] + y * image->down_mm[d];
+    }
+    Item *item = replace_item(scene, id, Kind::image, 4, corner, 1.0);
+    item->face = { { { 0, 3, 2, 1 }, 0 } };
+    upload_points(item);
+    upload_faces(item);
+    vtkNew<vtkFloatArray> coord;
+    coord->SetNumberOfComponents(2);
+    coord->SetName("picture");
+    for (const auto &uv : { std::array<double, 2>{ 0, 0 }, { 1, 0 }, { 1, 1 }, { 0, 1 } })
+      coord->InsertNextTuple(uv.data());
+    item->data->GetPointData()->SetTCoords(coord);
+
+    vtkNew<vtkImageData> pixels;
+    pixels->SetDimensions(image->width, image->height, 1);
+    pixels->AllocateScalars(VTK_UNSIGNED_CHAR, 4);
+    unsigned char *at = static_cast<unsigned char *>(pixels->GetScalarPointer());
+    bool translucent = false;
+    for (size_t i = 0; i < (size_t)image->width * image->height; i++, at += 4) {
+      const uint32_t p = image->pixel[i];
+      at[0] = (unsigned char)(p >> 16);
+      at[1] = (unsigned char)(p >> 8);
+      at[2] = (unsigned char)p;
+      at[3] = (unsigned char)(p >> 24);
+      translucent = translucent || at[3] < 255;
+    }
+    vtkNew<vtkTexture> texture;
+    texture->SetInputData(pixels);
+    texture->InterpolateOn();
+    texture->SetColorModeToDirectScalars();
+    item->actor->SetTexture(texture);
+    if (translucent)
+      item->actor->ForceTranslucentOn();
+    else
+      item->actor->ForceOpaqueOn();
+    vtkNew<vtkPolyDataMapper> mapper;
+    mapper->SetInputData(item->data);
+    item->actor->SetMapper(mapper);
+    apply_style(scene, item);
+    scene->renderer->AddActor(item->actor);
+    return PLA_OK;
+  });
+}
+
+Item *
+find_item(PlaScene *scene, int id)
+{
+  auto found = scene->items.find(id);
+  return found == scene->items.end() ? nullptr : found->second.get();
+}
+
+void
+move_verts(PlaScene *scene, int id, const double *pos, double to_mm)
+{
+  Item *item = find_item(scene, id);
+  if (!item)
+    return;
+  for (size_t i = 0; i < item->pos.size(); i++)
+    item->pos[i] = pos[i] * to_mm;
+  upload_points(item);
+}
+
+void
+set_colours(PlaScene *scene, int id, const PlaSceneColours *colours)
+{
+  Item *item = find_item(scene, id);
+  if (!item || item->kind != Kind::mesh)
+    return;
+  item->coloured = colours != nullptr;
+  if (colours) {
+    const size_t n = colours->on_cells ? (size_t)item->n_tris + item->n_tets + item->hex.size() / 8
+                                       : (size_t)item->n_verts;
+    item->on_cells = colours->on_cells;
+    item->value.assign(colours->value, colours->value + n);
+    vtkLookupTable *table = item->table;
+    table->SetNumberOfTableValues(256);
+    table->SetTableRange(colours->lo, std::max(colours->hi, std::nextafter(colours->lo, HUGE_VAL)));
+    for (int i = 0; i < 256; i++)
+      table->SetTableValue(i, colours->map_rgb[3 * i] / 255.0, colours->map_rgb[3 * i + 1] / 255.0,
+                           colours->map_rgb[3 * i + 2] / 255.0, 1.0);
+    table->SetNanColor(0.45, 0.45, 0.45, 1.0);
+    table->Modified();
+  }
+  upload_colours(item);
+  apply_style(scene, item);
+}
+
+void
+set_style(PlaScene *scene, int id, const PlaSceneStyle *style)
+{
+  Item *item = find_item(scene, id);
+  if (!item)
+    return;
+  const bool repaint = std::memcmp(item->style.rgb, style->rgb, sizeof style->rgb) != 0 ||
+                       item->style.finish != style->finish;
+  const bool reclip = item->style.clipped != style->clipped && scene->clipping &&
+                      (!item->tet.empty() || !item->hex.empty());
+  item->style = *style;
+  if (reclip) {
+    find_faces(scene, item);
+    upload_points(item);
+    upload_faces(item);
+  }
+  if (repaint || reclip)
+    upload_colours(item);
+  apply_style(scene, item);
+}
+
+bool
+bounds(PlaScene *scene, double lo_mm[3], double hi_mm[3])
+{
+  bool any = false;
+  for (int d = 0; d < 3; d++) {
+    lo_mm[d] = HUGE_VAL;
+    hi_mm[d] = -HUGE_VAL;
+  }
+  for (const auto &[id, item] : scene->items) {
+    if (!item->style.visible)
+      continue;
+    for (size_t i = 0; i < item->pos.size(); i++) {
+      lo_mm[i % 3] = std::min(lo_mm[i % 3], item->pos[i]);
+      hi_mm[i % 3] = std::max(hi_mm[i % 3], item->pos[i]);
+    }
+    any = any || !item->pos.empty();
+  }
+  return any;
+}
+
+void
+set_camera(PlaScene *scene, const PlaCamera *camera)
+{
+  scene->camera = *camera;
+  vtkCamera *cam = scene->renderer->GetActiveCamera();
+  cam->SetPosition(camera->eye_mm);
+  cam->SetFocalPoint(camera->focus_mm);
+  cam->SetViewUp(camera->up);
+  cam->SetParallelProjection(camera->parallel);
+  if (camera->parallel)
+    cam->SetParallelScale(0.5 * camera->height_mm);
+  else
+    cam->SetViewAngle(camera->angle_deg);
+}
+
+void
+set_background(PlaScene *scene, const double top_rgb[3], const double bottom_rgb[3])
+{
+  scene->renderer->SetBackground(bottom_rgb[0], bottom_rgb[1], bottom_rgb[2]);
+  scene->renderer->SetBackground2(top_rgb[0], top_rgb[1], top_rgb[2]);
+}
+
+void
+set_clip(PlaScene *scene, const double point_mm[3], const double normal[3])
+{
+  scene->clipping = point_mm != nullptr;
+  if (point_mm) {
+    scene->clip->SetOrigin(point_mm[0], point_mm[1], point_mm[2]);
+    scene->clip->SetNormal(normal[0], normal[1], normal[2]);
+  }
+  for (const auto &[id, item] : scene->items) {
+    if (!item->tet.empty() || !item->hex.empty()) {
+      find_faces(scene, item.get());
+      upload_points(item.get());
+      upload_faces(item.get());
+      upload_colours(item.get());
+    }
+    apply_clip(scene, item.get());
+  }
+}
+
+/* ----------------------------------------------------------------- drawing */
+
+PlaStatus
+draw(PlaScene *scene, int width, int height, PlaQuality quality, PlaError *err)
+{
+  return pla_guarded("the picture", err, [&] {
+    const bool full = quality == PLA_QUALITY_FULL;
+    bool translucent = false;
+    for (const auto &[id, item] : scene->items)
+      translucent = translucent || (item->style.visible && item->style.opacity < 1.0);
+    scene->renderer->SetUseDepthPeeling(full && translucent);
+    scene->window->SetAlphaBitPlanes(1);
+    scene->window->SetMultiSamples(full && !translucent ? 4 : 0);
+    scene->renderer->SetUseFXAA(full && translucent);
+    scene->window->SetSize(width, height);
+    scene->renderer->ResetCameraClippingRange();
+    scene->drawn = true;
+    scene->window->Render();
+    return PLA_OK;
+  });
+}
+
+PlaStatus
+draw_in_context(PlaScene *scene, int width, int height, uint32_t *pixel, PlaError *err)
+{
+  PlaTarget target;
+  PlaStatus st = pla_target_init(&target, width, height, err);
+  if (st != PLA_OK)
+    return st;
+  st = draw(scene, width, height, PLA_QUALITY_FULL, err);
+  if (st == PLA_OK) {
+    pla_target_read(&target, width, height, pixel);
+    /* the top row first */
+    for (int y = 0; y < height / 2; y++)
+      std::swap_ranges(pixel + (size_t)y * width, pixel + (size_t)(y + 1) * width,
+                       pixel + (size_t)(height - 1 - y) * width);
+  }
+  pla_target_clear(&target);
+  return st;
+}
+
+PlaStatus
+draw_pixels(PlaScene *scene, int width, int height, uint32_t *pixel, PlaError *err)
+{
+  if (!scene->offscreen)
+    return draw_in_context(scene, width, height, pixel, err);
+  PlaStatus st = pla_offscreen_begin(scene->offscreen, err);
+  if (st == PLA_OK) {
+    st = draw_in_context(scene, width, height, pixel, err);
+    pla_offscreen_end(scene->offscreen);
+  }
+  return st;
+}
+
+/* ----------------------------------------------------------------- picking */
+
+/* distance along the ray to a triangle in units of @dir, or infinity (Moeller and Trumbore) */
+double
+ray_triangle(const double from[3], const double dir[3], const double *a, const double *b,
+             const double *c)
+{
+  const double e[3] = { b[0] - a[0], b[1] - a[1], b[2] - a[2] },
+               f[3] = { c[0] - a[0], c[1] - a[1], c[2] - a[2] },
+               s[3] = { from[0] - a[0], from[1] - a[1], from[2] - a[2] };
+  const double p[3] = { dir[1] * f[2] - dir[2] * f[1], dir[2] * f[0] - dir[0] * f[2],
+                        dir[0] * f[1] - dir[1] * f[0] };
+  const double det = e[0] * p[0] + e[1] * p[1] + e[2] * p[2];
+  if (std::fabs(det) < 1e-300)
+    return HUGE_VAL;
+  const double u = (s[0] * p[0] + s[1] * p[1] + s[2] * p[2]) / det;
+  if (u < 0.0 || u > 1.0)
+    return HUGE_VAL;
+  const double q[3] = { s[1] * e[2] - s[2] * e[1], s[2] * e[0] - s[0] * e[2],
+                        s[0] * e[1] - s[1] * e[0] };
+  const double v = (dir[0] * q[0] + dir[1] * q[1] + dir[2] * q[2]) / det;
+  if (v < 0.0 || u + v > 1.0)
+    return HUGE_VAL;
+  return (f[0] * q[0] + f[1] * q[1] + f[2] * q[2]) / det;
+}
+
+/* nearest positive distance to a sphere, or infinity; @dir has unit length */
+double
+ray_sphere(const double from[3], const double dir[3], const double *centre, double radius)
+{
+  double b = 0.0, c = -radius * radius;
+  for (int d = 0; d < 3; d++) {
+    b += dir[d] * (from[d] - centre[d]);
+    c += (from[d] - centre[d]) * (from[d] - centre[d]);
+  }
+  const double disc = b * b - c;
+  return disc < 0.0 ? HUGE_VAL : -b - std::sqrt(disc);
+}
+
+PlaScenePick
+pick(PlaScene *scene, double x, double y, int width, int height)
+{
+  /* the ray through the middle of the pixel */
+  const PlaCamera *camera = &scene->camera;
+  double right[3], up[3], back[3], from[3], dir[3], len = 0.0;
+  pla_camera_axes(camera, right, up, back);
+  const double h = pla_camera_height_mm(camera);
+  const double sx = (x + 0.5 - 0.5 * width) / height * h,
+               sy = (0.5 * height - y - 0.5) / height * h;
+  for (int d = 0; d < 3; d++) {
+    const double at = camera->focus_mm[d] + sx * right[d] + sy * up[d];
+    from[d] = camera->parallel ? at + 1e4 * back[d] : camera->eye_mm[d];
+    dir[d] = at - from[d];
+    len += dir[d] * dir[d];
+  }
+  for (double &d : dir)
+    d /= std::sqrt(len);
+
+  PlaScenePick best = {};
+  best.vert = best.cell = -1;
+  double nearest = HUGE_VAL;
+  auto consider = [&](int id, const Item *item, double t, int cell, int vert) {
+    if (!(t > 0.0 && t < nearest))
+      return;
+    double at[3];
+    for (int d = 0; d < 3; d++)
+      at[d] = from[d] + t * dir[d];
+    if (scene->clipping && item->style.clipped && item->tet.empty() && item->hex.empty() &&
+        scene->clip->EvaluateFunction(at) > 0.0)
+      return;
+    nearest = t;
+    best.id = id;
+    best.cell = cell;
+    best.vert = vert;
+    std::copy(at, at + 3, best.point_mm);
+  };
+  for (const auto &[id, item] : scene->items) {
+    if (!item->style.visible || item->style.opacity <= 0.0)
+      continue;
+    const double *pos = item->pos.data();
+    if (item->kind == Kind::markers)
+      for (int v = 0; v < item->n_verts; v++)
+        consider(id, item.get(), ray_sphere(from, dir, pos + 3 * (size_t)v, item->style.radius_mm),
+                 -1, v);
+    for (const Face &face : item->face)
+      for (int half = 0; half < (face.vert[3] < 0 ? 1 : 2); half++)
+        consider(id, item.get(),
+                 ray_triangle(from, dir, pos + 3 * (size_t)face.vert[0],
+                              pos + 3 * (size_t)face.vert[1 + half],
+                              pos + 3 * (size_t)face.vert[2 + half]),
+                 face.cell, -1);
+  }
+
+  /* the corner nearest to the point hit */
+  Item *hit = find_item(scene, best.id);
+  if (hit && hit->kind == Kind::mesh) {
+    double shortest = HUGE_VAL;
+    for (const Face &face : hit->face) {
+      if (face.cell != best.cell)
+        continue;
+      for (int v : face.vert) {
+        if (v < 0)
+          continue;
+        double d2 = 0.0;
+        for (int d = 0; d < 3; d++)
+          d2 += std::pow(hit->pos[3 * (size_t)v + d] - best.point_mm[d], 2.0);
+        if (d2 < shortest) {
+          shortest = d2;
+          best.vert = v;
+        }
+      }
+    }
+  }
+  return best;
+}
+
+const PlaRenderer renderer = {
+  PLA_RENDERER_ABI, scene_new,  scene_free,  scene_release, put_mesh,    put_lines, put_markers,
+  put_image,        move_verts, set_colours, set_style,     remove_item, bounds,    set_camera,
+  set_background,   set_clip,   draw,        draw_pixels,   pick,
+};
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) const void *
+pla_view_module(void)
+{
+  /* failures come back as sentences, not as lines on the terminal */
+  vtkObject::GlobalWarningDisplayOff();
+  return &renderer;
+}
