@@ -3,4 +3,6 @@
 
 #include "app/bench/bench.h"
 
+extern const PlaBenchmark pla_benchmark_bar_sag;
+extern const PlaBenchmark pla_benchmark_bar_twist;
 extern const PlaBenchmark pla_benchmark_svd;

@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 
 static const PlaBenchmark *const benchmarks[] = {
+  &pla_benchmark_bar_sag,
+  &pla_benchmark_bar_twist,
   &pla_benchmark_svd,
   NULL,
 };

@@ -79,6 +79,7 @@ typedef struct {
   int linear_iterations;
   double residual_rel; /* |unbalanced force on free coordinates| / max(same at start, |load|) */
   double residual_n;   /* N */
+  double residual_scale_n; /* what residual_rel is relative to, N */
   double energy_j;     /* elastic + potential of the dead loads */
   int inverted;
   double min_jacobian;

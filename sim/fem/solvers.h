@@ -1,0 +1,9 @@
+/* The quasistatic solvers behind pla_fem_solve(). */
+#pragma once
+
+#include "sim/fem/model.h"
+
+/* Prescribed coordinates of @pos already stand at their targets.  They add to @report. */
+PlaStatus pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *conditions,
+                               const PlaFemOptions *options, double *pos, PlaFemReport *report,
+                               PlaError *err);
