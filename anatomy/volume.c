@@ -137,6 +137,22 @@ pla_affine_apply(const double a[12], const double p[3], double q[3])
   memcpy(q, r, sizeof r);
 }
 
+double
+pla_affine_distance(const int dims[4], const double a[12], const double b[12])
+{
+  double most = 0.0;
+  for (int corner = 0; corner < 8; corner++) {
+    double ijk[3], p[3], q[3];
+    for (int c = 0; c < 3; c++)
+      ijk[c] = corner >> c & 1 ? dims[c] - 1 : 0;
+    pla_affine_apply(a, ijk, p);
+    pla_affine_apply(b, ijk, q);
+    double d = hypot(hypot(p[0] - q[0], p[1] - q[1]), p[2] - q[2]);
+    most = d > most || isnan(d) ? d : most;
+  }
+  return most;
+}
+
 bool
 pla_affine_invert(const double a[12], double inv[12])
 {
@@ -251,17 +267,8 @@ pla_volume_audit_frame(PlaVolume *vol)
   if (!pla_affine_invert(vol->audit.sform_mm, inverse) ||
       !pla_affine_invert(vol->audit.qform_mm, inverse))
     return;
-  for (int corner = 0; corner < 8; corner++) {
-    double ijk[3], s[3], q[3], dist2 = 0.0;
-    for (int c = 0; c < 3; c++)
-      ijk[c] = corner >> c & 1 ? vol->dims[c] - 1 : 0;
-    pla_affine_apply(vol->audit.sform_mm, ijk, s);
-    pla_affine_apply(vol->audit.qform_mm, ijk, q);
-    for (int c = 0; c < 3; c++)
-      dist2 += (s[c] - q[c]) * (s[c] - q[c]);
-    if (sqrt(dist2) > vol->audit.disagreement_mm)
-      vol->audit.disagreement_mm = sqrt(dist2);
-  }
+  vol->audit.disagreement_mm =
+      pla_affine_distance(vol->dims, vol->audit.sform_mm, vol->audit.qform_mm);
 }
 
 void

@@ -52,7 +52,7 @@ typedef struct {
 /* Empty (zeroed) voxels, identity affine.  PLA_ERR_MEMORY when it does not fit. */
 PlaStatus pla_volume_new(const int dims[4], PlaDType dtype, PlaVolume **out, PlaError *err);
 /* The same around @voxels (dims x dtype, from malloc), which the volume owns from now on; on failure
- * they stay the caller's. */
+ * they stay the caller's.  NULL where they are still to be read. */
 PlaStatus pla_volume_new_take(const int dims[4], PlaDType dtype, void *voxels, PlaVolume **out,
                               PlaError *err);
 PlaStatus pla_volume_dup(const PlaVolume *vol, PlaVolume **out, PlaError *err);
@@ -76,6 +76,8 @@ void pla_volume_audit_frame(PlaVolume *vol);
 /* inverse of a 3x4 affine; false when singular or not finite */
 bool pla_affine_invert(const double a[12], double inv[12]);
 void pla_affine_apply(const double a[12], const double p[3], double q[3]);
+/* Largest distance between the places that two affines give a corner voxel, mm; NaN if any is. */
+double pla_affine_distance(const int dims[4], const double a[12], const double b[12]);
 
 /* One tissue in a label map. */
 typedef struct {
