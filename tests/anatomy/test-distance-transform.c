@@ -14,9 +14,12 @@ static const double affines[][12] = {
   { -0.33203125, 0, 0, -84.8, 0, 0.33203125, 0, -198.8, 0, 0, 0.69999999, -318.4 },
   { 0, 0, 3.0, 5, 0.5, 0, 0, 1, 0, -0.8, 0, 2 },
   /* oblique, orthogonal: a rotation about (1, 1, 1) with spacing 1, 2, 0.7 */
-  { 0.6667, -0.6666, 0.4666900, 0, 0.6667, 1.3334, -0.2333100, 0, -0.33333, 1.3333, 0.4666900, 0 },
+  { 2.0 / 3, -2.0 / 3, 1.4 / 3, 0, 2.0 / 3, 4.0 / 3, -0.7 / 3, 0, -1.0 / 3, 4.0 / 3, 1.4 / 3, 0 },
   /* a tilted gantry, steeper than one row per slice */
   { 0.5, 0, 0, 0, 0, 0.5, 2.9, 0, 0, 0, 5.0, 0 },
+  /* the other pairs skew, one of them mirrored and turned */
+  { 0.5, 0, -1.7, 0, 0, 0.8, 0, 0, 0, 0, 1.5, 0 },
+  { 0, 0, 2.0, 0, -0.9, 0.4, 0, 0, 0, 1.1, 0, 0 },
   /* all axes skew */
   { 1.0, 0.4, -0.3, 0, 0.1, 0.9, 0.5, 0, -0.2, 0.3, 1.4, 0 },
 };
@@ -99,7 +102,7 @@ static void
 test_kinds(void)
 {
   const int dims[3] = { 512, 512, 600 };
-  const bool expected[] = { true, true, true, false, false, false };
+  const bool expected[] = { true, true, true, true, false, false, false, false };
   for (size_t a = 0; a < G_N_ELEMENTS(affines); a++)
     g_assert_cmpint(pla_distance_is_orthogonal(dims, affines[a]), ==, expected[a]);
 }
