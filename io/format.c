@@ -12,6 +12,7 @@
 /* every format, in the order in which contents are probed */
 static const PlaFormat *const formats[] = {
   &pla_format_dicom,
+  &pla_format_inv3,
   &pla_format_nifti,
   &pla_format_vtu,
   &pla_format_vtp,

@@ -8,6 +8,7 @@ extern const PlaFormat pla_format_csv_markers;
 extern const PlaFormat pla_format_csv_track;
 extern const PlaFormat pla_format_dicom;
 extern const PlaFormat pla_format_ema_text;
+extern const PlaFormat pla_format_inv3;
 extern const PlaFormat pla_format_label_table;
 extern const PlaFormat pla_format_nifti;
 extern const PlaFormat pla_format_trc;
