@@ -16,6 +16,8 @@ static const PlaFormat *const formats[] = {
   &pla_format_nifti,
   &pla_format_vtu,
   &pla_format_vtp,
+  &pla_format_sound,
+  &pla_format_est,
   &pla_format_c3d,
   &pla_format_trc,
   &pla_format_csv_markers,
