@@ -796,6 +796,49 @@ test_made(void)
   pla_item_clear(&item);
 }
 
+/* what is written here, nifticlib reads: sizes, both forms, scale and voxels */
+static void
+test_nifticlib(void)
+{
+  static const char *const names[] = { "lib.nii", "lib.nii.gz", "lib.hdr", "lib.hdr.gz" };
+  const int dims[4] = { 7, 6, 5, 2 };
+  PlaItem item = { .kind = PLA_KIND_VOLUME };
+  PlaError err = { 0 };
+  g_assert_cmpint(pla_volume_new(dims, PLA_I16, &item.volume, &err), ==, PLA_OK);
+  int16_t *v = item.volume->voxels;
+  for (int i = 0; i < 420; i++)
+    v[i] = (int16_t)(i * 37 - 5000);
+  double c = cos(0.3), s = sin(0.3);
+  const double turned[12] = { 0.5 * c, -0.6 * s, 0, -84.5, 0.5 * s, 0.6 * c, 0, 21, 0, 0, -2, 7 };
+  memcpy(item.volume->affine_mm, turned, sizeof turned);
+  item.volume->slope = 2.0;
+  item.volume->inter = -3.0;
+  item.volume->frame_step_s = 0.04;
+  for (int variant = 0; variant < 16; variant++) {
+    g_autofree char *path = pla_test_path(names[variant >> 2]);
+    write_ok(path, &item, 1 + (variant & 1), variant & 2, NULL);
+    nifti_image *image = nifti_image_read(path, 1);
+    g_assert_nonnull(image);
+    for (int d = 0; d < 4; d++)
+      g_assert_cmpint(image->dim[d + 1], ==, dims[d]);
+    g_assert_cmpint(image->datatype, ==, NIFTI_TYPE_INT16);
+    g_assert_cmpfloat(image->scl_slope, ==, 2.0);
+    g_assert_cmpfloat(image->scl_inter, ==, -3.0);
+    g_assert_cmpint(image->time_units, ==, NIFTI_UNITS_SEC);
+    g_assert_cmpfloat_with_epsilon(image->dt, 0.04, 1e-8);
+    for (int i = 0; i < 12; i++) {
+      g_assert_cmpfloat_with_epsilon(image->sto_xyz.m[i / 4][i % 4], turned[i], 1e-5);
+      g_assert_cmpfloat_with_epsilon(image->qto_xyz.m[i / 4][i % 4], turned[i], 1e-5);
+    }
+    g_assert_cmpmem(image->data, 840, v, 840);
+    /* nifticlib prefers an uncompressed file of the same name, whatever it is asked for */
+    g_remove(image->fname);
+    g_remove(image->iname);
+    nifti_image_free(image);
+  }
+  pla_item_clear(&item);
+}
+
 /* compressed output is the same for any number of threads, larger than a round of blocks, and an
  * ordinary gzip file */
 static void
@@ -1142,6 +1185,7 @@ main(int argc, char **argv)
   g_test_add_func("/io/nifti/scaling", test_scaling);
   g_test_add_func("/io/nifti/affine-bytes", test_affine_bytes);
   g_test_add_func("/io/nifti/made", test_made);
+  g_test_add_func("/io/nifti/nifticlib", test_nifticlib);
   g_test_add_func("/io/nifti/compressed-bytes", test_compressed_bytes);
   g_test_add_func("/io/nifti/dims", test_dims);
   g_test_add_func("/io/nifti/time", test_time);
