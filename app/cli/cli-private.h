@@ -7,3 +7,4 @@ extern const PlaVerb pla_verb_bench;
 extern const PlaVerb pla_verb_info;
 extern const PlaVerb pla_verb_convert;
 extern const PlaVerb pla_verb_segment;
+extern const PlaVerb pla_verb_simulate;

@@ -556,3 +556,40 @@ pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, bool 
                         model->hex_weight[8 * (size_t)hex + (size_t)q], h, stiffness);
   }
 }
+
+void
+pla_fem_cell_state(const PlaFemModel *model, int c, const double *pos, PlaFemCellState *out)
+{
+  const PlaFemMaterial *m = &model->material[model->cell_material[c]];
+  PlaPoint point = { 0 };
+  double p[9], sigma[9];
+  if (c < model->n_tets) {
+    pla_fem_tet_gradient(model, c, pos, point.f);
+  } else {
+    /* the mean over the points, weighted by volume */
+    double total = 0.0;
+    for (int q = 0; q < 8; q++) {
+      double f[9], w = model->hex_weight[8 * (size_t)(c - model->n_tets) + (size_t)q];
+      hex_gradient(model, c - model->n_tets, q, pos, f);
+      for (int i = 0; i < 9; i++)
+        point.f[i] += w * f[i];
+      total += w;
+    }
+    for (int i = 0; i < 9; i++)
+      point.f[i] /= total;
+  }
+  pla_point_decompose(&point);
+  pla_material_stress(m->material, m->constants, &point, p);
+  out->jacobian = pla_mat3_det(point.f);
+  memcpy(out->stretch, point.s, sizeof point.s);
+
+  /* sigma = P F^T / J, and its deviator's size */
+  pla_mat3_mul_nt(p, point.f, sigma);
+  double j = fabs(out->jacobian) > 1e-12 ? out->jacobian : 1e-12;
+  double mean = (sigma[0] + sigma[4] + sigma[8]) / 3.0, sum = 0.0;
+  for (int i = 0; i < 9; i++) {
+    double d = sigma[i] - (i % 4 == 0 ? mean : 0.0);
+    sum += d * d;
+  }
+  out->von_mises_pa = sqrt(1.5 * sum) / fabs(j);
+}

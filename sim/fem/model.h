@@ -45,6 +45,18 @@ PlaStatus pla_fem_forces(const PlaFemModel *model, const double *pos, double *fo
 int pla_fem_inverted(const PlaFemModel *model, const double *pos, double *min_jacobian,
                      int *worst);
 
+/* What results show of one cell (of its centre, for hexes). */
+typedef struct {
+  double jacobian;     /* det F */
+  double stretch[3];   /* principal, largest first */
+  double von_mises_pa; /* of the Cauchy stress */
+} PlaFemCellState;
+void pla_fem_cell_state(const PlaFemModel *model, int c, const double *pos, PlaFemCellState *out);
+
+/* PLA_ERR_GEOMETRY when some connected piece can still move or turn as a whole although @fixed
+ * (n_verts x 3) holds some coordinates; the sentence tells which piece, and how it can move. */
+PlaStatus pla_fem_check_held(const PlaFemModel *model, const unsigned char *fixed, PlaError *err);
+
 /* Boundary conditions and loads of one solve; arrays are the caller's, all n_verts x 3. */
 typedef struct {
   const unsigned char *fixed; /* 1: this coordinate is prescribed */

@@ -1,0 +1,101 @@
+/* `simulate`: the static solution of a scene. */
+#include "anatomy/base/parallel.h"
+#include "app/cli/cli-private.h"
+#include "app/scene.h"
+#include "io/format.h"
+
+#include <glib.h>
+
+static void
+describe_result(PlaInvocation *inv, const PlaSceneResult *result)
+{
+  JsonBuilder *json = pla_invocation_json(inv);
+  const PlaFemReport *solve = &result->solve;
+  pla_json_bool(json, "converged", solve->reason == PLA_STOP_CONVERGED);
+  pla_json_int(json, "iterations", solve->iterations);
+  pla_json_number(json, "residual_rel", solve->residual_rel);
+  pla_json_number(json, "residual_n", solve->residual_n);
+  pla_json_number(json, "energy_j", solve->energy_j);
+  pla_json_int(json, "inverted", solve->inverted);
+  pla_json_number(json, "min_jacobian", solve->min_jacobian);
+  pla_json_int(json, "worst_element", solve->worst_element);
+  pla_json_text(json, "stopped", pla_stop_reason_text(solve->reason));
+  pla_json_int(json, "factorisations", solve->factorisations);
+  pla_json_int(json, "linear_iterations", solve->linear_iterations);
+  pla_json_number(json, "seconds", result->seconds);
+  pla_json_text(json, "solver", solve->method);
+  pla_json_int(json, "threads", pla_threads_get());
+  json_builder_set_member_name(json, "probes");
+  json_builder_begin_array(json);
+  for (int i = 0; i < result->n_probes; i++) {
+    const PlaProbe *probe = &result->probe[i];
+    json_builder_begin_object(json);
+    pla_json_text(json, "name", probe->name);
+    pla_json_numbers(json, "position_mm", probe->position_mm, 3);
+    pla_json_numbers(json, "displacement_mm", probe->displacement_mm, 3);
+    json_builder_end_object(json);
+  }
+  json_builder_end_array(json);
+
+  pla_say(inv, "%s after %d iterations in %.2f s; residual %.3g of the load, %d inverted elements, "
+               "smallest volume ratio %.3f",
+          pla_stop_reason_text(solve->reason), solve->iterations, result->seconds,
+          solve->residual_rel, solve->inverted, solve->min_jacobian);
+  for (int i = 0; i < result->n_probes; i++) {
+    const PlaProbe *probe = &result->probe[i];
+    pla_say(inv, "  %s moved by (%.4f, %.4f, %.4f) mm", probe->name, probe->displacement_mm[0],
+            probe->displacement_mm[1], probe->displacement_mm[2]);
+  }
+}
+
+static PlaStatus
+run_simulate(PlaInvocation *inv, PlaError *err)
+{
+  PlaScene *scene = NULL;
+  PlaSceneResult result = { 0 };
+  PlaProgress *progress = pla_invocation_progress(inv);
+  const PlaFormat *format;
+  PlaStatus st = pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
+  pla_progress_phase(progress, "Reading the scene", 0.1);
+  if (st == PLA_OK)
+    st = pla_scene_load(pla_invocation_file(inv, 0), progress, &scene, err);
+  pla_progress_phase(progress, "Solving", 0.95);
+  PlaProgressSpan span = pla_progress_push(progress);
+  if (st == PLA_OK)
+    st = pla_scene_solve(scene, progress, &result, err);
+  pla_progress_pop(progress, span);
+  if (st == PLA_OK) {
+    PlaItem item = { .kind = PLA_KIND_MESH, .mesh = result.mesh };
+    PlaWriteOptions opts = pla_write_options_default();
+    st = format->write(pla_invocation_output(inv), &item, &opts, err);
+  }
+  if (st == PLA_OK) {
+    describe_result(inv, &result);
+    if (result.solve.reason != PLA_STOP_CONVERGED)
+      st = pla_fail(err, PLA_ERR_CONVERGENCE,
+                    "%s: not in equilibrium, %s (residual %.2g, asked for less; worst element %d, "
+                    "volume ratio %.2g); apply the motion in more steps, or refine there",
+                    pla_invocation_file(inv, 0), pla_stop_reason_text(result.solve.reason),
+                    result.solve.residual_rel, result.solve.worst_element,
+                    result.solve.min_jacobian);
+  }
+  pla_scene_result_clear(&result);
+  pla_scene_free(scene);
+  return st;
+}
+
+const PlaVerb pla_verb_simulate = {
+  .name = "simulate",
+  .args = "SCENE.json -o OUT.vtu",
+  .summary = "solves a scene: materials, fixed and moved parts, loads",
+  .description =
+      "Finds the static equilibrium of the body that SCENE.json describes and writes it with\n"
+      "displacement (mm), volume ratio, principal stretches and von Mises stress (Pa).\n\n"
+      "A load's force_n is shared equally by the vertices it acts on.  Elements are selected by\n"
+      "their centroid at rest, vertices by their rest position.",
+  .example = "platysma-cli simulate bar.json -o bent.vtu --json",
+  .min_files = 1,
+  .max_files = 1,
+  .needs_output = true,
+  .run = run_simulate,
+};

@@ -1,0 +1,690 @@
+/* Scenes: reading, checking, solving, and the fields that come out. */
+#include "app/scene.h"
+
+#include "anatomy/base/mat3.h"
+#include "anatomy/base/memory.h"
+#include "anatomy/base/svd3.h"
+#include "app/json.h"
+#include "io/format.h"
+
+#include <glib.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  char *name;
+  int vert;
+} ProbeSpec;
+
+/* one `move`: where vertices go, as a fraction of the whole motion */
+typedef struct {
+  double translate_m[3];
+  double axis[3], through_m[3], angle; /* unit axis, point on it, radians */
+} Motion;
+
+struct PlaScene {
+  PlaMesh *mesh;
+  PlaFemModel *model;
+  unsigned char *fixed; /* n_verts x 3 */
+  int *motion_of;       /* vertex -> motion, or -1 (n_verts) */
+  GArray *motions;      /* of Motion */
+  int steps;            /* increments of the motions */
+  double *force;        /* N (n_verts x 3) */
+  GArray *probes;       /* of ProbeSpec */
+  PlaFemOptions options;
+};
+
+static void
+probe_spec_clear(void *data)
+{
+  g_free(((ProbeSpec *)data)->name);
+}
+
+void
+pla_scene_free(PlaScene *scene)
+{
+  if (!scene)
+    return;
+  pla_mesh_free(scene->mesh);
+  pla_fem_model_free(scene->model);
+  free(scene->fixed);
+  free(scene->motion_of);
+  free(scene->force);
+  g_clear_pointer(&scene->motions, g_array_unref);
+  g_clear_pointer(&scene->probes, g_array_unref);
+  g_free(scene);
+}
+
+/* ---- selections --------------------------------------------------------------------------- */
+
+/* "region" by the cell tag of that name, "label" by the tag "label" */
+static PlaStatus
+select_by_tag(const PlaScene *scene, const char *field_name, int64_t value, bool *cells,
+              PlaError *err)
+{
+  const PlaField *field = pla_mesh_find_field(scene->mesh, field_name, PLA_ON_CELLS);
+  if (!field || field->n_components != 1)
+    return pla_fail(err, PLA_ERR_USAGE, "the mesh has no cell field '%s' to select by", field_name);
+  size_t first = (size_t)scene->mesh->n_tris;
+  for (size_t c = first; c < pla_mesh_n_cells(scene->mesh); c++)
+    cells[c - first] = pla_dtype_get(field->dtype, field->data, c) == (double)value;
+  return PLA_OK;
+}
+
+static bool
+in_box(const double *x_m, const double box_mm[6])
+{
+  for (int d = 0; d < 3; d++)
+    if (x_m[d] * 1e3 < box_mm[d] || x_m[d] * 1e3 > box_mm[3 + d])
+      return false;
+  return true;
+}
+
+/* vertices of cell @c of the solids: tets, then hexes */
+static int
+cell_of(const PlaMesh *mesh, size_t c, const int **verts)
+{
+  if (c < (size_t)mesh->n_tets) {
+    *verts = mesh->tet + 4 * c;
+    return 4;
+  }
+  *verts = mesh->hex + 8 * (c - (size_t)mesh->n_tets);
+  return 8;
+}
+
+/* Marks the vertices or (by centroid) the cells that a `where` names; an empty one is an error. */
+static PlaStatus
+select_where(const PlaScene *scene, PlaJson where, bool of_cells, bool *marked, size_t *count,
+             PlaError *err)
+{
+  static const char *const known[] = { "all", "box_mm", "nodes", "region", "label", NULL };
+  const PlaMesh *mesh = scene->mesh;
+  const size_t n_cells = (size_t)mesh->n_tets + (size_t)mesh->n_hexes;
+  const size_t n = of_cells ? n_cells : (size_t)mesh->n_verts;
+  PlaStatus st = pla_json_check_keys(where, known, err);
+  if (st != PLA_OK)
+    return st;
+  g_autofree bool *cells = g_new0(bool, n_cells);
+  memset(marked, 0, n * sizeof *marked);
+  *count = 0;
+
+  PlaJson value;
+  bool by_cells = false;
+  if (pla_json_get(where, "all", &value)) {
+    bool all;
+    st = pla_json_bool_value(value, &all, err);
+    for (size_t i = 0; st == PLA_OK && i < n; i++)
+      marked[i] = all;
+  } else if (pla_json_get(where, "box_mm", &value)) {
+    double box[6];
+    PlaJson low, high;
+    st = pla_json_at(value, 0, &low, err);
+    if (st == PLA_OK)
+      st = pla_json_at(value, 1, &high, err);
+    if (st == PLA_OK)
+      st = pla_json_vector(low, 3, box, err);
+    if (st == PLA_OK)
+      st = pla_json_vector(high, 3, box + 3, err);
+    for (size_t i = 0; st == PLA_OK && i < n; i++) {
+      double centre[3] = { 0, 0, 0 };
+      const int vert = (int)i, *verts = &vert;
+      int k = of_cells ? cell_of(mesh, i, &verts) : 1;
+      for (int a = 0; a < k; a++)
+        for (int d = 0; d < 3; d++)
+          centre[d] += mesh->pos[3 * (size_t)verts[a] + (size_t)d] / k;
+      marked[i] = in_box(centre, box);
+    }
+  } else if (pla_json_get(where, "nodes", &value)) {
+    int n_nodes = pla_json_length(value);
+    if (of_cells)
+      return pla_json_fail(value, err, "names nodes, and this needs elements; use 'region' or a box");
+    for (int i = 0; st == PLA_OK && i < n_nodes; i++) {
+      PlaJson item;
+      int64_t node = 0;
+      st = pla_json_at(value, i, &item, err);
+      if (st == PLA_OK)
+        st = pla_json_int_value(item, 0, mesh->n_verts - 1, &node, err);
+      if (st == PLA_OK)
+        marked[node] = true;
+    }
+  } else if (pla_json_get(where, "region", &value) || pla_json_get(where, "label", &value)) {
+    int64_t tag;
+    by_cells = true;
+    st = pla_json_int_value(value, INT32_MIN, INT32_MAX, &tag, err);
+    if (st == PLA_OK)
+      st = select_by_tag(scene, pla_json_has(where, "region") ? "region" : "label", tag, cells, err);
+  } else {
+    return pla_json_fail(where, err, "selects nothing: give 'all', 'box_mm', 'nodes', 'region' or 'label'");
+  }
+  if (st != PLA_OK)
+    return st;
+  for (size_t c = 0; by_cells && c < n_cells; c++) {
+    const int *verts;
+    int k = cell_of(mesh, c, &verts);
+    if (of_cells)
+      marked[c] = cells[c];
+    else
+      for (int a = 0; a < k && cells[c]; a++)
+        marked[verts[a]] = true;
+  }
+  for (size_t i = 0; i < n; i++)
+    *count += marked[i];
+  if (*count == 0)
+    return pla_json_fail(where, err, "selects no %s of the mesh; check its numbers and units",
+                         of_cells ? "element" : "vertex");
+  return PLA_OK;
+}
+
+/* ---- materials ---------------------------------------------------------------------------- */
+
+static PlaStatus
+read_material(PlaJson json, PlaFemMaterial *out, PlaError *err)
+{
+  char *model = NULL;
+  PlaJson value;
+  if (!pla_json_get(json, "model", &value))
+    return pla_json_fail(json, err, "has no 'model'");
+  PlaStatus st = pla_json_text_value(value, &model, err);
+  if (st != PLA_OK)
+    return st;
+  *out = (PlaFemMaterial){ .material = pla_material_find(model), .density = 1000.0 };
+  if (!out->material) {
+    g_autoptr(GString) names = g_string_new(NULL);
+    for (const PlaMaterial *const *m = pla_materials_get(); *m; m++)
+      g_string_append_printf(names, "%s%s", names->len ? ", " : "", (*m)->id);
+    st = pla_json_fail(value, err, "is '%s', which is no material; there are %s", model, names->str);
+  }
+  g_free(model);
+  if (st != PLA_OK)
+    return st;
+
+  /* the keys of this material and no others */
+  const char *known[PLA_MAX_CONSTANTS + 5] = { "where", "model", "density_kg_m3" };
+  double param[PLA_MAX_CONSTANTS];
+  int n = 0;
+  for (; out->material->params[n].key; n++) {
+    const PlaParam *row = &out->material->params[n];
+    known[3 + n] = row->key;
+    param[n] = row->def;
+    if (st == PLA_OK && pla_json_get(json, row->key, &value))
+      st = pla_json_number_value(value, &param[n], err);
+  }
+  if (st == PLA_OK)
+    st = pla_json_check_keys(json, known, err);
+  if (st == PLA_OK && pla_json_get(json, "density_kg_m3", &value)) {
+    st = pla_json_number_value(value, &out->density, err);
+    if (st == PLA_OK && !(out->density > 0.0))
+      st = pla_json_fail(value, err, "must be above 0 kg/m3");
+  }
+  if (st == PLA_OK)
+    st = pla_material_check(out->material, param, err);
+  if (st == PLA_OK)
+    st = out->material->prepare(param, out->constants, err);
+  return st;
+}
+
+static PlaStatus
+read_materials(PlaScene *scene, PlaJson root, PlaFormulation formulation, PlaError *err)
+{
+  PlaJson list;
+  const size_t n_cells = (size_t)scene->mesh->n_tets + (size_t)scene->mesh->n_hexes;
+  if (n_cells == 0)
+    return pla_fail(err, PLA_ERR_GEOMETRY,
+                    "the mesh has no tetrahedra and no hexahedra; mesh the surface first");
+  if (!pla_json_get(root, "materials", &list) || pla_json_length(list) < 1)
+    return pla_json_fail(root, err, "needs a list of 'materials'");
+  int n = pla_json_length(list);
+  g_autofree PlaFemMaterial *materials = g_new0(PlaFemMaterial, n);
+  g_autofree int *cell_material = g_new(int, n_cells);
+  g_autofree bool *marked = g_new(bool, n_cells);
+  PlaStatus st = PLA_OK;
+  for (size_t c = 0; c < n_cells; c++)
+    cell_material[c] = -1;
+  for (int i = 0; st == PLA_OK && i < n; i++) {
+    PlaJson item, where;
+    size_t count;
+    st = pla_json_at(list, i, &item, err);
+    if (st == PLA_OK)
+      st = read_material(item, &materials[i], err);
+    if (st == PLA_OK && !pla_json_get(item, "where", &where))
+      st = pla_json_fail(item, err, "has no 'where'");
+    if (st == PLA_OK)
+      st = select_where(scene, where, true, marked, &count, err);
+    for (size_t c = 0; st == PLA_OK && c < n_cells; c++)
+      if (marked[c])
+        cell_material[c] = i;
+  }
+  for (size_t c = 0; st == PLA_OK && c < n_cells; c++)
+    if (cell_material[c] < 0)
+      st = pla_fail(err, PLA_ERR_USAGE,
+                    "element %zu has no material; add one with \"where\": {\"all\": true} first", c);
+  if (st == PLA_OK)
+    st = pla_fem_model_new(scene->mesh, materials, n, cell_material, formulation, &scene->model,
+                           err);
+  return st;
+}
+
+/* ---- constraints, loads, probes ----------------------------------------------------------- */
+
+static PlaStatus
+read_axes(PlaJson json, unsigned *axes, PlaError *err)
+{
+  char *text = NULL;
+  PlaStatus st = pla_json_text_value(json, &text, err);
+  *axes = 0;
+  for (const char *c = text; st == PLA_OK && *c; c++) {
+    if (*c < 'x' || *c > 'z')
+      st = pla_json_fail(json, err, "is '%s', and must be made of x, y and z", text);
+    else
+      *axes |= 1u << (*c - 'x');
+  }
+  if (st == PLA_OK && *axes == 0)
+    st = pla_json_fail(json, err, "names no axis");
+  g_free(text);
+  return st;
+}
+
+static PlaStatus
+read_motion(PlaJson json, Motion *motion, unsigned *axes, int *steps, PlaError *err)
+{
+  static const char *const known[] = { "translate_mm", "rotate", "steps", "axes", NULL };
+  static const char *const rotate_keys[] = { "axis", "through_mm", "deg", NULL };
+  PlaJson value, part;
+  *motion = (Motion){ .axis = { 1, 0, 0 } };
+  *axes = 7;
+  PlaStatus st = pla_json_check_keys(json, known, err);
+  if (st == PLA_OK && pla_json_get(json, "translate_mm", &value)) {
+    st = pla_json_vector(value, 3, motion->translate_m, err);
+    for (int d = 0; d < 3; d++)
+      motion->translate_m[d] /= 1000.0;
+  }
+  if (st == PLA_OK && pla_json_get(json, "rotate", &value)) {
+    double deg = 0.0;
+    st = pla_json_check_keys(value, rotate_keys, err);
+    if (st == PLA_OK && (!pla_json_has(value, "axis") || !pla_json_has(value, "deg")))
+      st = pla_json_fail(value, err, "needs 'axis' and 'deg'");
+    if (st == PLA_OK && pla_json_get(value, "axis", &part))
+      st = pla_json_vector(part, 3, motion->axis, err);
+    if (st == PLA_OK && !(pla_vec3_norm(motion->axis) > 0.0))
+      st = pla_json_fail(part, err, "has no length");
+    if (st == PLA_OK && pla_json_get(value, "through_mm", &part))
+      st = pla_json_vector(part, 3, motion->through_m, err);
+    if (st == PLA_OK && pla_json_get(value, "deg", &part))
+      st = pla_json_number_value(part, &deg, err);
+    double length = pla_vec3_norm(motion->axis);
+    for (int d = 0; d < 3; d++) {
+      motion->axis[d] /= length;
+      motion->through_m[d] /= 1000.0;
+    }
+    motion->angle = deg * G_PI / 180.0;
+  }
+  if (st == PLA_OK && pla_json_get(json, "steps", &value)) {
+    int64_t n;
+    st = pla_json_int_value(value, 1, 100000, &n, err);
+    if (st == PLA_OK)
+      *steps = MAX(*steps, (int)n);
+  }
+  if (st == PLA_OK && pla_json_get(json, "axes", &value))
+    st = read_axes(value, axes, err);
+  return st;
+}
+
+/* x moved by the fraction @t of a motion: turned about the axis, then shifted */
+static void
+apply_motion(const Motion *motion, double t, const double x[3], double out[3])
+{
+  double c = cos(t * motion->angle), s = sin(t * motion->angle), r[3], cross[3];
+  pla_vec3_sub(x, motion->through_m, r);
+  pla_vec3_cross(motion->axis, r, cross);
+  double along = pla_vec3_dot(motion->axis, r);
+  for (int d = 0; d < 3; d++)
+    out[d] = motion->through_m[d] + c * r[d] + s * cross[d] + (1.0 - c) * along * motion->axis[d] +
+             t * motion->translate_m[d];
+}
+
+static PlaStatus
+read_constraints(PlaScene *scene, PlaJson root, PlaError *err)
+{
+  static const char *const known[] = { "where", "fix", "move", NULL };
+  PlaJson list;
+  PlaStatus st = PLA_OK;
+  scene->steps = 1;
+  if (!pla_json_get(root, "constraints", &list))
+    return PLA_OK;
+  g_autofree bool *marked = g_new(bool, scene->mesh->n_verts);
+  for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
+    PlaJson item, where, value;
+    size_t count;
+    unsigned axes = 0;
+    int motion_index = -1;
+    st = pla_json_at(list, i, &item, err);
+    if (st == PLA_OK)
+      st = pla_json_check_keys(item, known, err);
+    if (st == PLA_OK && !pla_json_get(item, "where", &where))
+      st = pla_json_fail(item, err, "has no 'where'");
+    if (st == PLA_OK && pla_json_has(item, "fix") == pla_json_has(item, "move"))
+      st = pla_json_fail(item, err, "needs either 'fix' or 'move'");
+    if (st == PLA_OK && pla_json_get(item, "fix", &value))
+      st = read_axes(value, &axes, err);
+    if (st == PLA_OK && pla_json_get(item, "move", &value)) {
+      Motion motion;
+      st = read_motion(value, &motion, &axes, &scene->steps, err);
+      motion_index = (int)scene->motions->len;
+      g_array_append_val(scene->motions, motion);
+    }
+    if (st == PLA_OK)
+      st = select_where(scene, where, false, marked, &count, err);
+    for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++) {
+      if (!marked[v])
+        continue;
+      for (int d = 0; d < 3; d++)
+        if (axes >> d & 1)
+          scene->fixed[3 * (size_t)v + (size_t)d] = 1;
+      if (motion_index >= 0)
+        scene->motion_of[v] = motion_index;
+    }
+  }
+  return st;
+}
+
+static PlaStatus
+read_loads(PlaScene *scene, PlaJson root, PlaError *err)
+{
+  static const char *const known[] = { "where", "force_n", NULL };
+  PlaJson list, value;
+  PlaStatus st = PLA_OK;
+  if (pla_json_get(root, "gravity_m_s2", &value)) {
+    double g[3];
+    st = pla_json_vector(value, 3, g, err);
+    for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++)
+      for (int d = 0; d < 3; d++)
+        scene->force[3 * (size_t)v + (size_t)d] += g[d] * pla_fem_model_mass(scene->model)[v];
+  }
+  if (st != PLA_OK || !pla_json_get(root, "loads", &list))
+    return st;
+  g_autofree bool *marked = g_new(bool, scene->mesh->n_verts);
+  for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
+    PlaJson item, where, force;
+    double newton[3];
+    size_t count;
+    st = pla_json_at(list, i, &item, err);
+    if (st == PLA_OK)
+      st = pla_json_check_keys(item, known, err);
+    if (st == PLA_OK && (!pla_json_get(item, "where", &where) ||
+                         !pla_json_get(item, "force_n", &force)))
+      st = pla_json_fail(item, err, "needs 'where' and 'force_n'");
+    if (st == PLA_OK)
+      st = pla_json_vector(force, 3, newton, err);
+    if (st == PLA_OK)
+      st = select_where(scene, where, false, marked, &count, err);
+    /* the force is shared equally by the vertices it acts on */
+    for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++)
+      for (int d = 0; marked[v] && d < 3; d++)
+        scene->force[3 * (size_t)v + (size_t)d] += newton[d] / (double)count;
+  }
+  return st;
+}
+
+static PlaStatus
+read_probes(PlaScene *scene, PlaJson root, PlaError *err)
+{
+  static const char *const known[] = { "name", "nearest_mm", NULL };
+  PlaJson list;
+  PlaStatus st = PLA_OK;
+  if (!pla_json_get(root, "probes", &list))
+    return PLA_OK;
+  for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
+    PlaJson item, name, at;
+    ProbeSpec probe = { 0 };
+    double x[3], best = INFINITY;
+    st = pla_json_at(list, i, &item, err);
+    if (st == PLA_OK)
+      st = pla_json_check_keys(item, known, err);
+    if (st == PLA_OK && (!pla_json_get(item, "name", &name) ||
+                         !pla_json_get(item, "nearest_mm", &at)))
+      st = pla_json_fail(item, err, "needs 'name' and 'nearest_mm'");
+    if (st == PLA_OK)
+      st = pla_json_vector(at, 3, x, err);
+    if (st == PLA_OK)
+      st = pla_json_text_value(name, &probe.name, err);
+    for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++) {
+      double d[3];
+      for (int k = 0; k < 3; k++)
+        d[k] = scene->mesh->pos[3 * (size_t)v + (size_t)k] - x[k] / 1000.0;
+      if (pla_vec3_dot(d, d) < best) {
+        best = pla_vec3_dot(d, d);
+        probe.vert = v;
+      }
+    }
+    if (st == PLA_OK)
+      g_array_append_val(scene->probes, probe);
+  }
+  return st;
+}
+
+static PlaStatus
+read_solver(PlaScene *scene, PlaJson root, PlaError *err)
+{
+  static const char *const known[] = { "method", "tolerance_rel", "max_iterations", NULL };
+  static const char *const methods[] = { "auto", "newton", "pbng", NULL };
+  PlaJson json, value;
+  PlaStatus st = PLA_OK;
+  scene->options = pla_fem_options_default();
+  if (!pla_json_get(root, "solver", &json))
+    return PLA_OK;
+  st = pla_json_check_keys(json, known, err);
+  if (st == PLA_OK && pla_json_get(json, "method", &value)) {
+    int method = 0;
+    st = pla_json_choice(value, methods, &method, err);
+    scene->options.method = (PlaSolverMethod)method;
+  }
+  if (st == PLA_OK && pla_json_get(json, "tolerance_rel", &value)) {
+    st = pla_json_number_value(value, &scene->options.tolerance_rel, err);
+    if (st == PLA_OK && !(scene->options.tolerance_rel >= 1e-14 && scene->options.tolerance_rel < 1))
+      st = pla_json_fail(value, err, "must lie between 1e-14 and 1");
+  }
+  if (st == PLA_OK && pla_json_get(json, "max_iterations", &value)) {
+    int64_t n;
+    st = pla_json_int_value(value, 1, 1000000, &n, err);
+    scene->options.max_iterations = (int)n;
+  }
+  return st;
+}
+
+/* ---- loading ------------------------------------------------------------------------------ */
+
+/* millimetres in the unit of the mesh file */
+static PlaStatus
+read_unit(PlaJson root, double *unit_mm, PlaError *err)
+{
+  static const char *const units[] = { "mm", "m", "cm", "um", NULL };
+  static const double millimetres[] = { 1.0, 1000.0, 10.0, 0.001 };
+  PlaJson value;
+  int which = 0;
+  PlaStatus st = PLA_OK;
+  if (pla_json_get(root, "mesh_unit", &value))
+    st = pla_json_choice(value, units, &which, err);
+  *unit_mm = millimetres[which];
+  return st;
+}
+
+static PlaStatus
+read_mesh(PlaScene *scene, PlaJson root, const char *path, PlaProgress *progress, PlaError *err)
+{
+  PlaJson value;
+  PlaItem item = { 0 };
+  PlaReadOptions opts = pla_read_options_default();
+  g_autofree char *name = NULL;
+  if (!pla_json_get(root, "mesh", &value))
+    return pla_json_fail(root, err, "names no 'mesh'");
+  PlaStatus st = pla_json_text_value(value, &name, err);
+  if (st == PLA_OK)
+    st = read_unit(root, &opts.unit_mm, err);
+  if (st != PLA_OK)
+    return st;
+  g_autofree char *folder = g_path_get_dirname(path);
+  g_autofree char *full =
+      g_path_is_absolute(name) ? g_strdup(name) : g_build_filename(folder, name, NULL);
+  opts.progress = progress;
+  st = pla_item_read(full, &opts, &item, err);
+  if (st == PLA_OK && item.kind != PLA_KIND_MESH)
+    st = pla_fail(err, PLA_ERR_USAGE, "%s is a %s, not a mesh", full, pla_kind_name(item.kind));
+  if (st == PLA_OK)
+    scene->mesh = g_steal_pointer(&item.mesh);
+  pla_item_clear(&item);
+  return st;
+}
+
+PlaStatus
+pla_scene_load(const char *path, PlaProgress *progress, PlaScene **out, PlaError *err)
+{
+  static const char *const known[] = { "mesh",        "mesh_unit", "materials", "gravity_m_s2",
+                                       "constraints", "loads",     "probes",    "solver",
+                                       "formulation", NULL };
+  static const char *const formulations[] = { "standard", NULL };
+  PlaJsonFile *file = NULL;
+  PlaJson root, value;
+  int formulation = 0;
+  *out = NULL;
+  PlaStatus st = pla_json_file_load(path, &file, &root, err);
+  if (st != PLA_OK)
+    return st;
+  PlaScene *scene = g_new0(PlaScene, 1);
+  scene->motions = g_array_new(FALSE, FALSE, sizeof(Motion));
+  scene->probes = g_array_new(FALSE, FALSE, sizeof(ProbeSpec));
+  g_array_set_clear_func(scene->probes, probe_spec_clear);
+  st = pla_json_check_keys(root, known, err);
+  if (st == PLA_OK && pla_json_get(root, "formulation", &value))
+    st = pla_json_choice(value, formulations, &formulation, err);
+  if (st == PLA_OK)
+    st = read_mesh(scene, root, path, progress, err);
+  if (st == PLA_OK) {
+    const size_t n = (size_t)scene->mesh->n_verts;
+    scene->fixed = pla_array_new0(n, 3);
+    scene->motion_of = pla_array_new(n, sizeof *scene->motion_of);
+    scene->force = pla_array_new0(n, 3 * sizeof *scene->force);
+    if (!scene->fixed || !scene->motion_of || !scene->force)
+      st = pla_fail_memory(err, "the scene");
+    for (size_t v = 0; st == PLA_OK && v < n; v++)
+      scene->motion_of[v] = -1;
+  }
+  if (st == PLA_OK)
+    st = read_materials(scene, root, (PlaFormulation)formulation, err);
+  if (st == PLA_OK)
+    st = read_constraints(scene, root, err);
+  if (st == PLA_OK)
+    st = read_loads(scene, root, err);
+  if (st == PLA_OK)
+    st = read_probes(scene, root, err);
+  if (st == PLA_OK)
+    st = read_solver(scene, root, err);
+  if (st == PLA_OK)
+    st = pla_fem_check_held(scene->model, scene->fixed, err);
+  if (st == PLA_OK)
+    *out = g_steal_pointer(&scene);
+  else
+    pla_fail_within(err, "%s", path);
+  pla_scene_free(scene);
+  pla_json_file_free(file);
+  return st;
+}
+
+/* ---- solving ------------------------------------------------------------------------------ */
+
+/* fields of the deformed body: displacement, and per element Jacobian, stretches, von Mises stress */
+static PlaStatus
+add_fields(const PlaScene *scene, const double *pos, PlaMesh *mesh, PlaError *err)
+{
+  const PlaMesh *rest = scene->mesh;
+  double *disp = pla_mesh_add_field(mesh, "displacement_mm", PLA_ON_VERTS, PLA_F64, 3);
+  double *jacobian = pla_mesh_add_field(mesh, "jacobian", PLA_ON_CELLS, PLA_F64, 1);
+  double *stretch = pla_mesh_add_field(mesh, "principal_stretch", PLA_ON_CELLS, PLA_F64, 3);
+  double *mises = pla_mesh_add_field(mesh, "von_mises_pa", PLA_ON_CELLS, PLA_F64, 1);
+  if (!disp || !jacobian || !stretch || !mises)
+    return pla_fail_memory(err, "the result");
+  for (size_t i = 0; i < 3 * (size_t)rest->n_verts; i++) {
+    disp[i] = (pos[i] - rest->pos[i]) * 1000.0;
+    mesh->pos[i] = pos[i];
+  }
+  const size_t first = (size_t)rest->n_tris;
+  const int n_cells = rest->n_tets + rest->n_hexes;
+#pragma omp parallel for schedule(static)
+  for (int c = 0; c < n_cells; c++) {
+    PlaFemCellState state;
+    pla_fem_cell_state(scene->model, c, pos, &state);
+    jacobian[first + (size_t)c] = state.jacobian;
+    memcpy(stretch + 3 * (first + (size_t)c), state.stretch, sizeof state.stretch);
+    mises[first + (size_t)c] = state.von_mises_pa;
+  }
+  return PLA_OK;
+}
+
+PlaStatus
+pla_scene_solve(const PlaScene *scene, PlaProgress *progress, PlaSceneResult *out, PlaError *err)
+{
+  const PlaMesh *mesh = scene->mesh;
+  const size_t n = (size_t)mesh->n_verts;
+  *out = (PlaSceneResult){ 0 };
+  double *pos = pla_array_dup(mesh->pos, n, 3 * sizeof *pos);
+  double *target = pla_array_dup(mesh->pos, n, 3 * sizeof *target);
+  PlaStatus st = pos && target ? PLA_OK : pla_fail_memory(err, "the scene");
+  PlaFemConditions conditions = { scene->fixed, target, scene->force };
+  PlaFemOptions options = scene->options;
+  gint64 start = g_get_monotonic_time();
+  options.progress = progress;
+
+  /* motions in equal increments, each from the equilibrium of the last */
+  int iterations = 0;
+  for (int step = 1; st == PLA_OK && step <= scene->steps; step++) {
+    double t = (double)step / scene->steps;
+    pla_progress_phase(progress, "Solving", t);
+    for (size_t v = 0; v < n; v++)
+      if (scene->motion_of[v] >= 0)
+        apply_motion(&g_array_index(scene->motions, Motion, (guint)scene->motion_of[v]), t,
+                     mesh->pos + 3 * v, target + 3 * v);
+    st = pla_fem_solve(scene->model, &conditions, &options, pos, &out->solve, err);
+    iterations += out->solve.iterations;
+    if (st == PLA_OK && out->solve.reason == PLA_STOP_CANCELLED)
+      st = pla_fail_cancelled(err);
+    if (out->solve.reason != PLA_STOP_CONVERGED)
+      break;
+  }
+  out->solve.iterations = iterations;
+  out->seconds = (double)(g_get_monotonic_time() - start) * 1e-6;
+
+  if (st == PLA_OK)
+    st = pla_mesh_dup(mesh, &out->mesh, err);
+  if (st == PLA_OK)
+    st = add_fields(scene, pos, out->mesh, err);
+  if (st == PLA_OK) {
+    out->n_probes = (int)scene->probes->len;
+    out->probe = g_new0(PlaProbe, scene->probes->len + 1);
+    for (int i = 0; i < out->n_probes; i++) {
+      const ProbeSpec *spec = &g_array_index(scene->probes, ProbeSpec, (guint)i);
+      PlaProbe *probe = &out->probe[i];
+      probe->name = g_strdup(spec->name);
+      probe->vert = spec->vert;
+      for (int d = 0; d < 3; d++) {
+        size_t at = 3 * (size_t)spec->vert + (size_t)d;
+        probe->position_mm[d] = pos[at] * 1000.0;
+        probe->displacement_mm[d] = (pos[at] - mesh->pos[at]) * 1000.0;
+      }
+    }
+  }
+  free(pos);
+  free(target);
+  if (st != PLA_OK)
+    pla_scene_result_clear(out);
+  return st;
+}
+
+void
+pla_scene_result_clear(PlaSceneResult *result)
+{
+  for (int i = 0; i < result->n_probes; i++)
+    g_free(result->probe[i].name);
+  g_free(result->probe);
+  pla_mesh_free(result->mesh);
+  *result = (PlaSceneResult){ 0 };
+}

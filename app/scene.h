@@ -1,0 +1,33 @@
+/* A simulation scene: the JSON of the command-line contract made into a model, boundary conditions
+ * and probes, and solved. */
+#pragma once
+
+#include "anatomy/mesh.h"
+#include "sim/fem/model.h"
+
+typedef struct PlaScene PlaScene;
+
+/* Reads a scene file; paths in it are relative to it.  Every unknown key, model, region and empty
+ * selection is an error that names it. */
+PlaStatus pla_scene_load(const char *path, PlaProgress *progress, PlaScene **out, PlaError *err);
+void pla_scene_free(PlaScene *scene); /* NULL is fine */
+
+typedef struct {
+  char *name;          /* owned */
+  int vert;            /* the nearest vertex */
+  double position_mm[3];
+  double displacement_mm[3];
+} PlaProbe;
+
+typedef struct {
+  PlaFemReport solve;
+  double seconds;      /* of the solve */
+  int n_probes;
+  PlaProbe *probe;     /* owned */
+  PlaMesh *mesh;       /* owned: the deformed body with displacement, stress and stretch fields */
+} PlaSceneResult;
+
+/* Solves the static scene.  Not reaching the tolerance is a result (solve.reason). */
+PlaStatus pla_scene_solve(const PlaScene *scene, PlaProgress *progress, PlaSceneResult *out,
+                          PlaError *err);
+void pla_scene_result_clear(PlaSceneResult *result);

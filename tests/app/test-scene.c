@@ -1,0 +1,246 @@
+/* Scenes: closed-form answers, symmetric motions, and a sentence for everything that can be wrong. */
+#include "anatomy/base/parallel.h"
+#include "anatomy/box-mesh.h"
+#include "app/scene.h"
+#include "io/format.h"
+
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+static char *folder;
+
+static char *
+path_of(const char *name)
+{
+  return g_build_filename(folder, name, NULL);
+}
+
+/* a box in mm, written as VTU */
+static void
+write_box(const char *name, const double size_mm[3], const int n[3], PlaBoxCells cells)
+{
+  const double lo[3] = { 0, 0, 0 };
+  double hi[3];
+  PlaError err = { 0 };
+  PlaItem item = { .kind = PLA_KIND_MESH };
+  PlaWriteOptions opts = pla_write_options_default();
+  for (int d = 0; d < 3; d++)
+    hi[d] = size_mm[d] / 1000.0;
+  g_assert_cmpint(pla_box_mesh_new(lo, hi, n, cells, &item.mesh, &err), ==, PLA_OK);
+  g_autofree char *path = path_of(name);
+  g_assert_cmpint(pla_item_write(path, &item, &opts, &err), ==, PLA_OK);
+  pla_item_clear(&item);
+}
+
+static PlaStatus
+load(const char *json, PlaScene **scene, PlaError *err)
+{
+  g_autofree char *path = path_of("scene.json");
+  /* single quotes keep the tests readable */
+  g_autofree char *text = g_strdelimit(g_strdup(json), "'", '"');
+  g_assert_true(g_file_set_contents(path, text, -1, NULL));
+  return pla_scene_load(path, NULL, scene, err);
+}
+
+static PlaSceneResult
+solve(const char *json)
+{
+  PlaScene *scene = NULL;
+  PlaSceneResult result = { 0 };
+  PlaError err = { 0 };
+  PlaStatus st = load(json, &scene, &err);
+  if (st == PLA_OK)
+    st = pla_scene_solve(scene, NULL, &result, &err);
+  if (st != PLA_OK)
+    g_error("%s", err.message);
+  g_assert_cmpint(result.solve.reason, ==, PLA_STOP_CONVERGED);
+  pla_scene_free(scene);
+  return result;
+}
+
+#define SYMMETRY                                                                                   \
+  "{'where': {'box_mm': [[-1,-1,-1],[0.001,1001,1001]]}, 'fix': 'x'},"                             \
+  "{'where': {'box_mm': [[-1,-1,-1],[1001,0.001,1001]]}, 'fix': 'y'},"                             \
+  "{'where': {'box_mm': [[-1,-1,-1],[1001,1001,0.001]]}, 'fix': 'z'},"                             \
+  "{'where': {'box_mm': [[999.999,-1,-1],[1001,1001,1001]]},"                                      \
+  "'move': {'translate_mm': [1000,0,0], 'axes': 'x'}}"
+
+/* a metre cube stretched to twice its length: the closed forms of a homogeneous state */
+static void
+test_stretched_cube(void)
+{
+  const double size[3] = { 1000, 1000, 1000 };
+  const int n[3] = { 2, 2, 2 };
+  static const struct {
+    const char *material;
+    double lateral, sigma; /* lateral stretch; Cauchy stress, Pa */
+  } cases[] = {
+    /* mu = 0.384615, lambda = 0.576923 */
+    { "'model': 'neo-hookean', 'young_pa': 0.99999908, 'poisson': 0.300000104",
+      0.7980775, 1.015412 },
+    { "'model': 'mooney-rivlin', 'c10_pa': 1, 'c01_pa': 0.1, 'bulk_pa': 100", 0.7156560, 7.039534 },
+  };
+  const PlaBoxCells cells[2] = { PLA_BOX_TETS_6, PLA_BOX_HEXES };
+  for (size_t k = 0; k < G_N_ELEMENTS(cases); k++)
+    for (int c = 0; c < 2; c++) {
+      write_box("cube.vtu", size, n, cells[c]);
+      g_autofree char *json = g_strdup_printf(
+          "{'mesh': 'cube.vtu', 'materials': [{'where': {'all': true}, %s}],"
+          "'constraints': [" SYMMETRY "],"
+          "'probes': [{'name': 'corner', 'nearest_mm': [1000,1000,1000]}],"
+          "'solver': {'tolerance_rel': 1e-11}}",
+          cases[k].material);
+      PlaSceneResult result = solve(json);
+      g_assert_cmpfloat_with_epsilon(result.probe[0].position_mm[0], 2000.0, 1e-9);
+      g_assert_cmpfloat_with_epsilon(result.probe[0].position_mm[1], 1000.0 * cases[k].lateral,
+                                     5e-5);
+      /* uniaxial: von Mises is the axial stress */
+      const PlaField *mises = pla_mesh_find_field(result.mesh, "von_mises_pa", PLA_ON_CELLS);
+      g_assert_cmpfloat_with_epsilon(((double *)mises->data)[0], cases[k].sigma, 5e-7 * cases[k].sigma);
+      g_assert_cmpint(result.solve.inverted, ==, 0);
+      pla_scene_result_clear(&result);
+    }
+}
+
+/* a quarter turn of one end: the bar's axis stays put, and every thread count gives the same bits */
+static void
+test_twist(void)
+{
+  const double size[3] = { 100, 25, 25 };
+  const int n[3] = { 12, 4, 4 };
+  write_box("bar.vtu", size, n, PLA_BOX_TETS_6);
+  const char *json =
+      "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'model': 'neo-hookean',"
+      "'young_pa': 10000, 'poisson': 0.45}],"
+      "'constraints': [{'where': {'box_mm': [[-1,-1,-1],[0.01,26,26]]}, 'fix': 'xyz'},"
+      "{'where': {'box_mm': [[99.99,-1,-1],[101,26,26]]}, 'move': {'rotate': {'axis': [1,0,0],"
+      "'through_mm': [0,12.5,12.5], 'deg': 90}}}],"
+      "'probes': [{'name': 'axis', 'nearest_mm': [50,12.5,12.5]},"
+      "{'name': 'end', 'nearest_mm': [100,25,25]}]}";
+  double first[6];
+  for (int threads = 1; threads <= 4; threads *= 2) {
+    pla_threads_set(threads);
+    PlaSceneResult result = solve(json);
+    double now[6];
+    memcpy(now, result.probe[0].position_mm, 3 * sizeof *now);
+    memcpy(now + 3, result.probe[1].position_mm, 3 * sizeof *now);
+    g_assert_cmpfloat_with_epsilon(now[1], 12.5, 0.3);
+    g_assert_cmpfloat_with_epsilon(now[2], 12.5, 0.3);
+    g_assert_cmpfloat_with_epsilon(now[4], 0.0, 1e-9);
+    g_assert_cmpfloat_with_epsilon(now[5], 25.0, 1e-9);
+    if (threads == 1)
+      memcpy(first, now, sizeof first);
+    g_assert_true(memcmp(first, now, sizeof first) == 0);
+    pla_scene_result_clear(&result);
+  }
+}
+
+/* each mistake has its own sentence, which names it */
+static void
+test_mistakes(void)
+{
+  const double size[3] = { 100, 25, 25 };
+  const int n[3] = { 4, 1, 1 };
+  write_box("bar.vtu", size, n, PLA_BOX_TETS_6);
+#define OK_MATERIAL "'materials': [{'where': {'all': true}, 'model': 'linear'}]"
+#define OK_CLAMP "'constraints': [{'where': {'box_mm': [[-1,-1,-1],[0.01,26,26]]}, 'fix': 'xyz'}]"
+  static const struct {
+    const char *json, *word;
+  } cases[] = {
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", " OK_CLAMP ", 'colour': 1}", "colour" },
+    { "{" OK_MATERIAL ", " OK_CLAMP "}", "mesh" },
+    { "{'mesh': 'none.vtu', " OK_MATERIAL ", " OK_CLAMP "}", "none.vtu" },
+    { "{'mesh': 'bar.vtu', " OK_CLAMP "}", "materials" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'model': 'granite'}]," OK_CLAMP "}",
+      "granite" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'model': 'linear', 'c10_pa': 1}],"
+      OK_CLAMP "}",
+      "c10_pa" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'model': 'neo-hookean',"
+      "'poisson': 0.5}]," OK_CLAMP "}",
+      "poisson" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'region': 7}, 'model': 'linear'}]," OK_CLAMP "}",
+      "region" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'box_mm': [[0,0,0],[50,25,25]]},"
+      "'model': 'linear'}]," OK_CLAMP "}",
+      "no material" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL "}", "nothing holds" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", 'constraints': [{'where': {'box_mm':"
+      "[[-1,-1,-1],[0.01,26,26]]}, 'fix': 'x'}]}",
+      "can still" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", 'constraints': [{'where': {'box_mm':"
+      "[[500,0,0],[600,1,1]]}, 'fix': 'xyz'}]}",
+      "selects no vertex" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", 'constraints': [{'where': {'nodes': [99999]},"
+      "'fix': 'xyz'}]}",
+      "constraints[0].where.nodes[0]" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", 'constraints': [{'where': {'all': true}, 'fix': 'w'}]}",
+      "x, y and z" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", " OK_CLAMP ", 'gravity_m_s2': [0, 'down', 0]}",
+      "gravity_m_s2[1]" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", " OK_CLAMP ", 'solver': {'method': 'magic'}}", "magic" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", " OK_CLAMP ", 'mesh_unit': 'furlong'}", "furlong" },
+    { "{'mesh': 'bar.vtu', ", "line" },
+    { "[1, 2]", "object" },
+  };
+  for (size_t k = 0; k < G_N_ELEMENTS(cases); k++) {
+    PlaScene *scene = NULL;
+    PlaError err = { 0 };
+    PlaStatus st = load(cases[k].json, &scene, &err);
+    if (st == PLA_OK || !strstr(err.message, cases[k].word))
+      g_error("mistake %zu: expected a sentence with '%s', got '%s'", k, cases[k].word, err.message);
+    g_assert_null(scene);
+  }
+}
+
+/* two bars of which one is free: the sentence says where it is */
+static void
+test_loose_piece(void)
+{
+  PlaError err = { 0 };
+  PlaItem item = { .kind = PLA_KIND_MESH };
+  PlaMesh *bar;
+  const double lo[3] = { 0, 0, 0 }, hi[3] = { 0.01, 0.01, 0.01 };
+  const int n[3] = { 1, 1, 1 };
+  g_assert_cmpint(pla_box_mesh_new(lo, hi, n, PLA_BOX_TETS_6, &bar, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_mesh_new(16, 0, 12, 0, &item.mesh, &err), ==, PLA_OK);
+  for (int copy = 0; copy < 2; copy++) {
+    for (int i = 0; i < 24; i++)
+      item.mesh->pos[24 * copy + i] = bar->pos[i] + (i % 3 == 0) * 0.05 * copy;
+    for (int i = 0; i < 24; i++)
+      item.mesh->tet[24 * copy + i] = bar->tet[i] + 8 * copy;
+  }
+  g_autofree char *path = path_of("two.vtu");
+  PlaWriteOptions opts = pla_write_options_default();
+  g_assert_cmpint(pla_item_write(path, &item, &opts, &err), ==, PLA_OK);
+  PlaScene *scene = NULL;
+  g_assert_cmpint(load("{'mesh': 'two.vtu', " OK_MATERIAL ", 'constraints': [{'where': {'box_mm':"
+                       "[[-1,-1,-1],[0.01,26,26]]}, 'fix': 'xyz'}]}",
+                       &scene, &err),
+                  ==, PLA_ERR_GEOMETRY);
+  g_assert_nonnull(strstr(err.message, "(55.0, 5.0, 5.0) mm"));
+  pla_mesh_free(bar);
+  pla_item_clear(&item);
+}
+
+int
+main(int argc, char **argv)
+{
+  g_test_init(&argc, &argv, NULL);
+  folder = g_dir_make_tmp("platysma-scene-XXXXXX", NULL);
+  g_test_add_func("/scene/stretched-cube", test_stretched_cube);
+  g_test_add_func("/scene/twist", test_twist);
+  g_test_add_func("/scene/mistakes", test_mistakes);
+  g_test_add_func("/scene/loose-piece", test_loose_piece);
+  int failures = g_test_run();
+  const char *const names[] = { "cube.vtu", "bar.vtu", "two.vtu", "scene.json" };
+  for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *path = path_of(names[i]);
+    g_remove(path);
+  }
+  g_rmdir(folder);
+  g_free(folder);
+  return failures;
+}
