@@ -446,7 +446,7 @@ pla_reader_elements(PlaReader *self, PlaDType dtype, uint64_t n, bool swap, cons
   return PLA_OK;
 }
 
-static PlaStatus
+__attribute__((format(printf, 5, 0))) static PlaStatus
 fail_at(const PlaReader *self, PlaError *err, const char *place, uint64_t number,
         const char *format, va_list args)
 {

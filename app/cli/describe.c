@@ -56,12 +56,25 @@ pla_describe_labels(PlaInvocation *inv, const PlaLabelMap *map, PlaError *err)
   return PLA_OK;
 }
 
-/* few enough whole values to be a segmentation: the labels are listed */
+/* Whole values up to 255, the same from voxel to voxel over most of what is not background: a
+ * segmentation.  An image of few grey levels has noise instead. */
 static bool
 looks_like_labels(const PlaVolume *vol, double lo, double hi)
 {
-  return pla_dtype_is_integer(vol->dtype) && vol->dims[3] == 1 && lo >= 0.0 && hi >= 1.0 &&
-         hi <= 255.0 && vol->slope == 1.0 && vol->inter == 0.0;
+  if (!pla_dtype_is_integer(vol->dtype) || vol->dims[3] != 1 || lo < 0.0 || hi < 1.0 ||
+      hi > 255.0 || vol->slope != 1.0 || vol->inter != 0.0)
+    return false;
+  size_t equal = 0, pairs = 0, n = pla_volume_n_voxels(vol);
+  double last = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    double value = pla_dtype_get(vol->dtype, vol->voxels, i);
+    if (i % (size_t)vol->dims[0] != 0 && (value != 0.0 || last != 0.0)) {
+      pairs++;
+      equal += value == last;
+    }
+    last = value;
+  }
+  return 2 * equal > pairs;
 }
 
 static PlaStatus
@@ -103,7 +116,7 @@ describe_volume(PlaInvocation *inv, const PlaItem *item, PlaError *err)
   if (audit->qform_code > 0)
     pla_json_numbers(json, "qform_mm", audit->qform_mm, 12);
   if (audit->sform_code > 0)
-    pla_json_numbers(json, "sform", audit->srow, 12);
+    pla_json_numbers(json, "sform_mm", audit->sform_mm, 12);
   pla_json_number(json, "disagreement_mm", audit->disagreement_mm);
   pla_json_number(json, "nonorthogonality", audit->nonorthogonality);
   json_builder_end_object(json);
@@ -116,21 +129,25 @@ describe_volume(PlaInvocation *inv, const PlaItem *item, PlaError *err)
   pla_say(inv, "  values %g to %g", range[0], range[1]);
   pla_say(inv, "  frame from %s; axes %s", frame_source[audit->source],
           audit->nonorthogonality < 1e-4 ? "at right angles" : "sheared");
-  if (audit->disagreement_mm > 0.001)
-    pla_say(inv, "  the two frames in the file disagree by %.3f mm; the %s is used",
-            audit->disagreement_mm, frame_source[audit->source]);
 
   PlaStatus st = PLA_OK;
+  bool listed = false;
   if (item->labels.n > 0 || looks_like_labels(vol, range[0], range[1])) {
     PlaVolume *copy = NULL;
     PlaLabelMap *map = NULL;
     st = pla_volume_dup(vol, &copy, err);
     if (st == PLA_OK && pla_label_map_take(copy, &item->labels, &map, NULL) == PLA_OK) {
       copy = NULL;
+      listed = true;
       st = pla_describe_labels(inv, map, err);
     }
     pla_label_map_free(map);
     pla_volume_free(copy);
+  }
+  if (!listed) {
+    json_builder_set_member_name(json, "labels");
+    json_builder_begin_array(json);
+    json_builder_end_array(json);
   }
   return st;
 }
