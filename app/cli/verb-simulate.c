@@ -1,13 +1,13 @@
 /* `simulate`: the static solution of a scene. */
 #include "anatomy/base/parallel.h"
 #include "app/cli/cli-private.h"
-#include "app/scene.h"
+#include "app/simulation.h"
 #include "io/format.h"
 
 #include <glib.h>
 
 static void
-describe_result(PlaInvocation *inv, const PlaSceneResult *result)
+describe_result(PlaInvocation *inv, const PlaSimulationResult *result)
 {
   JsonBuilder *json = pla_invocation_json(inv);
   const PlaFemReport *solve = &result->solve;
@@ -51,18 +51,18 @@ describe_result(PlaInvocation *inv, const PlaSceneResult *result)
 static PlaStatus
 run_simulate(PlaInvocation *inv, PlaError *err)
 {
-  PlaScene *scene = NULL;
-  PlaSceneResult result = { 0 };
+  PlaSimulation *scene = NULL;
+  PlaSimulationResult result = { 0 };
   PlaProgress *progress = pla_invocation_progress(inv);
   const PlaFormat *format;
   PlaStatus st = pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
   pla_progress_phase(progress, "Reading the scene", 0.1);
   if (st == PLA_OK)
-    st = pla_scene_load(pla_invocation_file(inv, 0), progress, &scene, err);
+    st = pla_simulation_load(pla_invocation_file(inv, 0), progress, &scene, err);
   pla_progress_phase(progress, "Solving", 0.95);
   PlaProgressSpan span = pla_progress_push(progress);
   if (st == PLA_OK)
-    st = pla_scene_solve(scene, progress, &result, err);
+    st = pla_simulation_solve(scene, progress, &result, err);
   pla_progress_pop(progress, span);
   if (st == PLA_OK) {
     PlaItem item = { .kind = PLA_KIND_MESH, .mesh = result.mesh };
@@ -79,8 +79,8 @@ run_simulate(PlaInvocation *inv, PlaError *err)
                     result.solve.residual_rel, result.solve.worst_element,
                     result.solve.min_jacobian);
   }
-  pla_scene_result_clear(&result);
-  pla_scene_free(scene);
+  pla_simulation_result_clear(&result);
+  pla_simulation_free(scene);
   return st;
 }
 

@@ -5,12 +5,12 @@
 #include "anatomy/mesh.h"
 #include "sim/fem/model.h"
 
-typedef struct PlaScene PlaScene;
+typedef struct PlaSimulation PlaSimulation;
 
 /* Reads a scene file; paths in it are relative to it.  Every unknown key, model, region and empty
  * selection is an error that names it. */
-PlaStatus pla_scene_load(const char *path, PlaProgress *progress, PlaScene **out, PlaError *err);
-void pla_scene_free(PlaScene *scene); /* NULL is fine */
+PlaStatus pla_simulation_load(const char *path, PlaProgress *progress, PlaSimulation **out, PlaError *err);
+void pla_simulation_free(PlaSimulation *scene); /* NULL is fine */
 
 typedef struct {
   char *name;          /* owned */
@@ -25,9 +25,9 @@ typedef struct {
   int n_probes;
   PlaProbe *probe;     /* owned */
   PlaMesh *mesh;       /* owned: the deformed body with displacement, stress and stretch fields */
-} PlaSceneResult;
+} PlaSimulationResult;
 
 /* Solves the static scene.  Not reaching the tolerance is a result (solve.reason). */
-PlaStatus pla_scene_solve(const PlaScene *scene, PlaProgress *progress, PlaSceneResult *out,
+PlaStatus pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimulationResult *out,
                           PlaError *err);
-void pla_scene_result_clear(PlaSceneResult *result);
+void pla_simulation_result_clear(PlaSimulationResult *result);

@@ -1,5 +1,5 @@
 /* Scenes: reading, checking, solving, and the fields that come out. */
-#include "app/scene.h"
+#include "app/simulation.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
@@ -23,7 +23,7 @@ typedef struct {
   double axis[3], through_m[3], angle; /* unit axis, point on it, radians */
 } Motion;
 
-struct PlaScene {
+struct PlaSimulation {
   PlaMesh *mesh;
   PlaFemModel *model;
   unsigned char *fixed; /* n_verts x 3 */
@@ -42,7 +42,7 @@ probe_spec_clear(void *data)
 }
 
 void
-pla_scene_free(PlaScene *scene)
+pla_simulation_free(PlaSimulation *scene)
 {
   if (!scene)
     return;
@@ -60,7 +60,7 @@ pla_scene_free(PlaScene *scene)
 
 /* "region" by the cell tag of that name, "label" by the tag "label" */
 static PlaStatus
-select_by_tag(const PlaScene *scene, const char *field_name, int64_t value, bool *cells,
+select_by_tag(const PlaSimulation *scene, const char *field_name, int64_t value, bool *cells,
               PlaError *err)
 {
   const PlaField *field = pla_mesh_find_field(scene->mesh, field_name, PLA_ON_CELLS);
@@ -95,7 +95,7 @@ cell_of(const PlaMesh *mesh, size_t c, const int **verts)
 
 /* Marks the vertices or (by centroid) the cells that a `where` names; an empty one is an error. */
 static PlaStatus
-select_where(const PlaScene *scene, PlaJson where, bool of_cells, bool *marked, size_t *count,
+select_where(const PlaSimulation *scene, PlaJson where, bool of_cells, bool *marked, size_t *count,
              PlaError *err)
 {
   static const char *const known[] = { "all", "box_mm", "nodes", "region", "label", NULL };
@@ -225,7 +225,7 @@ read_material(PlaJson json, PlaFemMaterial *out, PlaError *err)
 }
 
 static PlaStatus
-read_materials(PlaScene *scene, PlaJson root, PlaFormulation formulation, PlaError *err)
+read_materials(PlaSimulation *scene, PlaJson root, PlaFormulation formulation, PlaError *err)
 {
   PlaJson list;
   const size_t n_cells = (size_t)scene->mesh->n_tets + (size_t)scene->mesh->n_hexes;
@@ -344,7 +344,7 @@ apply_motion(const Motion *motion, double t, const double x[3], double out[3])
 }
 
 static PlaStatus
-read_constraints(PlaScene *scene, PlaJson root, PlaError *err)
+read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
   static const char *const known[] = { "where", "fix", "move", NULL };
   PlaJson list;
@@ -389,7 +389,7 @@ read_constraints(PlaScene *scene, PlaJson root, PlaError *err)
 }
 
 static PlaStatus
-read_loads(PlaScene *scene, PlaJson root, PlaError *err)
+read_loads(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
   static const char *const known[] = { "where", "force_n", NULL };
   PlaJson list, value;
@@ -427,7 +427,7 @@ read_loads(PlaScene *scene, PlaJson root, PlaError *err)
 }
 
 static PlaStatus
-read_probes(PlaScene *scene, PlaJson root, PlaError *err)
+read_probes(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
   static const char *const known[] = { "name", "nearest_mm", NULL };
   PlaJson list;
@@ -464,7 +464,7 @@ read_probes(PlaScene *scene, PlaJson root, PlaError *err)
 }
 
 static PlaStatus
-read_solver(PlaScene *scene, PlaJson root, PlaError *err)
+read_solver(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
   static const char *const known[] = { "method", "tolerance_rel", "max_iterations", NULL };
   static const char *const methods[] = { "auto", "newton", "pbng", NULL };
@@ -510,7 +510,7 @@ read_unit(PlaJson root, double *unit_mm, PlaError *err)
 }
 
 static PlaStatus
-read_mesh(PlaScene *scene, PlaJson root, const char *path, PlaProgress *progress, PlaError *err)
+read_mesh(PlaSimulation *scene, PlaJson root, const char *path, PlaProgress *progress, PlaError *err)
 {
   PlaJson value;
   PlaItem item = { 0 };
@@ -537,7 +537,7 @@ read_mesh(PlaScene *scene, PlaJson root, const char *path, PlaProgress *progress
 }
 
 PlaStatus
-pla_scene_load(const char *path, PlaProgress *progress, PlaScene **out, PlaError *err)
+pla_simulation_load(const char *path, PlaProgress *progress, PlaSimulation **out, PlaError *err)
 {
   static const char *const known[] = { "mesh",        "mesh_unit", "materials", "gravity_m_s2",
                                        "constraints", "loads",     "probes",    "solver",
@@ -550,7 +550,7 @@ pla_scene_load(const char *path, PlaProgress *progress, PlaScene **out, PlaError
   PlaStatus st = pla_json_file_load(path, &file, &root, err);
   if (st != PLA_OK)
     return st;
-  PlaScene *scene = g_new0(PlaScene, 1);
+  PlaSimulation *scene = g_new0(PlaSimulation, 1);
   scene->motions = g_array_new(FALSE, FALSE, sizeof(Motion));
   scene->probes = g_array_new(FALSE, FALSE, sizeof(ProbeSpec));
   g_array_set_clear_func(scene->probes, probe_spec_clear);
@@ -585,7 +585,7 @@ pla_scene_load(const char *path, PlaProgress *progress, PlaScene **out, PlaError
     *out = g_steal_pointer(&scene);
   else
     pla_fail_within(err, "%s", path);
-  pla_scene_free(scene);
+  pla_simulation_free(scene);
   pla_json_file_free(file);
   return st;
 }
@@ -594,7 +594,7 @@ pla_scene_load(const char *path, PlaProgress *progress, PlaScene **out, PlaError
 
 /* fields of the deformed body: displacement, and per element Jacobian, stretches, von Mises stress */
 static PlaStatus
-add_fields(const PlaScene *scene, const double *pos, PlaMesh *mesh, PlaError *err)
+add_fields(const PlaSimulation *scene, const double *pos, PlaMesh *mesh, PlaError *err)
 {
   const PlaMesh *rest = scene->mesh;
   double *disp = pla_mesh_add_field(mesh, "displacement_mm", PLA_ON_VERTS, PLA_F64, 3);
@@ -621,11 +621,11 @@ add_fields(const PlaScene *scene, const double *pos, PlaMesh *mesh, PlaError *er
 }
 
 PlaStatus
-pla_scene_solve(const PlaScene *scene, PlaProgress *progress, PlaSceneResult *out, PlaError *err)
+pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimulationResult *out, PlaError *err)
 {
   const PlaMesh *mesh = scene->mesh;
   const size_t n = (size_t)mesh->n_verts;
-  *out = (PlaSceneResult){ 0 };
+  *out = (PlaSimulationResult){ 0 };
   double *pos = pla_array_dup(mesh->pos, n, 3 * sizeof *pos);
   double *target = pla_array_dup(mesh->pos, n, 3 * sizeof *target);
   PlaStatus st = pos && target ? PLA_OK : pla_fail_memory(err, "the scene");
@@ -675,16 +675,16 @@ pla_scene_solve(const PlaScene *scene, PlaProgress *progress, PlaSceneResult *ou
   free(pos);
   free(target);
   if (st != PLA_OK)
-    pla_scene_result_clear(out);
+    pla_simulation_result_clear(out);
   return st;
 }
 
 void
-pla_scene_result_clear(PlaSceneResult *result)
+pla_simulation_result_clear(PlaSimulationResult *result)
 {
   for (int i = 0; i < result->n_probes; i++)
     g_free(result->probe[i].name);
   g_free(result->probe);
   pla_mesh_free(result->mesh);
-  *result = (PlaSceneResult){ 0 };
+  *result = (PlaSimulationResult){ 0 };
 }

@@ -1,7 +1,7 @@
 /* Scenes: closed-form answers, symmetric motions, and a sentence for everything that can be wrong. */
 #include "anatomy/base/parallel.h"
 #include "anatomy/box-mesh.h"
-#include "app/scene.h"
+#include "app/simulation.h"
 #include "io/format.h"
 
 #include <glib.h>
@@ -35,28 +35,28 @@ write_box(const char *name, const double size_mm[3], const int n[3], PlaBoxCells
 }
 
 static PlaStatus
-load(const char *json, PlaScene **scene, PlaError *err)
+load(const char *json, PlaSimulation **scene, PlaError *err)
 {
   g_autofree char *path = path_of("scene.json");
   /* single quotes keep the tests readable */
   g_autofree char *text = g_strdelimit(g_strdup(json), "'", '"');
   g_assert_true(g_file_set_contents(path, text, -1, NULL));
-  return pla_scene_load(path, NULL, scene, err);
+  return pla_simulation_load(path, NULL, scene, err);
 }
 
-static PlaSceneResult
+static PlaSimulationResult
 solve(const char *json)
 {
-  PlaScene *scene = NULL;
-  PlaSceneResult result = { 0 };
+  PlaSimulation *scene = NULL;
+  PlaSimulationResult result = { 0 };
   PlaError err = { 0 };
   PlaStatus st = load(json, &scene, &err);
   if (st == PLA_OK)
-    st = pla_scene_solve(scene, NULL, &result, &err);
+    st = pla_simulation_solve(scene, NULL, &result, &err);
   if (st != PLA_OK)
     g_error("%s", err.message);
   g_assert_cmpint(result.solve.reason, ==, PLA_STOP_CONVERGED);
-  pla_scene_free(scene);
+  pla_simulation_free(scene);
   return result;
 }
 
@@ -92,7 +92,7 @@ test_stretched_cube(void)
           "'probes': [{'name': 'corner', 'nearest_mm': [1000,1000,1000]}],"
           "'solver': {'tolerance_rel': 1e-11}}",
           cases[k].material);
-      PlaSceneResult result = solve(json);
+      PlaSimulationResult result = solve(json);
       g_assert_cmpfloat_with_epsilon(result.probe[0].position_mm[0], 2000.0, 1e-9);
       g_assert_cmpfloat_with_epsilon(result.probe[0].position_mm[1], 1000.0 * cases[k].lateral,
                                      5e-5);
@@ -100,7 +100,7 @@ test_stretched_cube(void)
       const PlaField *mises = pla_mesh_find_field(result.mesh, "von_mises_pa", PLA_ON_CELLS);
       g_assert_cmpfloat_with_epsilon(((double *)mises->data)[0], cases[k].sigma, 5e-7 * cases[k].sigma);
       g_assert_cmpint(result.solve.inverted, ==, 0);
-      pla_scene_result_clear(&result);
+      pla_simulation_result_clear(&result);
     }
 }
 
@@ -122,7 +122,7 @@ test_twist(void)
   double first[6];
   for (int threads = 1; threads <= 4; threads *= 2) {
     pla_threads_set(threads);
-    PlaSceneResult result = solve(json);
+    PlaSimulationResult result = solve(json);
     double now[6];
     memcpy(now, result.probe[0].position_mm, 3 * sizeof *now);
     memcpy(now + 3, result.probe[1].position_mm, 3 * sizeof *now);
@@ -133,7 +133,7 @@ test_twist(void)
     if (threads == 1)
       memcpy(first, now, sizeof first);
     g_assert_true(memcmp(first, now, sizeof first) == 0);
-    pla_scene_result_clear(&result);
+    pla_simulation_result_clear(&result);
   }
 }
 
@@ -186,7 +186,7 @@ test_mistakes(void)
     { "[1, 2]", "object" },
   };
   for (size_t k = 0; k < G_N_ELEMENTS(cases); k++) {
-    PlaScene *scene = NULL;
+    PlaSimulation *scene = NULL;
     PlaError err = { 0 };
     PlaStatus st = load(cases[k].json, &scene, &err);
     if (st == PLA_OK || !strstr(err.message, cases[k].word))
@@ -215,7 +215,7 @@ test_loose_piece(void)
   g_autofree char *path = path_of("two.vtu");
   PlaWriteOptions opts = pla_write_options_default();
   g_assert_cmpint(pla_item_write(path, &item, &opts, &err), ==, PLA_OK);
-  PlaScene *scene = NULL;
+  PlaSimulation *scene = NULL;
   g_assert_cmpint(load("{'mesh': 'two.vtu', " OK_MATERIAL ", 'constraints': [{'where': {'box_mm':"
                        "[[-1,-1,-1],[0.01,26,26]]}, 'fix': 'xyz'}]}",
                        &scene, &err),
@@ -230,10 +230,10 @@ main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   folder = g_dir_make_tmp("platysma-scene-XXXXXX", NULL);
-  g_test_add_func("/scene/stretched-cube", test_stretched_cube);
-  g_test_add_func("/scene/twist", test_twist);
-  g_test_add_func("/scene/mistakes", test_mistakes);
-  g_test_add_func("/scene/loose-piece", test_loose_piece);
+  g_test_add_func("/simulation/stretched-cube", test_stretched_cube);
+  g_test_add_func("/simulation/twist", test_twist);
+  g_test_add_func("/simulation/mistakes", test_mistakes);
+  g_test_add_func("/simulation/loose-piece", test_loose_piece);
   int failures = g_test_run();
   const char *const names[] = { "cube.vtu", "bar.vtu", "two.vtu", "scene.json" };
   for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
