@@ -387,6 +387,18 @@ parse_number(const uint8_t *at, const uint8_t *end, PlaDType dtype, void *out)
   return (const uint8_t *)stop;
 }
 
+bool
+pla_reader_number(PlaReader *self, PlaDType dtype, void *out)
+{
+  if (!skip_blanks(self))
+    return false;
+  const uint8_t *stop = parse_number(self->at, self->end, dtype, out);
+  if (!stop || (stop < self->end && !is_blank(*stop) && *stop != '<'))
+    return false;
+  self->at = stop;
+  return true;
+}
+
 PlaStatus
 pla_reader_numbers(PlaReader *self, PlaDType dtype, uint64_t n, const char *what, PlaBytes *out,
                    PlaError *err)
@@ -405,20 +417,13 @@ pla_reader_numbers(PlaReader *self, PlaDType dtype, uint64_t n, const char *what
     if (!pla_bytes_reserve(out, out->size + piece * size))
       return pla_fail_memory(err, self->path);
     for (size_t i = 0; i < piece; i++) {
-      const uint8_t *stop = NULL;
-      if (skip_blanks(self)) {
-        stop = parse_number(self->at, self->end, dtype, out->data + out->size);
-        if (stop && stop < self->end && !is_blank(*stop) && *stop != '<')
-          stop = NULL;
-      }
-      if (!stop)
+      if (!pla_reader_number(self, dtype, out->data + out->size))
         return self->at >= self->end || *self->at == '<'
                    ? pla_reader_fail_line(self, err, "%s ends after %zu of %llu numbers", what,
                                           done + i, (unsigned long long)n)
                    : pla_reader_fail_line(self, err,
                                           "number %zu of %s is not one of type %s; correct it",
                                           done + i + 1, what, pla_dtype_name(dtype));
-      self->at = stop;
       out->size += size;
     }
     done += piece;

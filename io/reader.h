@@ -63,8 +63,10 @@ void pla_reader_skip_line(PlaReader *self); /* of any length */
 bool pla_reader_double(PlaReader *self, double *out);
 bool pla_reader_int64(PlaReader *self, int64_t *out);
 bool pla_reader_int(PlaReader *self, int *out);
-/* Appends @n numbers of type @dtype to @out, which grows as they arrive; a '<' may follow the
- * last.  PLA_ERR_FORMAT with the line when one is missing, no number or out of its type's range;
+/* One number of type @dtype within its range; a '<' may follow it. */
+bool pla_reader_number(PlaReader *self, PlaDType dtype, void *out);
+/* Appends @n numbers of type @dtype to @out, which grows as they arrive.
+ * PLA_ERR_FORMAT with the line when one is missing, no number or out of its type's range;
  * @what names the array in the sentence. */
 PlaStatus pla_reader_numbers(PlaReader *self, PlaDType dtype, uint64_t n, const char *what,
                              PlaBytes *out, PlaError *err);
