@@ -16,6 +16,8 @@ static const PlaFormat *const formats[] = {
   &pla_format_nifti,
   &pla_format_vtu,
   &pla_format_vtp,
+  &pla_format_vtk,
+  &pla_format_gmsh,
   &pla_format_ply,
   &pla_format_stl,
   &pla_format_obj,

@@ -281,6 +281,40 @@ pla_reader_skip_line(PlaReader *self)
   }
 }
 
+bool
+pla_reader_find(PlaReader *self, char stop)
+{
+  while (pla_reader_fill(self, 1) > 0) {
+    size_t ready = (size_t)(self->end - self->at);
+    const uint8_t *found = memchr(self->at, stop, ready);
+    const uint8_t *to = found ? found : self->end;
+    int64_t lines = 0;
+    for (const uint8_t *p = self->at; p < to; p++)
+      lines += *p == '\n';
+    self->line += lines;
+    self->at = to;
+    if (found)
+      return true;
+  }
+  return false;
+}
+
+bool
+pla_reader_skip_past(PlaReader *self, const char *mark)
+{
+  size_t n = strlen(mark);
+  while (pla_reader_find(self, mark[0])) {
+    if (pla_reader_fill(self, n) < n)
+      return false;
+    if (memcmp(self->at, mark, n) == 0) {
+      self->at += n;
+      return true;
+    }
+    self->at++;
+  }
+  return false;
+}
+
 /* the window as text; only called when a number's length is ready */
 static PlaText
 as_text(const PlaReader *self)

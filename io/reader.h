@@ -59,6 +59,10 @@ bool pla_reader_word_on_line(PlaReader *self, const char **word, size_t *len); /
 /* One line without its end; false for none left and for one of PLA_READER_WORD bytes or more. */
 bool pla_reader_line(PlaReader *self, const char **text, size_t *len);
 void pla_reader_skip_line(PlaReader *self); /* of any length */
+/* Moves to the next @stop; false, at the end, when there is none. */
+bool pla_reader_find(PlaReader *self, char stop);
+/* Moves behind the next @mark, likewise. */
+bool pla_reader_skip_past(PlaReader *self, const char *mark);
 /* Numbers, past newlines; false when the next word is none. */
 bool pla_reader_double(PlaReader *self, double *out);
 bool pla_reader_int64(PlaReader *self, int64_t *out);

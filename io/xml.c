@@ -33,42 +33,6 @@ pla_xml_attribute(const PlaXml *self, const char *name)
   return NULL;
 }
 
-/* moves to just before the next @stop, counting lines; false at the end */
-static bool
-skip_until(PlaReader *reader, char stop)
-{
-  while (pla_reader_fill(reader, 1) > 0) {
-    size_t ready = (size_t)(reader->end - reader->at);
-    const uint8_t *found = memchr(reader->at, stop, ready);
-    const uint8_t *to = found ? found : reader->end;
-    int64_t lines = 0;
-    for (const uint8_t *p = reader->at; p < to; p++)
-      lines += *p == '\n';
-    reader->line += lines;
-    reader->at = to;
-    if (found)
-      return true;
-  }
-  return false;
-}
-
-/* moves past the next occurrence of @mark */
-static bool
-skip_past(PlaReader *reader, const char *mark)
-{
-  size_t n = strlen(mark);
-  while (skip_until(reader, mark[0])) {
-    if (pla_reader_fill(reader, n) < n)
-      return false;
-    if (memcmp(reader->at, mark, n) == 0) {
-      reader->at += n;
-      return true;
-    }
-    reader->at++;
-  }
-  return false;
-}
-
 static bool
 starts_with(PlaReader *reader, const char *mark)
 {
@@ -261,18 +225,18 @@ skip_to_tag(PlaXml *self, PlaError *err)
 {
   PlaReader *reader = self->reader;
   for (;;) {
-    if (!skip_until(reader, '<'))
+    if (!pla_reader_find(reader, '<'))
       return self->depth > 0
                  ? pla_reader_fail_line(reader, err, "the file ends inside <%s>; copy it again",
                                         pla_xml_name(self, 0))
                  : pla_reader_fail_line(reader, err, "there is no XML element");
     bool ok = true;
     if (starts_with(reader, "<!--")) {
-      ok = skip_past(reader, "-->");
+      ok = pla_reader_skip_past(reader, "-->");
     } else if (starts_with(reader, "<![CDATA[")) {
-      ok = self->depth > 0 && skip_past(reader, "]]>");
+      ok = self->depth > 0 && pla_reader_skip_past(reader, "]]>");
     } else if (starts_with(reader, "<?")) {
-      ok = skip_past(reader, "?>");
+      ok = pla_reader_skip_past(reader, "?>");
     } else if (starts_with(reader, "<!")) {
       ptrdiff_t n = self->depth == 0 ? copy_tag(self) : -1;
       ok = n >= 0 && !memchr(self->tag, '[', (size_t)n);
@@ -350,7 +314,7 @@ pla_xml_text(PlaXml *self, size_t max, PlaBytes *out, PlaError *err)
   while (st == PLA_OK && !self->empty && pla_reader_fill(reader, 16) > 0) {
     if (*reader->at == '<') {
       if (starts_with(reader, "<!--")) {
-        if (!skip_past(reader, "-->"))
+        if (!pla_reader_skip_past(reader, "-->"))
           st = pla_reader_fail_line(reader, err, "a comment has no end");
       } else if (starts_with(reader, "<![CDATA[")) {
         reader->at += 9;
