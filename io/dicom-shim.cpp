@@ -121,18 +121,22 @@ copy_word(char (&out)[N], const std::string &text)
   out[n] = '\0';
 }
 
-/* the first item of sequence (group, element), or nullptr; the pointer lives as long as @keep */
-const gdcm::DataSet *
-first_item(const gdcm::DataSet &set, uint16_t group, uint16_t element,
-           gdcm::SmartPointer<gdcm::SequenceOfItems> &keep, unsigned item = 1)
+using Sequence = gdcm::SmartPointer<gdcm::SequenceOfItems>;
+
+/* sequence (group, element) of @set; null when there is none */
+Sequence
+sequence_of(const gdcm::DataSet &set, uint16_t group, uint16_t element)
 {
   const gdcm::Tag tag(group, element);
-  if (!set.FindDataElement(tag))
-    return nullptr;
-  keep = set.GetDataElement(tag).GetValueAsSQ();
-  if (!keep || keep->GetNumberOfItems() < item)
-    return nullptr;
-  return &keep->GetItem(item).GetNestedDataSet();
+  return set.FindDataElement(tag) ? set.GetDataElement(tag).GetValueAsSQ() : Sequence();
+}
+
+/* item @i of @sequence, counted from 0, or nullptr; lives as long as the sequence */
+const gdcm::DataSet *
+item_of(const Sequence &sequence, size_t i)
+{
+  return sequence && i < sequence->GetNumberOfItems() ? &sequence->GetItem(i + 1).GetNestedDataSet()
+                                                      : nullptr;
 }
 
 /* what a data set, or the functional groups of a frame, say about place and scale */
@@ -158,8 +162,8 @@ read_functional_groups(const gdcm::DataSet &groups, PlaDicomFrame &f)
     { 0x0028, 0x9145 }, /* pixel value transformation */
   };
   for (const auto &s : sequences) {
-    gdcm::SmartPointer<gdcm::SequenceOfItems> keep;
-    if (const gdcm::DataSet *item = first_item(groups, s[0], s[1], keep))
+    const Sequence sequence = sequence_of(groups, s[0], s[1]);
+    if (const gdcm::DataSet *item = item_of(sequence, 0))
       read_plane(*item, f);
   }
 }
@@ -234,17 +238,16 @@ frames_of(const char *path, bool keep_identity, std::vector<PlaDicomFrame> &out,
                     f.n_frames);
 
   /* enhanced CT and MR: groups shared by all frames, then those of each frame */
-  gdcm::SmartPointer<gdcm::SequenceOfItems> keep;
-  if (const gdcm::DataSet *shared = first_item(set, 0x5200, 0x9229, keep))
-    read_functional_groups(*shared, f);
+  const Sequence shared = sequence_of(set, 0x5200, 0x9229);
+  const Sequence frames = sequence_of(set, 0x5200, 0x9230);
+  if (const gdcm::DataSet *groups = item_of(shared, 0))
+    read_functional_groups(*groups, f);
   for (f.frame = 0; f.frame < f.n_frames; f.frame++) {
     PlaDicomFrame one = f;
     if (f.n_frames > 1)
       one.has_position = 0; /* one place cannot be that of several frames */
-    gdcm::SmartPointer<gdcm::SequenceOfItems> frames;
-    if (const gdcm::DataSet *own =
-            first_item(set, 0x5200, 0x9230, frames, static_cast<unsigned>(f.frame) + 1))
-      read_functional_groups(*own, one);
+    if (const gdcm::DataSet *groups = item_of(frames, static_cast<size_t>(f.frame)))
+      read_functional_groups(*groups, one);
     out.push_back(one);
   }
   return PLA_OK;

@@ -32,7 +32,8 @@ enum {
   MAX_FRAMES = 1 << 20, /* in all files together */
 };
 
-static const double PLANE_TOLERANCE = 1e-3;   /* of components of unit vectors, and their length */
+static const double PLANE_TOLERANCE = 1e-3;   /* of unit vectors: lengths and right angles */
+static const double TURN_TOLERANCE = 1e-4;    /* between slices: 0.03 mm at the edge of a head */
 static const double SPACING_TOLERANCE = 1e-4; /* of pixel spacing, relative */
 
 typedef struct {
@@ -511,7 +512,7 @@ check_alike(const Folder *folder, const Slice *a, const Slice *b, PlaError *err)
         name_b, b->along, b->f.columns, b->f.rows, name_a, a->f.columns, a->f.rows);
   bool same_plane = true, same_spacing = true;
   for (int d = 0; d < 6; d++)
-    same_plane &= fabs(a->f.orientation[d] - b->f.orientation[d]) <= PLANE_TOLERANCE;
+    same_plane &= fabs(a->f.orientation[d] - b->f.orientation[d]) <= TURN_TOLERANCE;
   for (int d = 0; d < 2; d++)
     same_spacing &= fabs(a->f.pixel_spacing[d] - b->f.pixel_spacing[d]) <=
                     SPACING_TOLERANCE * a->f.pixel_spacing[d];

@@ -169,6 +169,17 @@ pla_test_path(const char *name)
   return g_build_filename(pla_test_dir(), name, NULL);
 }
 
+PlaItem
+pla_test_item_read(const char *path, const PlaReadOptions *opts)
+{
+  PlaReadOptions usual = pla_read_options_default();
+  PlaItem item;
+  PlaError err = { 0 };
+  if (pla_item_read(path, opts ? opts : &usual, &item, &err) != PLA_OK)
+    g_error("%s", err.message);
+  return item;
+}
+
 static size_t
 payload_size(const PlaItem *item)
 {

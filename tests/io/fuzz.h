@@ -32,5 +32,9 @@ char *pla_test_path(const char *name); /* g_free() */
 void pla_peak_reset(void);
 size_t pla_peak_get(void);
 
+/* Reads a file that must be fine; stops the test with the sentence when it is not.  @opts NULL:
+ * the default. */
+PlaItem pla_test_item_read(const char *path, const PlaReadOptions *opts);
+
 /* Repeatable random numbers. */
 uint64_t pla_test_random(uint64_t *state);

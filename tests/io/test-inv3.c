@@ -141,18 +141,6 @@ save_gz(const char *name, const GByteArray *tar)
   return path;
 }
 
-static PlaItem
-read_well(const char *path, bool keep_identity)
-{
-  PlaReadOptions opts = pla_read_options_default();
-  PlaItem item;
-  PlaError err = { 0 };
-  opts.keep_identity = keep_identity;
-  if (pla_item_read(path, &opts, &item, &err) != PLA_OK)
-    g_error("%s", err.message);
-  return item;
-}
-
 static void
 refused(const GByteArray *tar, const char *word)
 {
@@ -174,7 +162,7 @@ test_image(void)
   for (int main_last = 0; main_last < 2; main_last++) {
     g_autoptr(GByteArray) tar = make_project("", main_last);
     g_autofree char *path = save_gz("image.inv3", tar);
-    PlaItem item = read_well(path, false);
+    PlaItem item = pla_test_item_read(path, NULL);
     const PlaVolume *vol = item.volume;
     int16_t expected[N];
     fill_matrix(expected);
@@ -203,7 +191,9 @@ test_image(void)
     g_assert_cmpint(pla_label_table_find(&item.labels, 1)->rgba[0], ==, 84);
     g_assert_null(strstr(vol->description, "SECRET"));
     pla_item_clear(&item);
-    item = read_well(path, true);
+    PlaReadOptions opts = pla_read_options_default();
+    opts.keep_identity = true;
+    item = pla_test_item_read(path, &opts);
     g_assert_nonnull(strstr(item.volume->description, "SECRET"));
     pla_item_clear(&item);
   }
@@ -216,7 +206,7 @@ test_plain_tar(void)
   g_autoptr(GByteArray) tar = make_project("", false);
   g_autofree char *path = pla_test_path("plain.inv3");
   g_assert_true(g_file_set_contents(path, (const char *)tar->data, tar->len, NULL));
-  PlaItem item = read_well(path, false);
+  PlaItem item = pla_test_item_read(path, NULL);
   g_assert_cmpint(item.volume->dims[2], ==, NZ);
   pla_item_clear(&item);
 }
@@ -235,7 +225,7 @@ test_affine(void)
       "<array><real>0</real><real>0</real><real>0</real><real>1</real></array></array>",
       false);
   g_autofree char *path = save_gz("affine.inv3", tar);
-  PlaItem item = read_well(path, false);
+  PlaItem item = pla_test_item_read(path, NULL);
   const double marker[3] = { 5, 1, 3 };
   double ras[3];
   pla_volume_to_ras_mm(item.volume, marker, ras);
@@ -271,7 +261,7 @@ test_masks(void)
   g_assert_cmpint(pla_label_table_find(&map->table, 2)->rgba[2], ==, 51);
   g_assert_cmpint(notes.n, ==, 2);
   g_assert_nonnull(strstr(notes.text[1], "overlap at 1 voxel"));
-  PlaItem item = read_well(path, false);
+  PlaItem item = pla_test_item_read(path, NULL);
   g_assert_cmpmem(map->volume->affine_mm, sizeof map->volume->affine_mm, item.volume->affine_mm,
                   sizeof item.volume->affine_mm);
   pla_item_clear(&item);
@@ -355,7 +345,7 @@ test_traversal(void)
   tar_add(tar, "/etc/matrix.dat", '0', voxels, sizeof voxels);
   tar_end(tar);
   g_autofree char *path = save_gz("traversal.inv3", tar);
-  PlaItem item = read_well(path, false);
+  PlaItem item = pla_test_item_read(path, NULL);
   g_assert_cmpint(((int16_t *)item.volume->voxels)[7], ==, -43);
   g_assert_false(g_file_test(outside, G_FILE_TEST_EXISTS));
   pla_item_clear(&item);
