@@ -299,15 +299,15 @@ is_break(const PlaTrack *track, int i)
 }
 
 static void
-put_number(FILE *file, const PlaWriteOptions *opts, double value)
+put_number(FILE *file, bool as_text, bool big_endian, double value)
 {
-  if (opts->text) {
+  if (as_text) {
     char number[32];
     fprintf(file, "%s ", pla_format_double(value, number));
     return;
   }
   float single = (float)value;
-  if (opts->big_endian)
+  if (big_endian)
     pla_dtype_swap_bytes(PLA_F32, &single, 1);
   fwrite(&single, 4, 1, file);
 }
@@ -316,6 +316,8 @@ static PlaStatus
 est_write(const char *path, const PlaItem *item, const PlaWriteOptions *opts, PlaError *err)
 {
   const PlaTrack *track = item->track;
+  /* binary files hold 32-bit numbers, text holds any */
+  const bool as_text = opts->text || !track->single;
   PlaOutput *output = NULL;
   PlaStatus st = pla_track_check_writable(track, path, err);
   if (st == PLA_OK)
@@ -323,12 +325,12 @@ est_write(const char *path, const PlaItem *item, const PlaWriteOptions *opts, Pl
   if (st != PLA_OK)
     return st;
   FILE *file = pla_output_get_file(output);
-  fprintf(file, "EST_File Track\nDataType %s\n", opts->text ? "ascii" : "binary");
-  if (!opts->text)
+  fprintf(file, "EST_File Track\nDataType %s\n", as_text ? "ascii" : "binary");
+  if (!as_text)
     fprintf(file, "ByteOrder %s\n", opts->big_endian ? "10" : "01");
   fprintf(file,
           "NumFrames %d\nNumChannels %d\n%sEqualSpace 0\nBreaksPresent true\nCommentChar ;\n\n",
-          track->n_samples, track->n_channels, opts->text ? "NumAuxChannels 0\n" : "");
+          track->n_samples, track->n_channels, as_text ? "NumAuxChannels 0\n" : "");
   for (int c = 0; c < track->n_channels; c++) {
     fprintf(file, "Channel_%d ", c);
     for (const char *p = track->name[c] ? track->name[c] : ""; *p; p++)
@@ -338,12 +340,12 @@ est_write(const char *path, const PlaItem *item, const PlaWriteOptions *opts, Pl
   fputs("EST_Header_End\n", file);
   for (int i = 0; i < track->n_samples; i++) {
     bool gap = is_break(track, i);
-    put_number(file, opts, pla_sample_time(track->start_s, track->rate_hz, i));
-    put_number(file, opts, gap ? 0.0 : 1.0);
+    put_number(file, as_text, opts->big_endian, pla_sample_time(track->start_s, track->rate_hz, i));
+    put_number(file, as_text, opts->big_endian, gap ? 0.0 : 1.0);
     for (int c = 0; c < track->n_channels; c++)
-      put_number(file, opts,
+      put_number(file, as_text, opts->big_endian,
                  gap ? 0.0 : track->value[(size_t)i * (size_t)track->n_channels + (size_t)c]);
-    if (opts->text)
+    if (as_text)
       fputc('\n', file);
     if (i % 1024 == 0 && !pla_progress_step(opts->progress, (double)i / track->n_samples)) {
       pla_output_discard(output);
