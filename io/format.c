@@ -24,6 +24,7 @@ static const PlaFormat *const formats[] = {
   &pla_format_tetgen,
   &pla_format_sound,
   &pla_format_est,
+  &pla_format_mat,
   &pla_format_c3d,
   &pla_format_trc,
   &pla_format_csv_markers,

@@ -12,6 +12,7 @@ extern const PlaFormat pla_format_est;
 extern const PlaFormat pla_format_gmsh;
 extern const PlaFormat pla_format_inv3;
 extern const PlaFormat pla_format_label_table;
+extern const PlaFormat pla_format_mat;
 extern const PlaFormat pla_format_nifti;
 extern const PlaFormat pla_format_obj;
 extern const PlaFormat pla_format_ply;
