@@ -66,18 +66,21 @@ pla_track_new(int n_samples, int n_channels, PlaTrack **out, PlaError *err)
 {
   assert(n_samples >= 0 && n_channels >= 0);
   *out = NULL;
+  const size_t n = (size_t)n_samples * (size_t)n_channels;
   PlaTrack *track = pla_array_new0(1, sizeof *track);
   if (track) {
     track->n_samples = n_samples;
     track->n_channels = n_channels;
     track->name = pla_array_new0((size_t)n_channels, sizeof *track->name);
     track->unit = pla_array_new0((size_t)n_channels, sizeof *track->unit);
-    track->value = pla_array_new0((size_t)n_samples * (size_t)n_channels, sizeof *track->value);
+    track->value = pla_array_new(n, sizeof *track->value);
   }
   if (!track || !track->name || !track->unit || !track->value) {
     pla_track_free(track);
     return pla_fail_memory(err, "the sensor track");
   }
+  for (size_t i = 0; i < n; i++)
+    track->value[i] = NAN;
   *out = track;
   return PLA_OK;
 }

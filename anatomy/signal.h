@@ -36,7 +36,8 @@ typedef struct {
   bool single;   /* values came from 32-bit numbers */
 } PlaTrack;
 
-PlaStatus pla_track_new(int n_samples, int n_channels, PlaTrack **out, PlaError *err);
+PlaStatus pla_track_new(int n_samples, int n_channels, PlaTrack **out,
+                        PlaError *err); /* all missing */
 void pla_track_free(PlaTrack *track);
 
 /* Sound, interleaved. */

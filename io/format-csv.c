@@ -11,9 +11,7 @@
  * The third format has no names: "frames columns" on the first line, then rows of numbers.  With
  * 15 columns they are 0 and the midsagittal x, y in mm at 100 Hz of tongue rear, dorsum, blade and
  * tip, lower incisor, upper and lower lip.
- *
- * A file is walked twice: once to check every cell and count rows, once to store them, so that a
- * damaged file is refused before anything large is allocated. */
+ */
 #include "io/formats.h"
 #include "io/output.h"
 #include "io/signals.h"
@@ -313,10 +311,12 @@ name_column(const Table *t, int c, char text[160])
     snprintf(text, 160, "column %d (%.60s)", c + 1, column->name);
 }
 
-/* Parses one row into row[n_columns]; what is wrong is named by line, column and marker. */
+/* Parses one row; what is wrong is named by line, column and marker. */
 static PlaStatus
-parse_row(const Table *t, const PlaText *line, double *row, PlaRows *rows, PlaError *err)
+parse_row(const void *table, const PlaText *line, double *row, double *time_s, int64_t *frame,
+          PlaRows *rows, PlaError *err)
 {
+  const Table *t = table;
   char where[160];
   PlaCells cells;
   PlaCell cell;
@@ -332,14 +332,26 @@ parse_row(const Table *t, const PlaText *line, double *row, PlaRows *rows, PlaEr
                       t->separator == ',' ? "; decimal commas need semicolons between the cells"
                                           : "");
     }
-    PlaCellKind kind = pla_cell_number(&cell, t->decimal_comma, &row[c]);
-    bool value = t->column[c].role == COLUMN_VALUE;
-    if (kind == PLA_CELL_NUMBER || (kind == PLA_CELL_EMPTY && value)) {
-      if (c == t->time_column && rows)
+    double value;
+    PlaCellKind kind = pla_cell_number(&cell, t->decimal_comma, &value);
+    if (c >= t->first_value && (kind == PLA_CELL_NUMBER || kind == PLA_CELL_EMPTY)) {
+      row[c - t->first_value] = value;
+      continue;
+    }
+    if (c == t->time_column && kind == PLA_CELL_NUMBER) {
+      *time_s = value * t->time_scale;
+      if (rows)
         pla_rows_note_digits(rows, cell.at, cell.end);
       continue;
     }
     name_column(t, c, where);
+    if (c == t->frame_column && kind == PLA_CELL_NUMBER) {
+      if (value != floor(value) || fabs(value) > 1e15)
+        return pla_fail(err, PLA_ERR_FORMAT, "%s, line %d, %s: %g is no frame number", t->path,
+                        line->line, where, value);
+      *frame = (int64_t)value;
+      continue;
+    }
     if (kind == PLA_CELL_EMPTY)
       return pla_fail(err, PLA_ERR_FORMAT, "%s, line %d, %s: the cell is empty", t->path,
                       line->line, where);
@@ -356,16 +368,10 @@ parse_row(const Table *t, const PlaText *line, double *row, PlaRows *rows, PlaEr
         "%s, line %d: %d cells where the header names %d columns; the file may have been "
         "cut short",
         t->path, line->line, c, t->n_columns);
-  if (t->frame_column >= 0) {
-    double frame = row[t->frame_column];
-    if (frame != floor(frame) || fabs(frame) > 1e15)
-      return pla_fail(err, PLA_ERR_FORMAT, "%s, line %d, column %d (%s): %g is no frame number",
-                      t->path, line->line, t->frame_column + 1, t->column[t->frame_column].name,
-                      frame);
-  }
   for (int v = t->first_value; t->markers && v < t->n_columns; v += 3) {
-    if (pla_position_is_half(&row[v])) {
-      int d = isnan(row[v]) ? 0 : isnan(row[v + 1]) ? 1 : 2;
+    const double *pos = &row[v - t->first_value];
+    if (pla_position_is_half(pos)) {
+      int d = isnan(pos[0]) ? 0 : isnan(pos[1]) ? 1 : 2;
       name_column(t, v + d, where);
       return pla_fail(err, PLA_ERR_FORMAT,
                       "%s, line %d, %s: one coordinate is missing and another is there; empty all "
@@ -376,74 +382,9 @@ parse_row(const Table *t, const PlaText *line, double *row, PlaRows *rows, PlaEr
   return PLA_OK;
 }
 
-/* first walk: every cell checked, times and frame numbers collected */
 static PlaStatus
-check_rows(Table *t, double *row, PlaRows *rows, bool *single, PlaNotes *notes, PlaError *err)
-{
-  *rows = (PlaRows){ .first_line = t->data_line };
-  *single = true;
-  int blank = 0;
-  for (;;) {
-    PlaText line;
-    PlaStatus st = pla_lines_next(t->lines, &line, err);
-    if (st != PLA_OK)
-      return st;
-    if (!line.at)
-      break;
-    if (pla_line_is_blank(&line)) {
-      blank = blank ? blank : line.line;
-      continue;
-    }
-    if (blank)
-      return pla_fail(err, PLA_ERR_FORMAT, "%s, line %d: a blank line stands among the data",
-                      t->path, blank);
-    st = parse_row(t, &line, row, rows, err);
-    if (st != PLA_OK)
-      return st;
-    double time = t->time_column >= 0 ? row[t->time_column] * t->time_scale : 0.0;
-    int64_t frame = t->frame_column >= 0 ? (int64_t)row[t->frame_column] : 0;
-    if (!pla_rows_append(rows, t->time_column >= 0 ? &time : NULL,
-                         t->frame_column >= 0 ? &frame : NULL))
-      return pla_fail_memory(err, t->path);
-    for (int c = t->first_value; c < t->n_columns && *single; c++)
-      *single = pla_fits_single(row[c]);
-  }
-  if (rows->n > 0 && pla_lines_get_unfinished(t->lines))
-    pla_notes_add(notes,
-                  "the last line has no line end; if the file was cut short, its last number "
-                  "may be wrong");
-  rows->resolution *= t->time_scale;
-  return PLA_OK;
-}
-
-/* second walk: the rows again, each handed to where its sample belongs */
-static PlaStatus
-fill_rows(Table *t, double *row, const PlaRows *rows, const PlaTimeline *grid, double *value,
-          PlaError *err)
-{
-  const size_t width = (size_t)(t->n_columns - t->first_value);
-  PlaStatus st = pla_lines_seek(t->lines, t->data_offset, t->data_line, err);
-  for (size_t r = 0; st == PLA_OK && r < rows->n; r++) {
-    PlaText line;
-    st = pla_lines_next(t->lines, &line, err);
-    if (st == PLA_OK && !line.at)
-      st = pla_fail(err, PLA_ERR_IO, "%s changed while it was read; try again", t->path);
-    if (st == PLA_OK)
-      st = parse_row(t, &line, row, NULL, err);
-    int sample = pla_timeline_index(grid, rows, r);
-    if (st != PLA_OK || sample < 0)
-      continue;
-    double *to = value + (size_t)sample * width;
-    for (size_t c = 0; c < width; c++)
-      to[c] = t->markers ? pla_length_to_m(row[(size_t)t->first_value + c], t->unit_mm)
-                         : row[(size_t)t->first_value + c];
-  }
-  return st;
-}
-
-static PlaStatus
-read_take(Table *t, double *row, const PlaRows *rows, const PlaTimeline *grid, bool single,
-          PlaItem *out, PlaError *err)
+read_take(Table *t, const PlaRowSource *source, const PlaRows *rows, const PlaTimeline *grid,
+          bool single, PlaItem *out, PlaError *err)
 {
   PlaTake *take;
   PlaStatus st = pla_take_new(grid->n_samples, (t->n_columns - t->first_value) / 3, &take, err);
@@ -463,12 +404,12 @@ read_take(Table *t, double *row, const PlaRows *rows, const PlaTimeline *grid, b
   }
   if (st == PLA_OK)
     st = pla_names_finish(take->name, take->n_markers, "M", &out->notes, err);
-  return st == PLA_OK ? fill_rows(t, row, rows, grid, take->pos, err) : st;
+  return st == PLA_OK ? pla_rows_fill(source, rows, grid, t->unit_mm, take->pos, err) : st;
 }
 
 static PlaStatus
-read_track(Table *t, double *row, const PlaRows *rows, const PlaTimeline *grid, bool single,
-           PlaItem *out, PlaError *err)
+read_track(Table *t, const PlaRowSource *source, const PlaRows *rows, const PlaTimeline *grid,
+           bool single, PlaItem *out, PlaError *err)
 {
   PlaTrack *track;
   PlaStatus st = pla_track_new(grid->n_samples, t->n_columns - t->first_value, &track, err);
@@ -489,7 +430,7 @@ read_track(Table *t, double *row, const PlaRows *rows, const PlaTimeline *grid, 
   }
   if (st == PLA_OK)
     st = pla_names_finish(track->name, track->n_channels, "C", &out->notes, err);
-  return st == PLA_OK ? fill_rows(t, row, rows, grid, track->value, err) : st;
+  return st == PLA_OK ? pla_rows_fill(source, rows, grid, 0.0, track->value, err) : st;
 }
 
 static PlaStatus
@@ -499,20 +440,26 @@ csv_read(const char *path, const PlaReadOptions *opts, PlaItem *out, PlaError *e
   PlaRows rows = { 0 };
   PlaTimeline grid;
   bool single = false;
-  double *row = NULL;
   *out = (PlaItem){ 0 };
   PlaStatus st = table_open(&t, path, opts, err);
-  if (st == PLA_OK && !(row = pla_array_new0((size_t)t.n_columns, sizeof *row)))
-    st = pla_fail_memory(err, path);
+  PlaRowSource source = { .lines = t.lines,
+                          .path = path,
+                          .offset = t.data_offset,
+                          .line = t.data_line,
+                          .width = (size_t)(t.n_columns - t.first_value),
+                          .timed = t.time_column >= 0,
+                          .numbered = t.frame_column >= 0,
+                          .parse = parse_row,
+                          .table = &t };
   if (st == PLA_OK)
-    st = check_rows(&t, row, &rows, &single, &out->notes, err);
+    st = pla_rows_check(&source, &rows, &single, &out->notes, err);
+  rows.resolution *= t.time_scale;
   if (st == PLA_OK)
     st = pla_timeline_fit(&rows, 0.0, path, &grid, &out->notes, err);
   if (st == PLA_OK)
-    st = (t.markers ? read_take : read_track)(&t, row, &rows, &grid, single, out, err);
+    st = (t.markers ? read_take : read_track)(&t, &source, &rows, &grid, single, out, err);
   if (st != PLA_OK)
     pla_item_clear(out);
-  free(row);
   pla_rows_clear(&rows);
   table_clear(&t);
   return st;

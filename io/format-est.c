@@ -255,8 +255,6 @@ est_read(const char *path, const PlaReadOptions *opts, PlaItem *out, PlaError *e
     bool blurred = fabs(start - grid.start_s) <= (double)FLT_EPSILON * fabs(start);
     track->start_s = blurred ? start : grid.start_s;
     track->single = true;
-    for (size_t i = 0; i < (size_t)grid.n_samples * (size_t)e.n_channels; i++)
-      track->value[i] = NAN;
     st = walk_frames(&e, &rows, &grid, track, err);
   }
   for (int64_t c = 0; c < e.n_channels && st == PLA_OK; c++) {

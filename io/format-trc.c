@@ -9,7 +9,7 @@
  *
  * An empty cell is a marker not seen; 0 is a place like any other.  The times decide where they
  * contradict the header's rate, and frames left out become frames without markers; both are said.
- * As with all text tables here, the rows are checked in a first walk and stored in a second. */
+ */
 #include "io/formats.h"
 #include "io/output.h"
 #include "io/signals.h"
@@ -194,11 +194,12 @@ refuse_cell(const Trc *t, const PlaText *line, int c, const PlaCell *cell, PlaCe
                   c < 2 ? "" : "; leave missing values empty");
 }
 
-/* one row: frame number, time and positions in the file's unit, NaN where empty */
+/* one row, with every wrong cell named by line, column and marker */
 static PlaStatus
-parse_row(const Trc *t, const PlaText *line, int64_t *frame, double *time, double *row,
+parse_row(const void *table, const PlaText *line, double *row, double *time_s, int64_t *frame,
           PlaRows *rows, PlaError *err)
 {
+  const Trc *t = table;
   PlaCells cells;
   PlaCell cell;
   const int n_columns = 2 + 3 * t->n_markers;
@@ -221,7 +222,7 @@ parse_row(const Trc *t, const PlaText *line, int64_t *frame, double *time, doubl
     if (c == 0) {
       *frame = (int64_t)value;
     } else if (c == 1) {
-      *time = value;
+      *time_s = value;
       if (rows)
         pla_rows_note_digits(rows, cell.at, cell.end);
     } else {
@@ -242,61 +243,6 @@ parse_row(const Trc *t, const PlaText *line, int64_t *frame, double *time, doubl
   return PLA_OK;
 }
 
-/* first walk: every cell checked, times and frame numbers collected */
-static PlaStatus
-check_rows(Trc *t, double *row, PlaRows *rows, bool *single, PlaError *err)
-{
-  PlaStatus st = pla_lines_seek(t->lines, t->data_offset, t->data_line, err);
-  *rows = (PlaRows){ .first_line = t->data_line };
-  *single = true;
-  int blank = 0;
-  while (st == PLA_OK) {
-    PlaText line;
-    int64_t frame;
-    double time;
-    st = pla_lines_next(t->lines, &line, err);
-    if (st != PLA_OK || !line.at)
-      break;
-    if (pla_line_is_blank(&line)) {
-      blank = blank ? blank : line.line;
-      continue;
-    }
-    if (blank)
-      return pla_fail(err, PLA_ERR_FORMAT, "%s, line %d: a blank line stands among the data",
-                      t->path, blank);
-    st = parse_row(t, &line, &frame, &time, row, rows, err);
-    if (st == PLA_OK && !pla_rows_append(rows, &time, &frame))
-      st = pla_fail_memory(err, t->path);
-    for (int i = 0; st == PLA_OK && i < 3 * t->n_markers && *single; i++)
-      *single = pla_fits_single(row[i]);
-  }
-  if (st == PLA_OK && rows->n < (size_t)t->n_frames)
-    st = pla_fail(err, PLA_ERR_FORMAT,
-                  "%s ends after %zu of %d frames; the file was probably cut short, copy it again",
-                  t->path, rows->n, t->n_frames);
-  return st;
-}
-
-static PlaStatus
-fill_rows(Trc *t, double *row, const PlaRows *rows, const PlaTimeline *grid, PlaTake *take,
-          PlaError *err)
-{
-  PlaStatus st = pla_lines_seek(t->lines, t->data_offset, t->data_line, err);
-  for (size_t r = 0; r < rows->n && st == PLA_OK; r++) {
-    PlaText line;
-    int64_t frame;
-    double time;
-    st = next_line(t, &line, err);
-    if (st == PLA_OK)
-      st = parse_row(t, &line, &frame, &time, row, NULL, err);
-    int f = pla_timeline_index(grid, rows, r);
-    size_t n = 3 * (size_t)t->n_markers;
-    for (size_t i = 0; st == PLA_OK && f >= 0 && i < n; i++)
-      take->pos[(size_t)f * n + i] = pla_length_to_m(row[i], t->unit_mm);
-  }
-  return st;
-}
-
 static PlaStatus
 trc_read(const char *path, const PlaReadOptions *opts, PlaItem *out, PlaError *err)
 {
@@ -304,13 +250,23 @@ trc_read(const char *path, const PlaReadOptions *opts, PlaItem *out, PlaError *e
   PlaRows rows = { 0 };
   PlaTimeline grid;
   bool single = false;
-  double *row = NULL;
   *out = (PlaItem){ 0 };
   PlaStatus st = trc_open(&t, path, opts, &out->notes, err);
-  if (st == PLA_OK && !(row = pla_array_new0(3 * (size_t)t.n_markers, sizeof *row)))
-    st = pla_fail_memory(err, path);
+  PlaRowSource source = { .lines = t.lines,
+                          .path = path,
+                          .offset = t.data_offset,
+                          .line = t.data_line,
+                          .width = 3 * (size_t)t.n_markers,
+                          .timed = true,
+                          .numbered = true,
+                          .parse = parse_row,
+                          .table = &t };
   if (st == PLA_OK)
-    st = check_rows(&t, row, &rows, &single, err);
+    st = pla_rows_check(&source, &rows, &single, &out->notes, err);
+  if (st == PLA_OK && rows.n < (size_t)t.n_frames)
+    st = pla_fail(err, PLA_ERR_FORMAT,
+                  "%s ends after %zu of %d frames; the file was probably cut short, copy it again",
+                  path, rows.n, t.n_frames);
   if (st == PLA_OK && rows.n > (size_t)t.n_frames)
     pla_notes_add(&out->notes, "the header says %d frames, the file holds %zu; all are read",
                   t.n_frames, rows.n);
@@ -326,19 +282,14 @@ trc_read(const char *path, const PlaReadOptions *opts, PlaItem *out, PlaError *e
     take->start_s = grid.start_s;
     take->single = single;
     take->unit_mm = t.unit_mm;
-    for (int m = 0; m < t.n_markers; m++) {
-      take->name[m] = t.name[m];
-      t.name[m] = NULL;
-    }
-    /* the second walk names markers in its sentences through the take */
-    char **names = t.name;
-    t.name = take->name;
-    st = fill_rows(&t, row, &rows, &grid, take, err);
-    t.name = names;
+    st = pla_rows_fill(&source, &rows, &grid, t.unit_mm, take->pos, err);
+  }
+  for (int m = 0; st == PLA_OK && m < t.n_markers; m++) {
+    take->name[m] = t.name[m];
+    t.name[m] = NULL;
   }
   if (st != PLA_OK)
     pla_item_clear(out);
-  free(row);
   pla_rows_clear(&rows);
   trc_clear(&t);
   return st;

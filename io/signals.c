@@ -546,3 +546,70 @@ pla_timeline_index(const PlaTimeline *line, const PlaRows *rows, size_t row)
     index = (int64_t)row;
   return index >= 0 && index < line->n_samples ? (int)index : -1;
 }
+
+PlaStatus
+pla_rows_check(const PlaRowSource *source, PlaRows *rows, bool *single, PlaNotes *notes,
+               PlaError *err)
+{
+  *rows = (PlaRows){ .first_line = source->line };
+  *single = true;
+  int blank = 0; /* line number of a blank line; such may stand at the end only */
+  double *row = pla_array_new(source->width, sizeof *row);
+  PlaStatus st = row ? pla_lines_seek(source->lines, source->offset, source->line, err)
+                     : pla_fail_memory(err, source->path);
+  while (st == PLA_OK) {
+    PlaText line;
+    double time_s = 0.0;
+    int64_t frame = 0;
+    st = pla_lines_next(source->lines, &line, err);
+    if (st != PLA_OK || !line.at)
+      break;
+    if (pla_line_is_blank(&line)) {
+      blank = blank ? blank : line.line;
+      continue;
+    }
+    if (blank)
+      st = pla_fail(err, PLA_ERR_FORMAT, "%s, line %d: a blank line stands among the data",
+                    source->path, blank);
+    if (st == PLA_OK)
+      st = source->parse(source->table, &line, row, &time_s, &frame, rows, err);
+    if (st == PLA_OK &&
+        !pla_rows_append(rows, source->timed ? &time_s : NULL, source->numbered ? &frame : NULL))
+      st = pla_fail_memory(err, source->path);
+    for (size_t c = 0; st == PLA_OK && c < source->width && *single; c++)
+      *single = pla_fits_single(row[c]);
+  }
+  if (st == PLA_OK && rows->n > 0 && pla_lines_get_unfinished(source->lines))
+    pla_notes_add(notes,
+                  "the last line has no line end; if the file was cut short, its last number "
+                  "may be wrong");
+  free(row);
+  return st;
+}
+
+PlaStatus
+pla_rows_fill(const PlaRowSource *source, const PlaRows *rows, const PlaTimeline *grid,
+              double unit_mm, double *value, PlaError *err)
+{
+  double *row = pla_array_new(source->width, sizeof *row);
+  PlaStatus st = row ? pla_lines_seek(source->lines, source->offset, source->line, err)
+                     : pla_fail_memory(err, source->path);
+  for (size_t r = 0; st == PLA_OK && r < rows->n; r++) {
+    PlaText line;
+    double time_s;
+    int64_t frame;
+    st = pla_lines_next(source->lines, &line, err);
+    if (st == PLA_OK && !line.at)
+      st = pla_fail(err, PLA_ERR_IO, "%s changed while it was read; try again", source->path);
+    if (st == PLA_OK)
+      st = source->parse(source->table, &line, row, &time_s, &frame, NULL, err);
+    int sample = pla_timeline_index(grid, rows, r);
+    if (st != PLA_OK || sample < 0)
+      continue;
+    double *to = value + (size_t)sample * source->width;
+    for (size_t c = 0; c < source->width; c++)
+      to[c] = unit_mm > 0 ? pla_length_to_m(row[c], unit_mm) : row[c];
+  }
+  free(row);
+  return st;
+}

@@ -6,6 +6,7 @@
 #include "anatomy/base/status.h"
 #include "anatomy/signal.h"
 #include "io/output.h"
+#include "io/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,3 +78,26 @@ PlaStatus pla_timeline_fit(const PlaRows *rows, double hint_hz, const char *path
                            PlaNotes *notes, PlaError *err);
 /* Sample number of a row. */
 int pla_timeline_index(const PlaTimeline *line, const PlaRows *rows, size_t row);
+
+/* Rows of text that are walked twice: once to check every cell, once to store them, so that a
+ * damaged file is refused before anything large is allocated. */
+typedef struct {
+  PlaLines *lines;
+  const char *path;
+  int64_t offset; /* where the first row begins */
+  int line;       /* and its number */
+  size_t width;   /* values in a row */
+  bool timed, numbered;
+  /* Reads row[width], NaN where empty, and the time and frame number where there are such columns.
+   * @rows, NULL in the second walk, learns how precise the times are. */
+  PlaStatus (*parse)(const void *table, const PlaText *line, double *row, double *time_s,
+                     int64_t *frame, PlaRows *rows, PlaError *err);
+  const void *table;
+} PlaRowSource;
+/* *single: every value fits 32 bits. */
+PlaStatus pla_rows_check(const PlaRowSource *source, PlaRows *rows, bool *single, PlaNotes *notes,
+                         PlaError *err);
+/* @value (samples of the grid x width) gets the rows in metres, or as they are where unit_mm is 0.
+ */
+PlaStatus pla_rows_fill(const PlaRowSource *source, const PlaRows *rows, const PlaTimeline *grid,
+                        double unit_mm, double *value, PlaError *err);

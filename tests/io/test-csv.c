@@ -132,6 +132,15 @@ test_track_header(void)
   g_assert_true(isnan(item.track->value[5]));
   g_assert_cmpfloat(item.track->value[7], ==, 0.25);
   pla_item_clear(&item);
+
+  /* samples left out are missing, not zero */
+  read_text("time_s,jaw_deg\n0,1\n1,2\n3,4\n", &item);
+  g_assert_cmpint(item.track->n_samples, ==, 4);
+  g_assert_cmpfloat(item.track->value[1], ==, 2.0);
+  g_assert_true(isnan(item.track->value[2]));
+  g_assert_cmpfloat(item.track->value[3], ==, 4.0);
+  g_assert_true(pla_test_has_note(&item, "1 frames are left out"));
+  pla_item_clear(&item);
 }
 
 /* times printed with few digits still give the rate they were made with */
