@@ -4,6 +4,7 @@
 #include "app/cli/verb.h"
 
 extern const PlaVerb pla_verb_bench;
+extern const PlaVerb pla_verb_case;
 extern const PlaVerb pla_verb_info;
 extern const PlaVerb pla_verb_convert;
 extern const PlaVerb pla_verb_segment;

@@ -1,0 +1,16 @@
+/* Every operation, for the table in app/operation.c. */
+#pragma once
+
+#include "app/operation.h"
+
+extern const PlaOperation pla_operation_import;
+extern const PlaOperation pla_operation_segment;
+extern const PlaOperation pla_operation_edit_label;
+extern const PlaOperation pla_operation_rename;
+extern const PlaOperation pla_operation_delete;
+extern const PlaOperation pla_operation_set_labels;
+extern const PlaOperation pla_operation_note;
+extern const PlaOperation pla_operation_landmark;
+extern const PlaOperation pla_operation_measure;
+extern const PlaOperation pla_operation_snapshot;
+extern const PlaOperation pla_operation_recover;
