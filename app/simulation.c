@@ -629,7 +629,7 @@ pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimul
   double *pos = pla_array_dup(mesh->pos, n, 3 * sizeof *pos);
   double *target = pla_array_dup(mesh->pos, n, 3 * sizeof *target);
   PlaStatus st = pos && target ? PLA_OK : pla_fail_memory(err, "the scene");
-  PlaFemConditions conditions = { scene->fixed, target, scene->force };
+  PlaFemConditions conditions = { scene->fixed, target, scene->force, NULL };
   PlaFemOptions options = scene->options;
   gint64 start = g_get_monotonic_time();
   options.progress = progress;

@@ -90,7 +90,7 @@ static PlaStatus
 solve_bar(void *data, PlaError *err)
 {
   Bar *bar = data;
-  PlaFemConditions conditions = { bar->fixed, bar->target, bar->force };
+  PlaFemConditions conditions = { bar->fixed, bar->target, bar->force, NULL };
   PlaFemOptions options = pla_fem_options_default();
   options.tolerance_rel = bar->tolerance;
   options.progress = bar->progress;
@@ -155,7 +155,7 @@ measure_unit(PlaBench *bench, const Bar *bar, int repeats, double *seconds, doub
   PlaStatus st = pla_fem_system_init(&system, bar->model, bar->fixed, err);
   if (st != PLA_OK)
     return st;
-  pla_fem_system_assemble(&system, pla_fem_model_rest(bar->model), false, 0.0);
+  pla_fem_system_assemble(&system, pla_fem_model_rest(bar->model), false, 0.0, NULL);
   cholmod_start(&unit.common);
   unit.common.supernodal = CHOLMOD_SUPERNODAL;
   unit.common.nmethods = 1;
@@ -213,6 +213,7 @@ run_bar(PlaBench *bench, bool twist, PlaError *err)
         pla_bench_ratio(bench, "cholmod_over_own_double", unit / dbl);
         pla_bench_number(bench, "cholmod_factor_s", unit);
       }
+      pla_bench_number(bench, "coarse_iterations", bar.report.coarse_iterations);
       pla_bench_number(bench, "iterations", bar.report.iterations);
       pla_bench_number(bench, "factorisations", bar.report.factorisations);
       pla_bench_number(bench, "linear_iterations", bar.report.linear_iterations);

@@ -57,11 +57,22 @@ void pla_fem_cell_state(const PlaFemModel *model, int c, const double *pos, PlaF
  * (n_verts x 3) holds some coordinates; the sentence tells which piece, and how it can move. */
 PlaStatus pla_fem_check_held(const PlaFemModel *model, const unsigned char *fixed, PlaError *err);
 
-/* Boundary conditions and loads of one solve; arrays are the caller's, all n_verts x 3. */
+/* Springs of zero length from points of the body to places in space: hooks, soft attachments.  A
+ * point is a weighted mean of the vertices of one cell. */
+typedef struct {
+  int n, per_point;        /* points; vertices a point, at most 8 */
+  const int *vert;         /* vertex ids, all of one cell (n x per_point) */
+  const double *weight;    /* (n x per_point) */
+  const double *target;    /* m (n x 3) */
+  const double *stiffness; /* N/m (n) */
+} PlaFemSprings;
+
+/* Boundary conditions and loads of one solve; arrays are the caller's, n_verts x 3. */
 typedef struct {
   const unsigned char *fixed; /* 1: this coordinate is prescribed */
   const double *target;       /* prescribed positions where fixed, m */
   const double *force;        /* dead external force (gravity included), N; NULL: none */
+  const PlaFemSprings *springs; /* NULL: none */
 } PlaFemConditions;
 
 typedef enum {
@@ -80,6 +91,7 @@ typedef struct {
   PlaSolverMethod method;
   double tolerance_rel; /* residual_rel of the command-line contract; 1e-6 */
   int max_iterations;   /* 200 */
+  bool warm_start;      /* the start is close to the answer: no search for a better one */
   PlaProgress *progress;
 } PlaFemOptions;
 PlaFemOptions pla_fem_options_default(void);
@@ -87,6 +99,7 @@ PlaFemOptions pla_fem_options_default(void);
 typedef struct {
   PlaStopReason reason;
   int iterations;      /* Newton iterations, or sweeps */
+  int coarse_iterations; /* on the lattice that gave the start */
   int factorisations;
   int linear_iterations;
   double residual_rel; /* |unbalanced force on free coordinates| / max(same at start, |load|) */

@@ -35,6 +35,45 @@ typedef struct {
   double *trial;     /* n_verts x 3 */
 } Newton;
 
+/* where point @s of the springs is, less its target */
+static void
+spring_length(const PlaFemSprings *springs, int s, const double *pos, double d[3])
+{
+  const size_t k = (size_t)springs->per_point;
+  for (int i = 0; i < 3; i++)
+    d[i] = -springs->target[3 * (size_t)s + (size_t)i];
+  for (size_t a = 0; a < k; a++)
+    for (size_t i = 0; i < 3; i++)
+      d[i] += springs->weight[k * (size_t)s + a] *
+              pos[3 * (size_t)springs->vert[k * (size_t)s + a] + i];
+}
+
+static void
+add_spring_forces(const PlaFemSprings *springs, const double *pos, double *force)
+{
+  const size_t k = (size_t)springs->per_point;
+  for (int s = 0; s < springs->n; s++) {
+    double d[3];
+    spring_length(springs, s, pos, d);
+    for (size_t a = 0; a < k; a++)
+      for (size_t i = 0; i < 3; i++)
+        force[3 * (size_t)springs->vert[k * (size_t)s + a] + i] -=
+            springs->stiffness[s] * springs->weight[k * (size_t)s + a] * d[i];
+  }
+}
+
+static double
+spring_energy(const PlaFemSprings *springs, const double *pos)
+{
+  double sum = 0.0;
+  for (int s = 0; s < springs->n; s++) {
+    double d[3];
+    spring_length(springs, s, pos, d);
+    sum += 0.5 * springs->stiffness[s] * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+  }
+  return sum;
+}
+
 /* unbalanced force at @pos as a block array; its norm */
 static PlaStatus
 unbalanced(Newton *self, const double *pos, double *norm, PlaError *err)
@@ -45,6 +84,8 @@ unbalanced(Newton *self, const double *pos, double *norm, PlaError *err)
   if (self->conditions->force)
     for (size_t i = 0; i < 3 * (size_t)self->model->n_verts; i++)
       self->force[i] += self->conditions->force[i];
+  if (self->conditions->springs)
+    add_spring_forces(self->conditions->springs, pos, self->force);
   pla_fem_system_gather(&self->system, self->force, self->residual);
   *norm = pla_norm2(self->residual, self->n);
   return PLA_OK;
@@ -57,6 +98,8 @@ potential(const Newton *self, const double *pos)
   double energy = pla_fem_energy(self->model, pos);
   if (self->conditions->force)
     energy -= pla_dot(self->conditions->force, pos, 3 * (size_t)self->model->n_verts);
+  if (self->conditions->springs)
+    energy += spring_energy(self->conditions->springs, pos);
   return energy;
 }
 
@@ -68,7 +111,7 @@ direction(Newton *self, const double *pos, double rel, const PlaFemOptions *opti
   PlaCholesky *factor = self->system.factor;
   PlaRefineReport cg = { 0 };
   PlaStatus st = PLA_OK;
-  pla_fem_system_assemble(&self->system, pos, false, 0.0);
+  pla_fem_system_assemble(&self->system, pos, false, 0.0, self->conditions->springs);
 
   /* with an older factor, as long as it serves */
   if (pla_cholesky_has_factor(factor)) {
@@ -82,7 +125,7 @@ direction(Newton *self, const double *pos, double rel, const PlaFemOptions *opti
   for (int project = 0; project < 2; project++) {
     bool definite = false;
     if (project)
-      pla_fem_system_assemble(&self->system, pos, true, 0.0);
+      pla_fem_system_assemble(&self->system, pos, true, 0.0, self->conditions->springs);
     for (int precision = PLA_SINGLE; precision <= PLA_DOUBLE && !definite; precision++) {
       /* a double factor of an indefinite matrix would fail as well */
       if (precision == PLA_DOUBLE && !project)

@@ -110,8 +110,31 @@ constrain(PlaFemSystem *self)
     }
 }
 
+/* k w_a w_b on the diagonal of every block that a spring's vertices share */
+static void
+add_springs(PlaFemSystem *self, const PlaFemSprings *springs)
+{
+  const int k = springs->per_point;
+  for (int s = 0; s < springs->n; s++)
+    for (int a = 0; a < k; a++)
+      for (int b = 0; b < k; b++) {
+        const size_t at = (size_t)k * (size_t)s;
+        int row = self->block_of[springs->vert[at + (size_t)a]];
+        int col = self->block_of[springs->vert[at + (size_t)b]];
+        if (row < 0 || col < 0)
+          continue;
+        double *block = self->matrix.value +
+                        9 * (size_t)pla_block_matrix_find(&self->matrix, row, col);
+        double x = springs->stiffness[s] * springs->weight[at + (size_t)a] *
+                   springs->weight[at + (size_t)b];
+        for (int d = 0; d < 3; d++)
+          block[4 * d] += x;
+      }
+}
+
 void
-pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, double mass_factor)
+pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, double mass_factor,
+                        const PlaFemSprings *springs)
 {
   const PlaFemModel *model = self->model;
   PlaBlockMatrix *m = &self->matrix;
@@ -137,6 +160,8 @@ pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, dou
         }
     }
   }
+  if (springs)
+    add_springs(self, springs);
   if (mass_factor != 0.0)
     for (int r = 0; r < m->n; r++) {
       double *block = m->value + 9 * (size_t)pla_block_matrix_find(m, r, r);

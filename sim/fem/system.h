@@ -21,10 +21,10 @@ PlaStatus pla_fem_system_init(PlaFemSystem *self, const PlaFemModel *model,
                               const unsigned char *fixed, PlaError *err);
 void pla_fem_system_clear(PlaFemSystem *self);
 
-/* matrix = stiffness at @pos + @mass_factor times the lumped mass; prescribed coordinates have unit
- * rows scaled to the matrix. */
+/* matrix = stiffness at @pos + that of the springs (NULL: none) + @mass_factor times the lumped mass;
+ * prescribed coordinates have unit rows scaled to the matrix. */
 void pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project,
-                             double mass_factor);
+                             double mass_factor, const PlaFemSprings *springs);
 
 /* Between vertex arrays (n_verts x 3) and block arrays (n_blocks x 3); prescribed coordinates read
  * as zero. */
