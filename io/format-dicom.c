@@ -314,43 +314,59 @@ keep_series_of_file(Folder *folder, const char *path, PlaError *err)
       path);
 }
 
-/* every image below @path, in series */
+static const char *
+base_name(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* the folder that a file lies in, with a slash at its end; NULL when memory is short */
+static char *
+folder_of(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash ? pla_strdup_printf("%.*s/", (int)(slash - path), path) : pla_strdup("./");
+}
+
+/* the files to look at: those below a folder, or those beside a file */
+static PlaStatus
+find_files(const char *path, bool is_folder, PlaProgress *progress, Folder *out, PlaError *err)
+{
+  if (is_folder)
+    return add_folder(out, path, MAX_DEPTH, progress, err);
+  uint64_t size;
+  PlaStatus st = pla_source_size(path, &size, err);
+  if (st == PLA_OK && !file_looks_like_dicom(path))
+    st = pla_fail(err, PLA_ERR_FORMAT,
+                  "%s is no DICOM file; name a slice of a CT or MR series, or its folder", path);
+  char *beside = folder_of(path);
+  if (st == PLA_OK)
+    st = beside ? add_folder(out, beside, strcmp(base_name(path), "DICOMDIR") == 0 ? MAX_DEPTH : 0,
+                             progress, err)
+                : pla_fail_memory(err, path);
+  free(beside);
+  return st;
+}
+
+/* every image below @path, in series; beside a slice only its own series, and the index of a disc
+ * (DICOMDIR) stands for the folder it lies in */
 static PlaStatus
 folder_scan(const char *path, bool keep_identity, PlaProgress *progress, Folder *out, PlaError *err)
 {
   struct stat info;
   bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
   *out = (Folder){ 0 };
-  PlaStatus st = PLA_OK;
-  if (is_folder) {
-    st = add_folder(out, path, MAX_DEPTH, progress, err);
-  } else {
-    /* the slices of its series lie beside it */
-    const char *slash = strrchr(path, '/');
-    char *beside = slash ? pla_strdup_printf("%.*s/", (int)(slash - path), path) : pla_strdup("./");
-    uint64_t size;
-    st = pla_source_size(path, &size, err);
-    if (st == PLA_OK && !beside)
-      st = pla_fail_memory(err, path);
-    if (st == PLA_OK && !file_looks_like_dicom(path))
-      st = pla_fail(err, PLA_ERR_FORMAT,
-                    "%s is no DICOM file; name a slice of a CT or MR series, or "
-                    "its folder",
-                    path);
-    if (st == PLA_OK)
-      st = add_folder(out, beside, 0, progress, err);
-    free(beside);
-  }
+  PlaStatus st = find_files(path, is_folder, progress, out, err);
   if (st == PLA_OK && out->n_files == 0)
     st = pla_fail(err, PLA_ERR_FORMAT, "the folder %s holds no DICOM files", path);
   if (st == PLA_OK)
     st = read_headers(out, path, keep_identity, progress, err);
   if (st == PLA_OK && out->n_slices == 0)
-    st = pla_fail(err, PLA_ERR_UNSUPPORTED, "the %d DICOM files in %s hold no pictures",
-                  out->n_files, path);
+    st = pla_fail(err, PLA_ERR_UNSUPPORTED, "there are no pictures in the DICOM files of %s", path);
   if (st == PLA_OK)
     st = group_series(out, err);
-  if (st == PLA_OK && !is_folder) {
+  if (st == PLA_OK && !is_folder && strcmp(base_name(path), "DICOMDIR") != 0) {
     char *same = strchr(path, '/') ? pla_strdup(path) : pla_strdup_printf("./%s", path);
     st = same ? keep_series_of_file(out, same, err) : pla_fail_memory(err, path);
     free(same);
@@ -414,13 +430,6 @@ pla_dicom_list_series(const char *path, PlaProgress *progress, PlaDicomSeriesLis
 }
 
 /* ---- geometry of one series ---- */
-
-static const char *
-base_name(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
 
 /* "IM0012" or "IM0012, frame 3": how sentences name a slice */
 static const char *

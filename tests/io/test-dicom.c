@@ -554,6 +554,11 @@ test_two_series(void)
   item = pla_test_item_read(folder, &opts);
   g_assert_cmpint(item.volume->dims[2], ==, 3);
   pla_item_clear(&item);
+  g_autofree char *index = g_build_filename(folder, "DICOMDIR", NULL);
+  test_dicom_write(index, &report);
+  item = pla_test_item_read(index, &opts);
+  g_assert_cmpint(item.volume->dims[2], ==, 3);
+  pla_item_clear(&item);
   g_autofree char *one = g_build_filename(inner, "scout1", NULL);
   item = pla_test_item_read(one, NULL);
   g_assert_cmpint(item.volume->dims[2], ==, 3);
