@@ -1,0 +1,295 @@
+/* The window under Xvfb: what it shows, its actions, its sentences. */
+#include "anatomy/slice.h"
+#include "io/format.h"
+#include "ui/application.h"
+#include "ui/scene-view.h"
+#include "ui/slice-view.h"
+#include "ui/window.h"
+#include "ui/workspace.h"
+
+#include <cairo.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+static char *dir; /* of this test's files */
+static GtkApplication *application;
+
+/* a bright ball with a dark one inside it, off the middle; and labels of both */
+static char *
+write_volume(const char *name, gboolean labels)
+{
+  enum { N = 40 };
+  PlaItem item = { .kind = PLA_KIND_VOLUME };
+  g_assert_cmpint(pla_volume_new((int[4]){ N, N, N, 1 }, labels ? PLA_U8 : PLA_I16, &item.volume,
+                                 NULL),
+                  ==, PLA_OK);
+  const double affine[12] = { -2, 0, 0, 40, 0, 2, 0, -40, 0, 0, 2, -40 };
+  memcpy(item.volume->affine_mm, affine, sizeof affine);
+  item.volume->audit.source = PLA_FRAME_MADE;
+  for (int v = 0; v < N * N * N; v++) {
+    double r = hypot(hypot(v % N - 20.0, v / N % N - 20.0), v / (N * N) - 20.0);
+    double s = hypot(hypot(v % N - 15.0, v / N % N - 20.0), v / (N * N) - 20.0);
+    double value = labels ? (s < 6    ? 2
+                             : r < 15 ? 1
+                                      : 0)
+                          : (s < 6    ? 900
+                             : r < 15 ? 300 - 10 * r
+                                      : -1000);
+    pla_dtype_set(item.volume->dtype, item.volume->voxels, (size_t)v, value);
+  }
+  char *path = g_build_filename(dir, name, NULL);
+  PlaError err;
+  PlaWriteOptions opts = pla_write_options_default();
+  if (pla_item_write(path, &item, &opts, &err) != PLA_OK)
+    g_error("%s", err.message);
+  pla_item_clear(&item);
+  return path;
+}
+
+static gboolean
+on_timeout(gpointer data)
+{
+  g_error("the window was not ready in time");
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+on_tick(gpointer data)
+{
+  return G_SOURCE_CONTINUE;
+}
+
+/* lets the window work until nothing is left to do and it was drawn again */
+static void
+settle(PlaWindow *window)
+{
+  guint guard = g_timeout_add_seconds(100, on_timeout, NULL);
+  guint tick = g_timeout_add(20, on_tick, NULL);
+  for (int calm = 0; calm < 5;) {
+    g_main_context_iteration(NULL, TRUE);
+    calm = pla_window_is_settled(window) ? calm + 1 : 0;
+  }
+  gint64 until = g_get_monotonic_time() + 300000;
+  while (g_get_monotonic_time() < until)
+    g_main_context_iteration(NULL, TRUE);
+  g_source_remove(tick);
+  g_source_remove(guard);
+}
+
+static PlaWindow *
+new_window(void)
+{
+  GtkWidget *window = pla_window_new(ADW_APPLICATION(application));
+  gtk_window_set_default_size(GTK_WINDOW(window), 960, 600);
+  gtk_window_present(GTK_WINDOW(window));
+  return PLA_WINDOW(window);
+}
+
+static void
+close_window(PlaWindow *window)
+{
+  gtk_window_destroy(GTK_WINDOW(window));
+  while (g_main_context_iteration(NULL, FALSE))
+    ;
+}
+
+static PlaWindow *
+open_case(void)
+{
+  PlaWindow *window = new_window();
+  g_autofree char *scan = write_volume("scan.nii", FALSE);
+  g_autofree char *labels = write_volume("labels.nii.gz", TRUE);
+  pla_window_open(window, scan);
+  settle(window);
+  pla_window_open(window, labels);
+  settle(window);
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+  return window;
+}
+
+/* different colours within a widget's part of the saved window */
+static int
+count_colours(PlaWindow *window, GtkWidget *widget)
+{
+  g_autofree char *path = g_build_filename(dir, "window.png", NULL);
+  PlaError err;
+  if (pla_window_save(window, path, &err) != PLA_OK)
+    g_error("%s", err.message);
+  cairo_surface_t *png = cairo_image_surface_create_from_png(path);
+  g_assert_cmpint(cairo_surface_status(png), ==, CAIRO_STATUS_SUCCESS);
+  graphene_rect_t box;
+  g_assert_true(gtk_widget_compute_bounds(widget, GTK_WIDGET(window), &box));
+  const uint8_t *data = cairo_image_surface_get_data(png);
+  const int stride = cairo_image_surface_get_stride(png);
+  g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+  for (int y = (int)box.origin.y + 4; y < box.origin.y + box.size.height - 4; y++)
+    for (int x = (int)box.origin.x + 4; x < box.origin.x + box.size.width - 4; x++) {
+      uint32_t pixel;
+      memcpy(&pixel, data + (size_t)y * stride + 4 * (size_t)x, 4);
+      g_hash_table_add(seen, GUINT_TO_POINTER(pixel & 0xffffff));
+    }
+  cairo_surface_destroy(png);
+  return (int)g_hash_table_size(seen);
+}
+
+static void
+test_views(void)
+{
+  PlaWindow *window = open_case();
+  PlaDocument *document = pla_window_get_document(window);
+  g_assert_nonnull(pla_document_get_volume(document));
+  g_assert_nonnull(pla_document_get_labels(document));
+  for (int axis = 0; axis < 3; axis++)
+    g_assert_cmpint(count_colours(window, pla_window_get_slice(window, axis)), >, 60);
+  g_assert_cmpint(count_colours(window, pla_window_get_scene(window)), >, 300);
+
+  /* the surface under the middle of the 3-D view lies on the ball */
+  GtkWidget *scene = pla_window_get_scene(window);
+  PlaScenePick hit = pla_scene_view_pick(PLA_SCENE_VIEW(scene), 0.5 * gtk_widget_get_width(scene),
+                                         0.5 * gtk_widget_get_height(scene));
+  g_assert_cmpint(hit.id, >, 0);
+  double r = 0.0;
+  for (int d = 0; d < 3; d++)
+    r += pow(hit.point_mm[d], 2.0);
+  g_assert_cmpfloat_with_epsilon(sqrt(r), 30.0, 1.5);
+
+  /* left is left: the inner ball is on the patient's right (+10 mm), left in the axial picture */
+  PlaSlicePlane plane =
+      pla_slice_view_get_plane(PLA_SLICE_VIEW(pla_window_get_slice(window, PLA_AXIS_AXIAL)));
+  double x, y;
+  pla_slice_from_ras(&plane, (double[3]){ 10, 0, 0 }, &x, &y);
+  g_assert_cmpfloat(x, <, 0.5 * plane.width);
+  g_autofree char *text = pla_document_describe(document, (double[3]){ 10, 0, 0 });
+  g_assert_nonnull(strstr(text, "R 10.0"));
+  g_assert_nonnull(strstr(text, "900"));
+  g_assert_nonnull(strstr(text, "label 2"));
+  close_window(window);
+}
+
+static void
+test_actions(void)
+{
+  static const char *const names[] = {
+    "open",      "open-folder", "open-demo",    "close-case",   "fit",       "look",
+    "layout",    "grey-window", "smooth",       "convention",   "workspace", "slices-in-space",
+    "show-tree", "show-panel",  "save-picture", "forget-recent"
+  };
+  PlaWindow *window = open_case();
+  GActionGroup *group = G_ACTION_GROUP(window);
+  for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+    g_assert_true(g_action_group_has_action(group, names[i]));
+
+  /* each layout shows what it names */
+  g_action_group_activate_action(group, "layout", g_variant_new_string("axial"));
+  g_assert_true(gtk_widget_get_visible(pla_window_get_slice(window, PLA_AXIS_AXIAL)));
+  g_assert_false(gtk_widget_get_visible(pla_window_get_slice(window, PLA_AXIS_CORONAL)));
+  g_assert_false(gtk_widget_get_visible(pla_window_get_scene(window)));
+  g_action_group_activate_action(group, "layout", g_variant_new_string("scene"));
+  g_assert_true(gtk_widget_get_visible(pla_window_get_scene(window)));
+  settle(window);
+  g_action_group_activate_action(group, "layout", g_variant_new_string("four"));
+
+  /* the convention turns the axial picture round */
+  g_action_group_activate_action(group, "convention", g_variant_new_string("neurological"));
+  PlaSlicePlane plane =
+      pla_slice_view_get_plane(PLA_SLICE_VIEW(pla_window_get_slice(window, PLA_AXIS_AXIAL)));
+  g_assert_cmpfloat(plane.right_mm[0], >, 0.0);
+
+  double grey[2];
+  g_action_group_activate_action(group, "grey-window", g_variant_new_string("bone"));
+  pla_document_get_window(pla_window_get_document(window), grey);
+  g_assert_cmpfloat(grey[1], ==, 1550.0);
+
+  settle(window);
+  int before = count_colours(window, pla_window_get_scene(window));
+  g_action_group_activate_action(group, "slices-in-space", NULL);
+  for (int v = 0; v < PLA_N_VIEWS; v++)
+    g_action_group_activate_action(group, "look",
+                                   g_variant_new_string(pla_view_preset_name((PlaViewPreset)v)));
+  settle(window);
+  g_assert_cmpint(count_colours(window, pla_window_get_scene(window)), !=, before);
+
+  /* every workspace of the registry can be chosen */
+  int n;
+  const PlaWorkspace *workspaces = pla_workspaces_get(&n);
+  for (int i = 0; i < n; i++) {
+    g_assert_true(pla_window_set_workspace(window, workspaces[i].id));
+    g_autoptr(GVariant) state = g_action_group_get_action_state(group, "workspace");
+    g_assert_cmpstr(g_variant_get_string(state, NULL), ==, workspaces[i].id);
+  }
+  g_assert_false(pla_window_set_workspace(window, "nonsense"));
+
+  g_action_group_activate_action(group, "close-case", NULL);
+  g_assert_true(pla_document_is_empty(pla_window_get_document(window)));
+  g_assert_false(g_action_group_get_action_enabled(group, "close-case"));
+  close_window(window);
+}
+
+/* hiding a tissue takes it out of slices and scene; finding tissues makes them anew */
+static void
+test_tissues(void)
+{
+  PlaWindow *window = open_case();
+  PlaDocument *document = pla_window_get_document(window);
+  g_autoptr(PlaEntry) group = g_list_model_get_item(pla_document_get_tree(document), 1);
+  GListModel *tissues = G_LIST_MODEL(pla_entry_get_children(group));
+  g_assert_cmpint((int)g_list_model_get_n_items(tissues), ==, 2);
+  g_autoptr(PlaEntry) outer = g_list_model_get_item(tissues, 0);
+  g_assert_nonnull(pla_entry_get_mesh(outer));
+  pla_entry_set_visible(outer, FALSE);
+  g_assert_cmpint(pla_label_table_find(pla_document_get_overlay(document), 1)->rgba[3], ==, 0);
+  settle(window);
+  GtkWidget *scene = pla_window_get_scene(window);
+  PlaScenePick hit = pla_scene_view_pick(PLA_SCENE_VIEW(scene), 4, 4);
+  g_assert_cmpint(hit.id, ==, 0);
+
+  pla_document_threshold(document, 500, 2000, "Core", TRUE);
+  settle(window);
+  g_assert_cmpint((int)g_list_model_get_n_items(tissues), ==, 1);
+  g_autoptr(PlaEntry) core = g_list_model_get_item(tissues, 0);
+  g_assert_cmpstr(pla_entry_get_name(core), ==, "Core");
+  g_assert_nonnull(pla_entry_get_mesh(core));
+  close_window(window);
+}
+
+/* a damaged file: one sentence, and the case stays as it was */
+static void
+test_bad_file(void)
+{
+  PlaWindow *window = open_case();
+  PlaDocument *document = pla_window_get_document(window);
+  const PlaVolume *before = pla_document_get_volume(document);
+  g_autofree char *path = g_build_filename(dir, "damaged.nii", NULL);
+  g_assert_true(g_file_set_contents(path, "not a scan at all", -1, NULL));
+  pla_window_open(window, path);
+  settle(window);
+  g_assert_nonnull(strstr(pla_window_get_failure(window), "damaged.nii"));
+  g_assert_true(pla_document_get_volume(document) == before);
+  close_window(window);
+}
+
+int
+main(int argc, char **argv)
+{
+  dir = g_dir_make_tmp("platysma-window-XXXXXX", NULL);
+  g_setenv("XDG_STATE_HOME", dir, TRUE);
+  g_test_init(&argc, &argv, NULL);
+  application = GTK_APPLICATION(pla_application_new());
+  g_assert_true(g_application_register(G_APPLICATION(application), NULL, NULL));
+  g_test_add_func("/window/views", test_views);
+  g_test_add_func("/window/actions", test_actions);
+  g_test_add_func("/window/tissues", test_tissues);
+  g_test_add_func("/window/bad-file", test_bad_file);
+  int status = g_test_run();
+  g_object_unref(application);
+  static const char *const files[] = { "scan.nii",    "labels.nii.gz",   "labels.tsv", "window.png",
+                                       "damaged.nii", "platysma/recent", "platysma" };
+  for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+    g_autofree char *path = g_build_filename(dir, files[i], NULL);
+    g_remove(path);
+  }
+  g_rmdir(dir);
+  g_free(dir);
+  return status;
+}

@@ -1,0 +1,245 @@
+#include "ui/application.h"
+
+#include "platysma-config.h"
+#include "ui/window.h"
+#include "ui/workspace.h"
+
+#include <glib/gi18n.h>
+#include <stdio.h>
+
+/* a screenshot that is not ready by then is taken as it is, and the program fails */
+#define SCREENSHOT_LIMIT_S 120
+
+struct _PlaApplication {
+  AdwApplication parent_instance;
+  char *workspace, *screenshot, *size;
+  gint64 deadline_us;
+  int settled_turns;
+  int status;
+};
+
+G_DEFINE_FINAL_TYPE(PlaApplication, pla_application, ADW_TYPE_APPLICATION)
+
+/* ------------------------------------------------------------------ actions */
+
+static void
+on_about(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  adw_show_about_window(gtk_application_get_active_window(data), "application-name", "Platysma",
+                        "application-icon", "org.platysma.Platysma", "version", PLA_VERSION,
+                        "developer-name", _("The Platysma developers"), "license-type",
+                        GTK_LICENSE_GPL_3_0, "comments",
+                        _("Surgical and anatomy simulation.\n\nFor research use only, not a "
+                          "medical device: nothing that it shows may guide the treatment of a "
+                          "patient."),
+                        NULL);
+}
+
+static void
+on_quit(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  for (GList *l = gtk_application_get_windows(data); l; l = l->next)
+    gtk_window_close(l->data);
+}
+
+static void
+change_style(GSimpleAction *action, GVariant *state, gpointer data)
+{
+  const char *name = g_variant_get_string(state, NULL);
+  AdwColorScheme scheme = g_str_equal(name, "light")    ? ADW_COLOR_SCHEME_FORCE_LIGHT
+                          : g_str_equal(name, "system") ? ADW_COLOR_SCHEME_DEFAULT
+                                                        : ADW_COLOR_SCHEME_FORCE_DARK;
+  adw_style_manager_set_color_scheme(adw_style_manager_get_default(), scheme);
+  g_simple_action_set_state(action, state);
+}
+
+static const GActionEntry action_entries[] = {
+  { "about", on_about, NULL, NULL, NULL },
+  { "quit", on_quit, NULL, NULL, NULL },
+  { "style", NULL, "s", "'dark'", change_style },
+};
+
+static const struct {
+  const char *action, *accel;
+} shortcuts[] = {
+  { "win.open", "<Control>o" },
+  { "win.close-case", "<Control>w" },
+  { "win.save-picture", "<Control><Shift>s" },
+  { "win.fit", "<Control>0" },
+  { "win.layout::four", "<Control>1" },
+  { "win.layout::axial", "<Control>2" },
+  { "win.layout::coronal", "<Control>3" },
+  { "win.layout::sagittal", "<Control>4" },
+  { "win.layout::scene", "<Control>5" },
+  { "win.show-tree", "F9" },
+  { "win.show-panel", "<Control>F9" },
+  { "app.quit", "<Control>q" },
+};
+
+/* --------------------------------------------------------------- screenshot */
+
+static gboolean
+on_screenshot_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+  PlaApplication *self = data;
+  PlaWindow *window = PLA_WINDOW(widget);
+  gboolean late = g_get_monotonic_time() > self->deadline_us;
+  /* what was finished in this turn is drawn in the next ones */
+  self->settled_turns = pla_window_is_settled(window) ? self->settled_turns + 1 : 0;
+  if (self->settled_turns < 8 && !late)
+    return G_SOURCE_CONTINUE;
+  PlaError err;
+  PlaStatus saved = pla_window_save(window, self->screenshot, &err);
+  if (saved == PLA_ERR_EMPTY && !late)
+    return G_SOURCE_CONTINUE;
+  const char *failure = pla_window_get_failure(window);
+  if (late) {
+    fprintf(stderr, "platysma: the views were not ready after %d s\n", SCREENSHOT_LIMIT_S);
+    self->status = 1;
+  } else if (failure) {
+    fprintf(stderr, "platysma: %s\n", failure);
+    self->status = 2;
+  }
+  if (saved != PLA_OK) {
+    fprintf(stderr, "platysma: %s\n", err.message);
+    self->status = 1;
+  }
+  gtk_window_destroy(GTK_WINDOW(window));
+  return G_SOURCE_REMOVE;
+}
+
+/* ------------------------------------------------------------------ running */
+
+static PlaWindow *
+new_window(PlaApplication *self)
+{
+  GtkWidget *window = pla_window_new(ADW_APPLICATION(self));
+  if (self->workspace)
+    pla_window_set_workspace(PLA_WINDOW(window), self->workspace);
+  int width, height;
+  char end;
+  if (self->size && sscanf(self->size, "%dx%d%c", &width, &height, &end) == 2)
+    gtk_window_set_default_size(GTK_WINDOW(window), width, height);
+  gtk_window_present(GTK_WINDOW(window));
+  if (self->screenshot) {
+    self->deadline_us = g_get_monotonic_time() + SCREENSHOT_LIMIT_S * G_TIME_SPAN_SECOND;
+    gtk_widget_add_tick_callback(window, on_screenshot_tick, self, NULL);
+  }
+  return PLA_WINDOW(window);
+}
+
+static void
+pla_application_activate(GApplication *application)
+{
+  PlaApplication *self = PLA_APPLICATION(application);
+  PlaWindow *window = new_window(self);
+  if (self->screenshot)
+    pla_window_open_demo(window);
+}
+
+static void
+pla_application_open(GApplication *application, GFile **files, int n_files, const char *hint)
+{
+  PlaWindow *window = new_window(PLA_APPLICATION(application));
+  for (int i = 0; i < n_files; i++) {
+    g_autofree char *path = g_file_get_path(files[i]);
+    if (path)
+      pla_window_open(window, path);
+  }
+}
+
+static int
+pla_application_handle_local_options(GApplication *application, GVariantDict *options)
+{
+  PlaApplication *self = PLA_APPLICATION(application);
+  int width, height;
+  char end;
+  g_variant_dict_lookup(options, "workspace", "s", &self->workspace);
+  g_variant_dict_lookup(options, "screenshot", "^ay", &self->screenshot);
+  g_variant_dict_lookup(options, "size", "s", &self->size);
+  if (g_variant_dict_contains(options, "version")) {
+    printf("platysma %s\n", PLA_VERSION);
+    return 0;
+  }
+  if (self->workspace && !pla_workspace_find(self->workspace)) {
+    int n;
+    const PlaWorkspace *known = pla_workspaces_get(&n);
+    fprintf(stderr, "platysma: there is no workspace %s; choose one of:", self->workspace);
+    for (int i = 0; i < n; i++)
+      fprintf(stderr, " %s", known[i].id);
+    fprintf(stderr, "\n");
+    return 2;
+  }
+  if (self->size && (sscanf(self->size, "%dx%d%c", &width, &height, &end) != 2 || width < 320 ||
+                     height < 240 || width > 16384 || height > 16384)) {
+    fprintf(stderr, "platysma: --size is WIDTHxHEIGHT in pixels, such as 1280x800, not %s\n",
+            self->size);
+    return 2;
+  }
+  return -1;
+}
+
+static void
+pla_application_startup(GApplication *application)
+{
+  G_APPLICATION_CLASS(pla_application_parent_class)->startup(application);
+  g_action_map_add_action_entries(G_ACTION_MAP(application), action_entries,
+                                  G_N_ELEMENTS(action_entries), application);
+  adw_style_manager_set_color_scheme(adw_style_manager_get_default(), ADW_COLOR_SCHEME_FORCE_DARK);
+  for (size_t i = 0; i < G_N_ELEMENTS(shortcuts); i++)
+    gtk_application_set_accels_for_action(GTK_APPLICATION(application), shortcuts[i].action,
+                                          (const char *[]){ shortcuts[i].accel, NULL });
+}
+
+static void
+pla_application_finalize(GObject *object)
+{
+  PlaApplication *self = PLA_APPLICATION(object);
+  g_free(self->workspace);
+  g_free(self->screenshot);
+  g_free(self->size);
+  G_OBJECT_CLASS(pla_application_parent_class)->finalize(object);
+}
+
+static void
+pla_application_class_init(PlaApplicationClass *klass)
+{
+  G_OBJECT_CLASS(klass)->finalize = pla_application_finalize;
+  GApplicationClass *application = G_APPLICATION_CLASS(klass);
+  application->activate = pla_application_activate;
+  application->open = pla_application_open;
+  application->startup = pla_application_startup;
+  application->handle_local_options = pla_application_handle_local_options;
+}
+
+static void
+pla_application_init(PlaApplication *self)
+{
+  static const GOptionEntry options[] = {
+    { "workspace", 'w', 0, G_OPTION_ARG_STRING, NULL, N_("start in this workspace"), N_("NAME") },
+    { "screenshot", 's', 0, G_OPTION_ARG_FILENAME, NULL,
+      N_("draw the window once everything is ready, save it and exit"), N_("OUT.png") },
+    { "size", 0, 0, G_OPTION_ARG_STRING, NULL, N_("size of the window in pixels"),
+      N_("WIDTHxHEIGHT") },
+    { "version", 0, 0, G_OPTION_ARG_NONE, NULL, N_("print the version and exit"), NULL },
+    { NULL },
+  };
+  g_application_add_main_option_entries(G_APPLICATION(self), options);
+  g_application_set_option_context_parameter_string(G_APPLICATION(self), "[CASE OR SCAN…]");
+}
+
+PlaApplication *
+pla_application_new(void)
+{
+  return g_object_new(PLA_TYPE_APPLICATION, "application-id", "org.platysma.Platysma", "flags",
+                      G_APPLICATION_HANDLES_OPEN | G_APPLICATION_NON_UNIQUE, "resource-base-path",
+                      "/org/platysma/Platysma", NULL);
+}
+
+int
+pla_application_main(int argc, char **argv)
+{
+  g_autoptr(PlaApplication) application = pla_application_new();
+  int status = g_application_run(G_APPLICATION(application), argc, argv);
+  return status ? status : application->status;
+}

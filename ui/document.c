@@ -1,0 +1,805 @@
+#include "ui/document.h"
+
+#include "anatomy/segment/segment.h"
+#include "app/picture.h"
+#include "io/format.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+#include <string.h>
+
+/* Things that worker threads read while the main thread may move on: immutable, counted. */
+typedef struct {
+  PlaVolume *volume;
+  PlaLabelMap *labels;
+  PlaNotes notes;
+} Holding;
+
+static void
+holding_clear(gpointer data)
+{
+  Holding *held = data;
+  pla_volume_free(held->volume);
+  pla_label_map_free(held->labels);
+  pla_notes_clear(&held->notes);
+}
+
+static void
+holding_unref(Holding *held)
+{
+  if (held)
+    g_atomic_rc_box_release_full(held, holding_clear);
+}
+
+struct _PlaDocument {
+  GObject parent_instance;
+  char *title;
+  guint generation; /* grows when the case changes: results of older jobs are dropped */
+  Holding *volume, *labels;
+  PlaLabelTable overlay;
+  GListStore *tree;                                      /* groups */
+  PlaEntry *volumes_group, *labels_group, *meshes_group; /* borrowed from tree, or NULL */
+  GListStore *jobs;
+  int next_id;
+  const char *segment_next; /* preset for the volume being read, or NULL */
+  double cursor[3], window[2];
+  gboolean radiological, linear;
+};
+
+enum { PROP_TITLE = 1, PROP_BUSY, N_PROPS };
+static GParamSpec *props[N_PROPS];
+enum { RESET, SLICES_CHANGED, CURSOR_CHANGED, SHAPE_CHANGED, ENTRY_CHANGED, FAILED, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE(PlaDocument, pla_document, G_TYPE_OBJECT)
+
+static const PlaWindowPreset window_presets[] = {
+  { "soft-tissue", N_("CT _soft tissue"), -160.0, 240.0 },
+  { "bone", N_("CT _bone"), -450.0, 1550.0 },
+  { "lung", N_("CT _air and lung"), -1350.0, 150.0 },
+  { "brain", N_("CT b_rain"), 0.0, 80.0 },
+  { "auto", N_("_Automatic"), 0.0, 0.0 },
+};
+
+const PlaWindowPreset *
+pla_window_presets_get(int *n)
+{
+  *n = G_N_ELEMENTS(window_presets);
+  return window_presets;
+}
+
+/* -------------------------------------------------------------------- jobs */
+
+static void
+on_jobs_changed(PlaDocument *self)
+{
+  g_object_notify_by_pspec(G_OBJECT(self), props[PROP_BUSY]);
+}
+
+/* what each job carries besides its own data */
+typedef struct {
+  PlaDocument *document;
+  guint generation;
+  PlaEntry *entry; /* whose surface is made */
+  Holding *volume, *labels;
+  char *path, *name;
+  PlaSegmentOptions segment;
+  int *ids, n_ids;
+  /* results */
+  PlaItem item;
+  PlaLabelMap *map;
+  PlaMesh *mesh;
+  float *open;
+} Work;
+
+static Work *
+work_new(PlaDocument *self)
+{
+  Work *work = g_new0(Work, 1);
+  work->document = g_object_ref(self);
+  work->generation = self->generation;
+  if (self->volume)
+    work->volume = g_atomic_rc_box_acquire(self->volume);
+  if (self->labels)
+    work->labels = g_atomic_rc_box_acquire(self->labels);
+  return work;
+}
+
+static void
+work_free(gpointer data)
+{
+  Work *work = data;
+  g_object_unref(work->document);
+  g_clear_object(&work->entry);
+  holding_unref(work->volume);
+  holding_unref(work->labels);
+  g_free(work->path);
+  g_free(work->name);
+  g_free(work->ids);
+  pla_item_clear(&work->item);
+  pla_label_map_free(work->map);
+  pla_mesh_free(work->mesh);
+  free(work->open);
+  g_free(work);
+}
+
+/* Removes the job from the list; whether its result is still wanted. */
+static gboolean
+finish(PlaJob *job, Work *work, PlaStatus status, const PlaError *err)
+{
+  PlaDocument *self = work->document;
+  gboolean wanted = work->generation == self->generation;
+  if (wanted && status != PLA_OK && status != PLA_ERR_CANCELLED)
+    g_signal_emit(self, signals[FAILED], 0, err->message);
+  return wanted && status == PLA_OK;
+}
+
+/* after the result was applied: whoever waits for the last job finds everything in place */
+static void
+retire(PlaJob *job, PlaDocument *self)
+{
+  guint position;
+  if (g_list_store_find(self->jobs, job, &position))
+    g_list_store_remove(self->jobs, position);
+}
+
+static void
+start(PlaDocument *self, const char *title, PlaJobWork func, PlaJobDone done, Work *work)
+{
+  g_autoptr(PlaJob) job = pla_job_start(title, func, done, work, work_free);
+  g_list_store_append(self->jobs, job);
+}
+
+/* ----------------------------------------------------------------- entries */
+
+static void
+on_entry_changed(PlaEntry *entry, GParamSpec *spec, PlaDocument *self)
+{
+  /* the overlay of slices follows the tree */
+  if (pla_entry_get_kind(entry) == PLA_ENTRY_LABEL) {
+    const GdkRGBA *rgba = pla_entry_get_rgba(entry);
+    for (int i = 0; i < self->overlay.n; i++) {
+      PlaLabel *label = &self->overlay.label[i];
+      if (label->id != pla_entry_get_label(entry))
+        continue;
+      label->rgba[0] = (uint8_t)lroundf(255.0f * rgba->red);
+      label->rgba[1] = (uint8_t)lroundf(255.0f * rgba->green);
+      label->rgba[2] = (uint8_t)lroundf(255.0f * rgba->blue);
+      label->rgba[3] = pla_entry_get_visible(entry) ? 255 : 0;
+    }
+    g_signal_emit(self, signals[SLICES_CHANGED], 0);
+  }
+  if (pla_entry_get_kind(entry) == PLA_ENTRY_VOLUME)
+    g_signal_emit(self, signals[SLICES_CHANGED], 0);
+  g_signal_emit(self, signals[ENTRY_CHANGED], 0, entry);
+}
+
+static void
+watch(PlaDocument *self, PlaEntry *entry)
+{
+  g_signal_connect_object(entry, "notify", G_CALLBACK(on_entry_changed), self, 0);
+}
+
+/* the group with @title, made where it stands in the order volumes, tissues, meshes */
+static PlaEntry *
+group(PlaDocument *self, PlaEntry **slot, const char *title)
+{
+  if (!*slot) {
+    g_autoptr(PlaEntry) entry = pla_entry_new(PLA_ENTRY_GROUP, title, 0);
+    *slot = entry;
+    guint at = 0;
+    if (slot != &self->volumes_group && self->volumes_group)
+      at++;
+    if (slot == &self->meshes_group && self->labels_group)
+      at++;
+    g_list_store_insert(self->tree, at, entry);
+    watch(self, entry);
+  }
+  return *slot;
+}
+
+void
+pla_document_foreach(PlaDocument *self, void (*func)(PlaEntry *entry, gpointer data), gpointer data)
+{
+  PlaEntry *groups[2] = { self->labels_group, self->meshes_group };
+  for (int g = 0; g < 2; g++) {
+    GListModel *children = groups[g] ? G_LIST_MODEL(pla_entry_get_children(groups[g])) : NULL;
+    for (guint i = 0; children && i < g_list_model_get_n_items(children); i++) {
+      g_autoptr(PlaEntry) entry = g_list_model_get_item(children, i);
+      func(entry, data);
+    }
+  }
+}
+
+static void
+remove_shape(PlaEntry *entry, gpointer data)
+{
+  pla_entry_take_shape(entry, NULL, NULL);
+  g_signal_emit(data, signals[SHAPE_CHANGED], 0, entry);
+}
+
+/* ---------------------------------------------------------------- surfaces */
+
+static PlaStatus
+make_surface(gpointer data, PlaProgress *progress, PlaError *err)
+{
+  Work *work = data;
+  return pla_label_surface_make(work->labels->labels, work->ids, work->n_ids, &work->mesh,
+                                &work->open, progress, err);
+}
+
+static void next_surface(PlaDocument *self);
+
+static void
+on_surface(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+{
+  Work *work = data;
+  PlaDocument *self = work->document;
+  /* a tissue without a voxel has no surface, and that is no failure */
+  if (status == PLA_ERR_EMPTY)
+    status = PLA_ERR_CANCELLED;
+  if (finish(job, work, status, err)) {
+    pla_entry_take_shape(work->entry, g_steal_pointer(&work->mesh), g_steal_pointer(&work->open));
+    g_signal_emit(self, signals[SHAPE_CHANGED], 0, work->entry);
+  }
+  if (work->generation == self->generation) {
+    pla_entry_set_pending(work->entry, FALSE);
+    next_surface(self);
+  }
+  retire(job, self);
+}
+
+typedef struct {
+  PlaEntry *best;
+  int rank;
+} Choice;
+
+/* bone first, because skin is seen through; then skin, then the rest in their order */
+static void
+consider(PlaEntry *entry, gpointer data)
+{
+  Choice *choice = data;
+  if (!pla_entry_get_pending(entry))
+    return;
+  PlaFinish finish_ = pla_entry_get_finish(entry);
+  int rank = finish_ == PLA_FINISH_BONE ? 3 : finish_ == PLA_FINISH_SKIN ? 2 : 1;
+  if (rank > choice->rank) {
+    choice->rank = rank;
+    choice->best = entry;
+  }
+}
+
+static void
+next_surface(PlaDocument *self)
+{
+  Choice choice = { 0 };
+  pla_document_foreach(self, consider, &choice);
+  if (!choice.best || !self->labels)
+    return;
+  Work *work = work_new(self);
+  work->entry = g_object_ref(choice.best);
+  const PlaLabelTable *table = &self->labels->labels->table;
+  /* skin encloses everything: its surface is that of the whole body */
+  gboolean whole = pla_entry_get_finish(choice.best) == PLA_FINISH_SKIN;
+  work->n_ids = whole ? table->n : 1;
+  work->ids = g_new(int, (gsize)work->n_ids);
+  for (int i = 0; i < work->n_ids; i++)
+    work->ids[i] = whole ? table->label[i].id : pla_entry_get_label(choice.best);
+  g_autofree char *title = g_strdup_printf(_("Surface of %s"), pla_entry_get_name(choice.best));
+  start(self, title, make_surface, on_surface, work);
+}
+
+/* ------------------------------------------------------------------ content */
+
+static void
+set_title(PlaDocument *self, const char *title)
+{
+  g_free(self->title);
+  self->title = g_strdup(title);
+  g_object_notify_by_pspec(G_OBJECT(self), props[PROP_TITLE]);
+}
+
+/* the labels that must not be lost behind a wall of skin: see-through when there is bone in it */
+static void
+show_labels(PlaDocument *self, PlaLabelMap *map)
+{
+  holding_unref(self->labels);
+  self->labels = g_atomic_rc_box_new0(Holding);
+  self->labels->labels = map;
+  pla_label_table_clear(&self->overlay);
+  pla_label_table_dup(&map->table, &self->overlay, NULL);
+
+  PlaEntry *parent = group(self, &self->labels_group, _("Tissues"));
+  pla_document_foreach(self, remove_shape, self);
+  g_list_store_remove_all(pla_entry_get_children(parent));
+  g_autofree size_t *counts = g_new0(size_t, 65536);
+  pla_label_map_count(map, counts);
+  const double voxel_ml = pla_volume_voxel_mm3(map->volume) / 1000.0;
+  gboolean bone = FALSE;
+  for (int i = 0; i < map->table.n; i++)
+    bone = bone || pla_surface_look_for(&map->table.label[i]).finish == PLA_FINISH_BONE;
+
+  for (int i = 0; i < map->table.n; i++) {
+    const PlaLabel *label = &map->table.label[i];
+    PlaSurfaceLook look = pla_surface_look_for(label);
+    g_autoptr(PlaEntry) entry = pla_entry_new(PLA_ENTRY_LABEL, label->name, ++self->next_id);
+    pla_entry_set_label(entry, label->id, look.finish);
+    float opacity = look.finish == PLA_FINISH_SKIN && bone ? 0.35f : 1.0f;
+    GdkRGBA rgba = { (float)look.rgb[0], (float)look.rgb[1], (float)look.rgb[2], opacity };
+    pla_entry_set_rgba(entry, &rgba);
+    g_autofree char *detail = g_strdup_printf(_("%.1f ml"), (double)counts[label->id] * voxel_ml);
+    pla_entry_set_detail(entry, detail);
+    pla_entry_set_pending(entry, counts[label->id] > 0);
+    watch(self, entry);
+    g_list_store_append(pla_entry_get_children(parent), entry);
+    on_entry_changed(entry, NULL, self);
+  }
+  next_surface(self);
+}
+
+static void
+show_volume(PlaDocument *self, PlaVolume *volume, PlaNotes *notes, const char *name)
+{
+  holding_unref(self->volume);
+  self->volume = g_atomic_rc_box_new0(Holding);
+  self->volume->volume = volume;
+  self->volume->notes = *notes;
+  *notes = (PlaNotes){ 0 };
+
+  /* a CT begins with its soft tissue, anything else with what fits its values */
+  double lo, hi;
+  pla_volume_range(volume, &lo, &hi);
+  if (lo <= -900.0 && lo >= -5000.0 && hi >= 800.0) {
+    self->window[0] = -160.0;
+    self->window[1] = 240.0;
+  } else {
+    pla_window_auto(volume, self->window);
+  }
+  PlaEntry *parent = group(self, &self->volumes_group, _("Scans"));
+  g_list_store_remove_all(pla_entry_get_children(parent));
+  g_autoptr(PlaEntry) entry = pla_entry_new(PLA_ENTRY_VOLUME, name, 0);
+  g_autofree char *detail =
+      g_strdup_printf("%d × %d × %d", volume->dims[0], volume->dims[1], volume->dims[2]);
+  pla_entry_set_detail(entry, detail);
+  watch(self, entry);
+  g_list_store_append(pla_entry_get_children(parent), entry);
+}
+
+static void
+show_mesh(PlaDocument *self, PlaMesh *mesh, const char *name)
+{
+  PlaEntry *parent = group(self, &self->meshes_group, _("Meshes"));
+  g_autoptr(PlaEntry) entry = pla_entry_new(PLA_ENTRY_MESH, name, ++self->next_id);
+  g_autofree char *detail = mesh->n_tets + mesh->n_hexes > 0
+                                ? g_strdup_printf(_("%d elements"), mesh->n_tets + mesh->n_hexes)
+                                : g_strdup_printf(_("%d triangles"), mesh->n_tris);
+  pla_entry_set_detail(entry, detail);
+  pla_entry_take_shape(entry, mesh, NULL);
+  watch(self, entry);
+  g_list_store_append(pla_entry_get_children(parent), entry);
+  g_signal_emit(self, signals[SHAPE_CHANGED], 0, entry);
+}
+
+/* the crosshair to the middle of what is there */
+static void
+centre_cursor(PlaDocument *self)
+{
+  const PlaVolume *frame = self->volume   ? self->volume->volume
+                           : self->labels ? self->labels->labels->volume
+                                          : NULL;
+  if (frame) {
+    double lo[3], hi[3];
+    pla_volume_box(frame, lo, hi);
+    for (int d = 0; d < 3; d++)
+      self->cursor[d] = 0.5 * (lo[d] + hi[d]);
+  }
+}
+
+/* whether a volume is a map of tissues: named labels, or a few small whole numbers */
+static gboolean
+looks_like_labels(const PlaItem *item)
+{
+  const PlaVolume *vol = item->volume;
+  if (vol->dims[3] != 1 || vol->slope != 1.0 || vol->inter != 0.0)
+    return FALSE;
+  if (item->labels.n > 0)
+    return TRUE;
+  if (vol->dtype != PLA_U8 && vol->dtype != PLA_U16)
+    return FALSE;
+  /* images have nearly all values of their range somewhere */
+  enum { MOST = 512 };
+  gboolean used[MOST] = { FALSE };
+  int distinct = 0;
+  for (size_t i = 0; i < pla_volume_n_voxels(vol); i++) {
+    size_t v = (size_t)pla_dtype_get(vol->dtype, vol->voxels, i);
+    if (v >= MOST)
+      return FALSE;
+    distinct += !used[v];
+    used[v] = TRUE;
+  }
+  return distinct <= 128;
+}
+
+static PlaStatus
+read_file(gpointer data, PlaProgress *progress, PlaError *err)
+{
+  Work *work = data;
+  PlaReadOptions opts = pla_read_options_default();
+  opts.progress = progress;
+  PlaStatus st = pla_item_read(work->path, &opts, &work->item, err);
+  if (st == PLA_OK && work->item.kind == PLA_KIND_VOLUME && looks_like_labels(&work->item)) {
+    st = pla_label_map_take(work->item.volume, &work->item.labels, &work->map, err);
+    if (st == PLA_OK)
+      work->item.volume = NULL;
+  }
+  return st;
+}
+
+static void
+on_read(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+{
+  Work *work = data;
+  PlaDocument *self = work->document;
+  if (finish(job, work, status, err)) {
+    gboolean first = pla_document_is_empty(self);
+    gboolean shown = TRUE;
+    if (work->map)
+      show_labels(self, g_steal_pointer(&work->map));
+    else if (work->item.kind == PLA_KIND_VOLUME)
+      show_volume(self, g_steal_pointer(&work->item.volume), &work->item.notes, work->name);
+    else if (work->item.kind == PLA_KIND_MESH)
+      show_mesh(self, g_steal_pointer(&work->item.mesh), work->name);
+    else
+      shown = FALSE;
+    if (shown) {
+      if (first) {
+        set_title(self, work->name);
+        centre_cursor(self);
+        g_signal_emit(self, signals[RESET], 0);
+      }
+      g_signal_emit(self, signals[SLICES_CHANGED], 0);
+      g_signal_emit(self, signals[CURSOR_CHANGED], 0);
+      if (self->segment_next && self->volume)
+        pla_document_segment(self, g_steal_pointer(&self->segment_next));
+    } else {
+      g_autofree char *text = g_strdup_printf(_("%s is a file of %s, which the views cannot show"),
+                                              work->name, pla_kind_name(work->item.kind));
+      g_signal_emit(self, signals[FAILED], 0, text);
+    }
+  }
+  retire(job, self);
+}
+
+void
+pla_document_open(PlaDocument *self, const char *path)
+{
+  Work *work = work_new(self);
+  work->path = g_strdup(path);
+  work->name = g_path_get_basename(path);
+  g_autofree char *title = g_strdup_printf(_("Opening %s"), work->name);
+  start(self, title, read_file, on_read, work);
+}
+
+void
+pla_document_close(PlaDocument *self)
+{
+  self->generation++;
+  for (guint i = 0; i < g_list_model_get_n_items(G_LIST_MODEL(self->jobs)); i++) {
+    g_autoptr(PlaJob) job = g_list_model_get_item(G_LIST_MODEL(self->jobs), i);
+    pla_job_cancel(job);
+  }
+  pla_document_foreach(self, remove_shape, self);
+  self->volumes_group = self->labels_group = self->meshes_group = NULL;
+  g_list_store_remove_all(self->tree);
+  g_clear_pointer(&self->volume, holding_unref);
+  g_clear_pointer(&self->labels, holding_unref);
+  pla_label_table_clear(&self->overlay);
+  set_title(self, NULL);
+  g_signal_emit(self, signals[RESET], 0);
+  g_signal_emit(self, signals[SLICES_CHANGED], 0);
+}
+
+gboolean
+pla_document_is_empty(PlaDocument *self)
+{
+  return !self->volume && !self->labels && !self->meshes_group;
+}
+
+/* ------------------------------------------------------------------ tissues */
+
+static PlaStatus
+segment(gpointer data, PlaProgress *progress, PlaError *err)
+{
+  Work *work = data;
+  work->segment.name = work->name;
+  return pla_segment(work->volume->volume, &work->segment, progress, &work->map, NULL, err);
+}
+
+static void
+on_segmented(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+{
+  Work *work = data;
+  if (finish(job, work, status, err)) {
+    show_labels(work->document, g_steal_pointer(&work->map));
+    g_signal_emit(work->document, signals[SLICES_CHANGED], 0);
+  }
+  retire(job, work->document);
+}
+
+void
+pla_document_segment(PlaDocument *self, const char *preset)
+{
+  const PlaSegmentPreset *found = pla_segment_preset_find(preset);
+  if (!self->volume || !found)
+    return;
+  Work *work = work_new(self);
+  work->segment = pla_segment_options_default();
+  work->segment.preset = found->id;
+  start(self, _("Finding tissues"), segment, on_segmented, work);
+}
+
+void
+pla_document_threshold(PlaDocument *self, double lo, double hi, const char *name, gboolean largest)
+{
+  if (!self->volume)
+    return;
+  Work *work = work_new(self);
+  work->segment = pla_segment_options_default();
+  work->segment.lo = lo;
+  work->segment.hi = hi;
+  work->segment.largest = largest;
+  work->name = g_strdup(name);
+  start(self, _("Finding one tissue"), segment, on_segmented, work);
+}
+
+/* --------------------------------------------------------------------- demo */
+
+/* the fetched CT, looked for beside the build tree that the program stands in */
+static char *
+demo_scan(void)
+{
+  g_autofree char *exe = g_file_read_link("/proc/self/exe", NULL);
+  g_autofree char *dir = exe ? g_path_get_dirname(exe) : NULL;
+  for (int level = 0; dir && level < 4; level++) {
+    g_autofree char *path = g_build_filename(dir, "datasets", "cache", "ct-head.nii.gz", NULL);
+    if (g_file_test(path, G_FILE_TEST_IS_REGULAR))
+      return g_steal_pointer(&path);
+    char *parent = g_path_get_dirname(dir);
+    g_free(dir);
+    dir = parent;
+  }
+  return NULL;
+}
+
+void
+pla_document_open_demo(PlaDocument *self)
+{
+  g_autofree char *scan = demo_scan();
+  if (scan) {
+    self->segment_next = "ct-head";
+    pla_document_open(self, scan);
+    return;
+  }
+  g_signal_emit(self, signals[FAILED], 0, _("The head CT has not been fetched"));
+}
+
+/* ------------------------------------------------------------------- access */
+
+const PlaVolume *
+pla_document_get_volume(PlaDocument *self)
+{
+  return self->volume ? self->volume->volume : NULL;
+}
+
+const PlaLabelMap *
+pla_document_get_labels(PlaDocument *self)
+{
+  return self->labels ? self->labels->labels : NULL;
+}
+
+const PlaNotes *
+pla_document_get_notes(PlaDocument *self)
+{
+  return self->volume ? &self->volume->notes : NULL;
+}
+
+const PlaLabelTable *
+pla_document_get_overlay(PlaDocument *self)
+{
+  return &self->overlay;
+}
+
+GListModel *
+pla_document_get_tree(PlaDocument *self)
+{
+  return G_LIST_MODEL(self->tree);
+}
+
+GListModel *
+pla_document_get_jobs(PlaDocument *self)
+{
+  return G_LIST_MODEL(self->jobs);
+}
+
+const char *
+pla_document_get_title(PlaDocument *self)
+{
+  return self->title;
+}
+
+gboolean
+pla_document_get_busy(PlaDocument *self)
+{
+  return g_list_model_get_n_items(G_LIST_MODEL(self->jobs)) > 0;
+}
+
+void
+pla_document_get_cursor(PlaDocument *self, double ras_mm[3])
+{
+  memcpy(ras_mm, self->cursor, sizeof self->cursor);
+}
+
+void
+pla_document_set_cursor(PlaDocument *self, const double ras_mm[3])
+{
+  const PlaVolume *frame = self->volume   ? self->volume->volume
+                           : self->labels ? self->labels->labels->volume
+                                          : NULL;
+  double lo[3] = { -1e4, -1e4, -1e4 }, hi[3] = { 1e4, 1e4, 1e4 }; /* mm */
+  if (frame)
+    pla_volume_box(frame, lo, hi);
+  for (int d = 0; d < 3; d++)
+    self->cursor[d] = CLAMP(ras_mm[d], lo[d], hi[d]);
+  g_signal_emit(self, signals[CURSOR_CHANGED], 0);
+}
+
+void
+pla_document_get_window(PlaDocument *self, double window[2])
+{
+  memcpy(window, self->window, sizeof self->window);
+}
+
+void
+pla_document_set_window(PlaDocument *self, double lo, double hi)
+{
+  if (!(hi > lo) && self->volume) {
+    pla_window_auto(self->volume->volume, self->window);
+  } else {
+    self->window[0] = lo;
+    self->window[1] = hi;
+  }
+  g_signal_emit(self, signals[SLICES_CHANGED], 0);
+}
+
+gboolean
+pla_document_get_radiological(PlaDocument *self)
+{
+  return self->radiological;
+}
+
+void
+pla_document_set_radiological(PlaDocument *self, gboolean radiological)
+{
+  self->radiological = radiological;
+  g_signal_emit(self, signals[SLICES_CHANGED], 0);
+}
+
+gboolean
+pla_document_get_linear(PlaDocument *self)
+{
+  return self->linear;
+}
+
+void
+pla_document_set_linear(PlaDocument *self, gboolean linear)
+{
+  self->linear = linear;
+  g_signal_emit(self, signals[SLICES_CHANGED], 0);
+}
+
+char *
+pla_document_describe(PlaDocument *self, const double ras_mm[3])
+{
+  GString *text = g_string_new(NULL);
+  static const char *const sides[3][2] = { { "L", "R" }, { "P", "A" }, { "I", "S" } };
+  for (int d = 0; d < 3; d++) {
+    double rounded = round(10.0 * ras_mm[d]) / 10.0;
+    g_string_append_printf(text, "%s %.1f  ", sides[d][rounded >= 0.0], fabs(rounded));
+  }
+  g_string_append(text, "mm");
+  PlaSlicePlane pixel = pla_slice_plane(PLA_AXIS_AXIAL, ras_mm, 1.0, 1, 1, true);
+  if (self->volume) {
+    float value;
+    pla_slice_values(self->volume->volume, 0, &pixel, false, &value);
+    if (!isnan(value))
+      g_string_append_printf(text, "     %.6g", (double)value);
+  }
+  if (self->labels) {
+    uint16_t id;
+    pla_slice_labels(self->labels->labels, &pixel, &id);
+    const PlaLabel *label = pla_label_table_find(&self->labels->labels->table, id);
+    if (label)
+      g_string_append_printf(text, "     %s", label->name);
+  }
+  return g_string_free(text, FALSE);
+}
+
+/* --------------------------------------------------------------------- type */
+
+static void
+pla_document_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  PlaDocument *self = PLA_DOCUMENT(object);
+  switch (id) {
+  case PROP_TITLE:
+    g_value_set_string(value, self->title);
+    break;
+  case PROP_BUSY:
+    g_value_set_boolean(value, pla_document_get_busy(self));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
+}
+
+static void
+pla_document_finalize(GObject *object)
+{
+  PlaDocument *self = PLA_DOCUMENT(object);
+  g_free(self->title);
+  holding_unref(self->volume);
+  holding_unref(self->labels);
+  pla_label_table_clear(&self->overlay);
+  g_clear_object(&self->tree);
+  g_clear_object(&self->jobs);
+  G_OBJECT_CLASS(pla_document_parent_class)->finalize(object);
+}
+
+static void
+pla_document_class_init(PlaDocumentClass *klass)
+{
+  GObjectClass *object = G_OBJECT_CLASS(klass);
+  object->get_property = pla_document_get_property;
+  object->finalize = pla_document_finalize;
+  const GParamFlags flags = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
+  props[PROP_TITLE] = g_param_spec_string("title", NULL, NULL, NULL, flags);
+  props[PROP_BUSY] = g_param_spec_boolean("busy", NULL, NULL, FALSE, flags);
+  g_object_class_install_properties(object, N_PROPS, props);
+  static const struct {
+    const char *name;
+    GType type; /* fundamental of the argument, G_TYPE_NONE: no argument */
+  } table[N_SIGNALS] = {
+    [RESET] = { "reset", G_TYPE_NONE },
+    [SLICES_CHANGED] = { "slices-changed", G_TYPE_NONE },
+    [CURSOR_CHANGED] = { "cursor-changed", G_TYPE_NONE },
+    [SHAPE_CHANGED] = { "shape-changed", G_TYPE_OBJECT },
+    [ENTRY_CHANGED] = { "entry-changed", G_TYPE_OBJECT },
+    [FAILED] = { "failed", G_TYPE_STRING },
+  };
+  for (int s = 0; s < N_SIGNALS; s++) {
+    GType type = table[s].type == G_TYPE_OBJECT ? PLA_TYPE_ENTRY : table[s].type;
+    if (type == G_TYPE_NONE)
+      signals[s] = g_signal_new(table[s].name, PLA_TYPE_DOCUMENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                NULL, G_TYPE_NONE, 0);
+    else
+      signals[s] = g_signal_new(table[s].name, PLA_TYPE_DOCUMENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                NULL, G_TYPE_NONE, 1, type);
+  }
+}
+
+static void
+pla_document_init(PlaDocument *self)
+{
+  self->tree = g_list_store_new(PLA_TYPE_ENTRY);
+  self->jobs = g_list_store_new(PLA_TYPE_JOB);
+  g_signal_connect_swapped(self->jobs, "items-changed", G_CALLBACK(on_jobs_changed), self);
+  self->radiological = TRUE;
+  self->linear = TRUE;
+  self->window[1] = 1.0;
+}
+
+PlaDocument *
+pla_document_new(void)
+{
+  return g_object_new(PLA_TYPE_DOCUMENT, NULL);
+}

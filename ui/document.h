@@ -1,0 +1,67 @@
+/* What the window shows: the volume, labels and shapes of the open case, the crosshair that links
+ * the views, the grey window, and the jobs that are running.
+ *
+ * Main thread only.  Signals: "reset" (another case, or none), "slices-changed" (volume, labels,
+ * grey window or overlay), "cursor-changed", "shape-changed" (PlaEntry: its mesh is new),
+ * "entry-changed" (PlaEntry: colour or visibility), "failed" (a sentence).
+ * Properties, notified: "title" and "busy". */
+#pragma once
+
+#include "anatomy/volume.h"
+#include "ui/entry.h"
+#include "ui/job.h"
+
+G_BEGIN_DECLS
+
+#define PLA_TYPE_DOCUMENT (pla_document_get_type())
+G_DECLARE_FINAL_TYPE(PlaDocument, pla_document, PLA, DOCUMENT, GObject)
+
+PlaDocument *pla_document_new(void);
+
+/* Reads a file in the background and shows it: a volume replaces the volume, labels (a volume of
+ * small integers) the labels, a mesh is added. */
+void pla_document_open(PlaDocument *self, const char *path);
+/* The head CT where it was fetched, with its tissues; else the head phantom. */
+void pla_document_open_demo(PlaDocument *self);
+void pla_document_close(PlaDocument *self);
+gboolean pla_document_is_empty(PlaDocument *self);
+const char *pla_document_get_title(PlaDocument *self);
+gboolean pla_document_get_busy(PlaDocument *self);
+
+/* Finds tissues in the volume by a preset of anatomy/segment, in the background. */
+void pla_document_segment(PlaDocument *self, const char *preset);
+/* Makes one label from a range of values: its largest piece when @largest. */
+void pla_document_threshold(PlaDocument *self, double lo, double hi, const char *name,
+                            gboolean largest);
+
+const PlaVolume *pla_document_get_volume(PlaDocument *self);   /* or NULL */
+const PlaLabelMap *pla_document_get_labels(PlaDocument *self); /* or NULL */
+const PlaNotes *pla_document_get_notes(PlaDocument *self);     /* of the volume; or NULL */
+/* Colours of the overlay as the tree shows them; alpha 0 where hidden. */
+const PlaLabelTable *pla_document_get_overlay(PlaDocument *self);
+GListModel *pla_document_get_tree(PlaDocument *self); /* of PlaEntry */
+GListModel *pla_document_get_jobs(PlaDocument *self); /* of PlaJob */
+/* Calls @func for every entry that can be shown in 3-D. */
+void pla_document_foreach(PlaDocument *self, void (*func)(PlaEntry *entry, gpointer data),
+                          gpointer data);
+
+void pla_document_get_cursor(PlaDocument *self, double ras_mm[3]);
+void pla_document_set_cursor(PlaDocument *self, const double ras_mm[3]); /* kept in the volume */
+void pla_document_get_window(PlaDocument *self, double window[2]); /* black, white */
+void pla_document_set_window(PlaDocument *self, double lo, double hi);
+gboolean pla_document_get_radiological(PlaDocument *self);
+void pla_document_set_radiological(PlaDocument *self, gboolean radiological);
+gboolean pla_document_get_linear(PlaDocument *self); /* smooth pixels */
+void pla_document_set_linear(PlaDocument *self, gboolean linear);
+
+/* "x 1.0  y 2.0  z 3.0 mm   -120   Soft tissue"; g_free(). */
+char *pla_document_describe(PlaDocument *self, const double ras_mm[3]);
+
+/* Grey windows for the menu. */
+typedef struct {
+  const char *id, *title;
+  double lo, hi; /* equal: from the volume */
+} PlaWindowPreset;
+const PlaWindowPreset *pla_window_presets_get(int *n);
+
+G_END_DECLS

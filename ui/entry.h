@@ -1,0 +1,47 @@
+/* One row of the case tree: a volume, a tissue, a mesh, or a group of them, and how it is shown.
+ *
+ * Properties: "name", "visible", "rgba" (a GdkRGBA whose alpha is the opacity), all notified. */
+#pragma once
+
+#include "anatomy/mesh.h"
+#include "app/render.h"
+
+#include <gtk/gtk.h>
+
+G_BEGIN_DECLS
+
+typedef enum {
+  PLA_ENTRY_GROUP = 0,
+  PLA_ENTRY_VOLUME,
+  PLA_ENTRY_LABEL,
+  PLA_ENTRY_MESH,
+} PlaEntryKind;
+
+#define PLA_TYPE_ENTRY (pla_entry_get_type())
+G_DECLARE_FINAL_TYPE(PlaEntry, pla_entry, PLA, ENTRY, GObject)
+
+PlaEntry *pla_entry_new(PlaEntryKind kind, const char *name, int id);
+PlaEntryKind pla_entry_get_kind(PlaEntry *self);
+int pla_entry_get_id(PlaEntry *self); /* in the 3-D scene */
+const char *pla_entry_get_name(PlaEntry *self);
+gboolean pla_entry_get_visible(PlaEntry *self);
+void pla_entry_set_visible(PlaEntry *self, gboolean visible);
+const GdkRGBA *pla_entry_get_rgba(PlaEntry *self);
+void pla_entry_set_rgba(PlaEntry *self, const GdkRGBA *rgba);
+GListStore *pla_entry_get_children(PlaEntry *self); /* NULL unless a group */
+const char *pla_entry_get_detail(PlaEntry *self);   /* a few words: size, volume */
+void pla_entry_set_detail(PlaEntry *self, const char *detail);
+
+/* A tissue: its label id and finish. */
+int pla_entry_get_label(PlaEntry *self);
+void pla_entry_set_label(PlaEntry *self, int label, PlaFinish finish);
+PlaFinish pla_entry_get_finish(PlaEntry *self);
+gboolean pla_entry_get_pending(PlaEntry *self); /* its surface is still to be made */
+void pla_entry_set_pending(PlaEntry *self, gboolean pending);
+
+/* The shape shown in 3-D; takes both, @open may be NULL. */
+void pla_entry_take_shape(PlaEntry *self, PlaMesh *mesh, float *open);
+const PlaMesh *pla_entry_get_mesh(PlaEntry *self); /* or NULL */
+const float *pla_entry_get_open(PlaEntry *self);
+
+G_END_DECLS

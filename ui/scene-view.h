@@ -1,0 +1,30 @@
+/* The 3-D view of the document's shapes and, on request, of its slices in space.
+ *
+ * Left drag turns, middle or Shift+left drag pans, wheel and right drag zoom; a double click puts
+ * the crosshair on the surface under the pointer.  Keys: arrows turn, + and - zoom, 0 fits.
+ * Signal "hovered" as in PlaSliceView. */
+#pragma once
+
+#include "app/render.h"
+#include "ui/document.h"
+
+#include <gtk/gtk.h>
+
+G_BEGIN_DECLS
+
+#define PLA_TYPE_SCENE_VIEW (pla_scene_view_get_type())
+G_DECLARE_FINAL_TYPE(PlaSceneView, pla_scene_view, PLA, SCENE_VIEW, GtkWidget)
+
+GtkWidget *pla_scene_view_new(PlaDocument *document);
+void pla_scene_view_look(PlaSceneView *self, PlaViewPreset preset); /* and fits */
+void pla_scene_view_set_slices(PlaSceneView *self, gboolean shown);
+void pla_scene_view_set_dark(PlaSceneView *self, gboolean dark);
+/* Nothing waits to be drawn in full quality. */
+gboolean pla_scene_view_is_settled(PlaSceneView *self);
+/* The first surface under a point of the widget. */
+PlaScenePick pla_scene_view_pick(PlaSceneView *self, double x, double y);
+/* The picture at any size, as a PNG file. */
+PlaStatus pla_scene_view_save(PlaSceneView *self, int width, int height, const char *path,
+                              PlaError *err);
+
+G_END_DECLS

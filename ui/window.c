@@ -1,0 +1,682 @@
+#include "ui/window.h"
+
+#include "app/render.h"
+#include "io/format.h"
+#include "ui/case-tree.h"
+#include "ui/recent.h"
+#include "ui/scene-view.h"
+#include "ui/slice-view.h"
+#include "ui/workspace.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+struct _PlaWindow {
+  AdwApplicationWindow parent_instance;
+  GtkLabel *case_title, *failure, *status, *status_window, *job_title;
+  GtkInfoBar *failure_bar;
+  GtkStack *pages;
+  AdwViewStack *panels;
+  GtkWidget *switcher, *status_bar, *jobs_button, *view_button, *tree_revealer, *panel_revealer,
+      *recent_group;
+  AdwBin *tree_place;
+  GtkGrid *views;
+  GtkListBox *jobs, *recent;
+  GMenu *window_presets, *view_presets;
+
+  PlaDocument *document;
+  GtkWidget *slice[3], *scene;
+  GtkFileChooserNative *chooser;
+  char *first_failure;
+};
+
+G_DEFINE_FINAL_TYPE(PlaWindow, pla_window, ADW_TYPE_APPLICATION_WINDOW)
+
+static GActionGroup *
+actions(PlaWindow *self)
+{
+  return G_ACTION_GROUP(self);
+}
+
+static void
+enable(PlaWindow *self, const char *name, gboolean enabled)
+{
+  GAction *action = g_action_map_lookup_action(G_ACTION_MAP(self), name);
+  g_simple_action_set_enabled(G_SIMPLE_ACTION(action), enabled);
+}
+
+/* ------------------------------------------------------------------- status */
+
+static void
+show_place(PlaWindow *self, const double ras_mm[3])
+{
+  g_autofree char *text = pla_document_describe(self->document, ras_mm);
+  gtk_label_set_label(self->status, text);
+}
+
+static void
+on_cursor(PlaWindow *self)
+{
+  double ras[3];
+  pla_document_get_cursor(self->document, ras);
+  show_place(self, ras);
+}
+
+/* the point under the pointer, or the crosshair again when it has left */
+static void
+on_hovered(PlaWindow *self, GVariant *place)
+{
+  if (!place) {
+    on_cursor(self);
+    return;
+  }
+  double ras[3];
+  g_variant_get(place, "(ddd)", &ras[0], &ras[1], &ras[2]);
+  show_place(self, ras);
+}
+
+static void
+on_slices(PlaWindow *self)
+{
+  double window[2];
+  pla_document_get_window(self->document, window);
+  g_autofree char *text = NULL;
+  if (pla_document_get_volume(self->document))
+    text = g_strdup_printf(_("window %.0f, level %.0f    %s"), window[1] - window[0],
+                           0.5 * (window[0] + window[1]),
+                           pla_document_get_radiological(self->document) ? _("radiological")
+                                                                         : _("neurological"));
+  gtk_label_set_label(self->status_window, text ? text : "");
+}
+
+static void
+on_failed(PlaWindow *self, const char *sentence)
+{
+  if (!self->first_failure)
+    self->first_failure = g_strdup(sentence);
+  gtk_label_set_label(self->failure, sentence);
+  gtk_info_bar_set_revealed(self->failure_bar, TRUE);
+}
+
+static void
+on_failure_closed(PlaWindow *self)
+{
+  gtk_info_bar_set_revealed(self->failure_bar, FALSE);
+}
+
+/* --------------------------------------------------------------------- jobs */
+
+static void
+on_cancel_job(GtkButton *button, PlaJob *job)
+{
+  gtk_widget_set_sensitive(GTK_WIDGET(button), FALSE);
+  pla_job_cancel(job);
+}
+
+static GtkWidget *
+job_row(gpointer item, gpointer data)
+{
+  PlaJob *job = item;
+  GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
+  GtkWidget *texts = gtk_box_new(GTK_ORIENTATION_VERTICAL, 3);
+  GtkWidget *title = gtk_label_new(pla_job_get_title(job));
+  GtkWidget *phase = gtk_label_new(NULL), *left = gtk_label_new(NULL);
+  GtkWidget *bar = gtk_progress_bar_new();
+  GtkWidget *cancel = gtk_button_new_from_icon_name("process-stop-symbolic");
+  gtk_label_set_xalign(GTK_LABEL(title), 0.0f);
+  gtk_label_set_xalign(GTK_LABEL(phase), 0.0f);
+  gtk_label_set_xalign(GTK_LABEL(left), 0.0f);
+  gtk_widget_add_css_class(phase, "caption");
+  gtk_widget_add_css_class(left, "caption");
+  gtk_widget_set_size_request(texts, 260, -1);
+  for (GtkWidget *const *w = (GtkWidget *[]){ title, phase, bar, left, NULL }; *w; w++)
+    gtk_box_append(GTK_BOX(texts), *w);
+  g_object_bind_property(job, "phase", phase, "label", G_BINDING_SYNC_CREATE);
+  g_object_bind_property(job, "fraction", bar, "fraction", G_BINDING_SYNC_CREATE);
+  g_object_bind_property(job, "time-left", left, "label", G_BINDING_SYNC_CREATE);
+  gtk_widget_set_valign(cancel, GTK_ALIGN_CENTER);
+  gtk_widget_add_css_class(cancel, "flat");
+  gtk_widget_set_tooltip_text(cancel, _("Cancel"));
+  g_autofree char *name = g_strdup_printf(_("Cancel %s"), pla_job_get_title(job));
+  gtk_accessible_update_property(GTK_ACCESSIBLE(cancel), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+  g_signal_connect_object(cancel, "clicked", G_CALLBACK(on_cancel_job), job, 0);
+  gtk_box_append(GTK_BOX(row), texts);
+  gtk_box_append(GTK_BOX(row), cancel);
+  gtk_widget_add_css_class(row, "job-row");
+  return row;
+}
+
+static void
+on_busy(PlaWindow *self)
+{
+  gboolean busy = pla_document_get_busy(self->document);
+  gtk_widget_set_visible(self->jobs_button, busy);
+  g_autoptr(PlaJob) job = g_list_model_get_item(pla_document_get_jobs(self->document), 0);
+  if (job)
+    gtk_label_set_label(self->job_title, pla_job_get_title(job));
+}
+
+/* ------------------------------------------------------------------ welcome */
+
+static void
+on_recent_activated(GtkListBox *box, GtkListBoxRow *row, PlaWindow *self)
+{
+  pla_window_open(self, g_object_get_data(G_OBJECT(row), "path"));
+}
+
+static void
+update_recent(PlaWindow *self)
+{
+  for (GtkWidget *row; (row = gtk_widget_get_first_child(GTK_WIDGET(self->recent)));)
+    gtk_list_box_remove(self->recent, row);
+  g_auto(GStrv) paths = pla_recent_get();
+  for (int i = 0; paths[i]; i++) {
+    g_autofree char *name = g_path_get_basename(paths[i]);
+    g_autofree char *dir = g_path_get_dirname(paths[i]);
+    GtkWidget *row = adw_action_row_new();
+    adw_preferences_row_set_use_markup(ADW_PREFERENCES_ROW(row), FALSE);
+    adw_preferences_row_set_title(ADW_PREFERENCES_ROW(row), name);
+    adw_action_row_set_subtitle(ADW_ACTION_ROW(row), dir);
+    gtk_list_box_row_set_activatable(GTK_LIST_BOX_ROW(row), TRUE);
+    g_object_set_data_full(G_OBJECT(row), "path", g_strdup(paths[i]), g_free);
+    gtk_list_box_append(self->recent, row);
+  }
+  gtk_widget_set_visible(self->recent_group, paths[0] != NULL);
+}
+
+static void
+show_case(PlaWindow *self)
+{
+  gtk_stack_set_visible_child_name(self->pages, "case");
+  gtk_widget_set_visible(self->status_bar, TRUE);
+  gtk_widget_set_visible(self->switcher, TRUE);
+  gtk_widget_set_visible(self->view_button, TRUE);
+  enable(self, "close-case", TRUE);
+  enable(self, "save-picture", TRUE);
+}
+
+static void
+show_welcome(PlaWindow *self)
+{
+  update_recent(self);
+  gtk_stack_set_visible_child_name(self->pages, "welcome");
+  gtk_widget_set_visible(self->status_bar, FALSE);
+  gtk_widget_set_visible(self->switcher, FALSE);
+  gtk_widget_set_visible(self->view_button, FALSE);
+  enable(self, "close-case", FALSE);
+  enable(self, "save-picture", FALSE);
+}
+
+static void
+on_title(PlaWindow *self)
+{
+  const char *title = pla_document_get_title(self->document);
+  gtk_label_set_label(self->case_title, title ? title : "");
+  g_autofree char *window_title =
+      title ? g_strdup_printf("%s – Platysma", title) : g_strdup("Platysma");
+  gtk_window_set_title(GTK_WINDOW(self), window_title);
+}
+
+void
+pla_window_open(PlaWindow *self, const char *path)
+{
+  pla_recent_add(path);
+  show_case(self);
+  pla_document_open(self->document, path);
+}
+
+void
+pla_window_open_demo(PlaWindow *self)
+{
+  show_case(self);
+  pla_document_open_demo(self->document);
+}
+
+/* ------------------------------------------------------------------ actions */
+
+static void
+on_open_response(GtkNativeDialog *dialog, int response, PlaWindow *self)
+{
+  if (response == GTK_RESPONSE_ACCEPT) {
+    g_autoptr(GFile) file = gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
+    g_autofree char *path = file ? g_file_get_path(file) : NULL;
+    if (path)
+      pla_window_open(self, path);
+  }
+  g_clear_object(&self->chooser);
+}
+
+/* every format that the command line knows */
+static void
+add_filters(GtkFileChooser *chooser)
+{
+  GtkFileFilter *known = gtk_file_filter_new();
+  gtk_file_filter_set_name(known, _("Scans, tissues and meshes"));
+  for (const PlaFormat *const *f = pla_formats_get(); *f; f++) {
+    if ((*f)->kind != PLA_KIND_VOLUME && (*f)->kind != PLA_KIND_MESH)
+      continue;
+    for (const char *const *ext = (*f)->extensions; *ext; ext++)
+      gtk_file_filter_add_suffix(known, *ext + 1); /* without the dot */
+  }
+  GtkFileFilter *all = gtk_file_filter_new();
+  gtk_file_filter_set_name(all, _("All files"));
+  gtk_file_filter_add_pattern(all, "*");
+  gtk_file_chooser_add_filter(chooser, known);
+  gtk_file_chooser_add_filter(chooser, all);
+  g_object_unref(known);
+  g_object_unref(all);
+}
+
+static void
+choose(PlaWindow *self, const char *title, GtkFileChooserAction kind, const char *accept,
+       GCallback on_response)
+{
+  g_clear_object(&self->chooser);
+  self->chooser = gtk_file_chooser_native_new(title, GTK_WINDOW(self), kind, accept, _("_Cancel"));
+  gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(self->chooser), TRUE);
+  g_signal_connect(self->chooser, "response", on_response, self);
+  gtk_native_dialog_show(GTK_NATIVE_DIALOG(self->chooser));
+}
+
+static void
+on_open(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  choose(self, _("Open"), GTK_FILE_CHOOSER_ACTION_OPEN, _("_Open"), G_CALLBACK(on_open_response));
+  add_filters(GTK_FILE_CHOOSER(self->chooser));
+}
+
+static void
+on_open_folder(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  choose(data, _("Open a DICOM Folder"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, _("_Open"),
+         G_CALLBACK(on_open_response));
+}
+
+static void
+on_open_demo(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  pla_window_open_demo(data);
+}
+
+static void
+on_close_case(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  on_failure_closed(self);
+  pla_document_close(self->document);
+  show_welcome(self);
+}
+
+static void
+on_forget_recent(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  pla_recent_forget();
+  update_recent(data);
+}
+
+static void
+on_save_response(GtkNativeDialog *dialog, int response, PlaWindow *self)
+{
+  if (response == GTK_RESPONSE_ACCEPT) {
+    g_autoptr(GFile) file = gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
+    g_autofree char *path = file ? g_file_get_path(file) : NULL;
+    PlaError err;
+    int scale = gtk_widget_get_scale_factor(self->scene);
+    if (path &&
+        pla_scene_view_save(PLA_SCENE_VIEW(self->scene),
+                            2 * scale * gtk_widget_get_width(self->scene),
+                            2 * scale * gtk_widget_get_height(self->scene), path, &err) != PLA_OK)
+      on_failed(self, err.message);
+  }
+  g_clear_object(&self->chooser);
+}
+
+static void
+on_save_picture(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  choose(self, _("Save 3-D Picture"), GTK_FILE_CHOOSER_ACTION_SAVE, _("_Save"),
+         G_CALLBACK(on_save_response));
+  gtk_file_chooser_set_current_name(GTK_FILE_CHOOSER(self->chooser), "platysma.png");
+}
+
+static void
+on_fit(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  for (int axis = 0; axis < 3; axis++)
+    pla_slice_view_fit(PLA_SLICE_VIEW(self->slice[axis]));
+  pla_scene_view_look(PLA_SCENE_VIEW(self->scene), PLA_VIEW_THREE_QUARTER);
+}
+
+static void
+on_look(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  PlaViewPreset preset;
+  if (pla_view_preset_from_name(g_variant_get_string(param, NULL), &preset))
+    pla_scene_view_look(PLA_SCENE_VIEW(self->scene), preset);
+}
+
+static void
+on_grey_window(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  int n;
+  const PlaWindowPreset *presets = pla_window_presets_get(&n);
+  for (int i = 0; i < n; i++)
+    if (strcmp(presets[i].id, g_variant_get_string(param, NULL)) == 0)
+      pla_document_set_window(self->document, presets[i].lo, presets[i].hi);
+}
+
+static const char *const layouts[] = { "sagittal", "coronal", "axial", "scene" };
+
+static void
+change_layout(GSimpleAction *action, GVariant *state, gpointer data)
+{
+  PlaWindow *self = data;
+  const char *name = g_variant_get_string(state, NULL);
+  gboolean four = strcmp(name, "four") == 0;
+  GtkWidget *const view[4] = { self->slice[0], self->slice[1], self->slice[2], self->scene };
+  gboolean known = four;
+  for (int v = 0; v < 4; v++)
+    known = known || strcmp(name, layouts[v]) == 0;
+  if (!known)
+    return;
+  for (int v = 0; v < 4; v++)
+    gtk_widget_set_visible(view[v], four || strcmp(name, layouts[v]) == 0);
+  g_simple_action_set_state(action, state);
+}
+
+static void
+change_convention(GSimpleAction *action, GVariant *state, gpointer data)
+{
+  PlaWindow *self = data;
+  const char *name = g_variant_get_string(state, NULL);
+  if (strcmp(name, "radiological") != 0 && strcmp(name, "neurological") != 0)
+    return;
+  pla_document_set_radiological(self->document, strcmp(name, "radiological") == 0);
+  g_simple_action_set_state(action, state);
+}
+
+static void
+change_workspace(GSimpleAction *action, GVariant *state, gpointer data)
+{
+  PlaWindow *self = data;
+  const char *id = g_variant_get_string(state, NULL);
+  if (!pla_workspace_find(id))
+    return;
+  adw_view_stack_set_visible_child_name(self->panels, id);
+  g_simple_action_set_state(action, state);
+}
+
+static void
+change_smooth(GSimpleAction *action, GVariant *state, gpointer data)
+{
+  PlaWindow *self = data;
+  pla_document_set_linear(self->document, g_variant_get_boolean(state));
+  g_simple_action_set_state(action, state);
+}
+
+static void
+change_slices_in_space(GSimpleAction *action, GVariant *state, gpointer data)
+{
+  PlaWindow *self = data;
+  pla_scene_view_set_slices(PLA_SCENE_VIEW(self->scene), g_variant_get_boolean(state));
+  g_simple_action_set_state(action, state);
+}
+
+static void
+change_show_tree(GSimpleAction *action, GVariant *state, gpointer data)
+{
+  PlaWindow *self = data;
+  gtk_revealer_set_reveal_child(GTK_REVEALER(self->tree_revealer), g_variant_get_boolean(state));
+  g_simple_action_set_state(action, state);
+}
+
+static void
+change_show_panel(GSimpleAction *action, GVariant *state, gpointer data)
+{
+  PlaWindow *self = data;
+  gtk_revealer_set_reveal_child(GTK_REVEALER(self->panel_revealer), g_variant_get_boolean(state));
+  g_simple_action_set_state(action, state);
+}
+
+static const GActionEntry action_entries[] = {
+  { "open", on_open, NULL, NULL, NULL },
+  { "open-folder", on_open_folder, NULL, NULL, NULL },
+  { "open-demo", on_open_demo, NULL, NULL, NULL },
+  { "close-case", on_close_case, NULL, NULL, NULL },
+  { "forget-recent", on_forget_recent, NULL, NULL, NULL },
+  { "save-picture", on_save_picture, NULL, NULL, NULL },
+  { "fit", on_fit, NULL, NULL, NULL },
+  { "look", on_look, "s", NULL, NULL },
+  { "grey-window", on_grey_window, "s", NULL, NULL },
+  { "layout", NULL, "s", "'four'", change_layout },
+  { "convention", NULL, "s", "'radiological'", change_convention },
+  { "workspace", NULL, "s", "'import'", change_workspace },
+  { "smooth", NULL, NULL, "true", change_smooth },
+  { "slices-in-space", NULL, NULL, "false", change_slices_in_space },
+  { "show-tree", NULL, NULL, "true", change_show_tree },
+  { "show-panel", NULL, NULL, "true", change_show_panel },
+};
+
+static void
+on_panel_switched(PlaWindow *self)
+{
+  const char *id = adw_view_stack_get_visible_child_name(self->panels);
+  if (id)
+    g_action_group_change_action_state(actions(self), "workspace", g_variant_new_string(id));
+}
+
+gboolean
+pla_window_set_workspace(PlaWindow *self, const char *id)
+{
+  if (!pla_workspace_find(id))
+    return FALSE;
+  g_action_group_change_action_state(actions(self), "workspace", g_variant_new_string(id));
+  return TRUE;
+}
+
+static gboolean
+on_drop(GtkDropTarget *target, const GValue *value, double x, double y, PlaWindow *self)
+{
+  for (GSList *l = gdk_file_list_get_files(g_value_get_boxed(value)); l; l = l->next) {
+    g_autofree char *path = g_file_get_path(l->data);
+    if (path)
+      pla_window_open(self, path);
+  }
+  return TRUE;
+}
+
+/* --------------------------------------------------------------- screenshot */
+
+gboolean
+pla_window_is_settled(PlaWindow *self)
+{
+  return !pla_document_get_busy(self->document) &&
+         pla_scene_view_is_settled(PLA_SCENE_VIEW(self->scene));
+}
+
+const char *
+pla_window_get_failure(PlaWindow *self)
+{
+  return self->first_failure;
+}
+
+PlaStatus
+pla_window_save(PlaWindow *self, const char *path, PlaError *err)
+{
+  GtkWidget *widget = GTK_WIDGET(self);
+  int w = gtk_widget_get_width(widget), h = gtk_widget_get_height(widget);
+  GskRenderer *renderer = gtk_native_get_renderer(GTK_NATIVE(self));
+  if (!renderer || w < 1 || h < 1)
+    return pla_fail(err, PLA_ERR_UNSUPPORTED, "The window is not on the screen");
+  g_autoptr(GdkPaintable) paintable = gtk_widget_paintable_new(widget);
+  GtkSnapshot *snapshot = gtk_snapshot_new();
+  gdk_paintable_snapshot(paintable, snapshot, w, h);
+  g_autoptr(GskRenderNode) node = gtk_snapshot_free_to_node(snapshot);
+  if (!node)
+    return pla_fail(err, PLA_ERR_EMPTY, "The window has not been drawn yet");
+  const graphene_rect_t box = GRAPHENE_RECT_INIT(0, 0, (float)w, (float)h);
+  g_autoptr(GdkTexture) texture = gsk_renderer_render_texture(renderer, node, &box);
+  if (!gdk_texture_save_to_png(texture, path))
+    return pla_fail(err, PLA_ERR_IO, "The picture %s could not be written", path);
+  return PLA_OK;
+}
+
+/* --------------------------------------------------------------------- type */
+
+PlaDocument *
+pla_window_get_document(PlaWindow *self)
+{
+  return self->document;
+}
+
+GtkWidget *
+pla_window_get_slice(PlaWindow *self, int axis)
+{
+  return self->slice[axis];
+}
+
+GtkWidget *
+pla_window_get_scene(PlaWindow *self)
+{
+  return self->scene;
+}
+
+static void
+on_dark(PlaWindow *self)
+{
+  pla_scene_view_set_dark(PLA_SCENE_VIEW(self->scene),
+                          adw_style_manager_get_dark(adw_style_manager_get_default()));
+}
+
+static void
+pla_window_dispose(GObject *object)
+{
+  PlaWindow *self = PLA_WINDOW(object);
+  if (self->document) {
+    g_signal_handlers_disconnect_by_data(self->document, self);
+    pla_document_close(self->document);
+  }
+  g_clear_object(&self->chooser);
+  g_clear_object(&self->document);
+  g_clear_pointer(&self->first_failure, g_free);
+  G_OBJECT_CLASS(pla_window_parent_class)->dispose(object);
+}
+
+static void
+pla_window_class_init(PlaWindowClass *klass)
+{
+  G_OBJECT_CLASS(klass)->dispose = pla_window_dispose;
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS(klass);
+  gtk_widget_class_set_template_from_resource(widget, "/org/platysma/Platysma/window.ui");
+#define CHILD(NAME) gtk_widget_class_bind_template_child(widget, PlaWindow, NAME)
+  CHILD(case_title);
+  CHILD(failure);
+  CHILD(failure_bar);
+  CHILD(jobs);
+  CHILD(jobs_button);
+  CHILD(job_title);
+  CHILD(pages);
+  CHILD(panel_revealer);
+  CHILD(panels);
+  CHILD(recent);
+  CHILD(recent_group);
+  CHILD(status);
+  CHILD(status_bar);
+  CHILD(status_window);
+  CHILD(switcher);
+  CHILD(tree_place);
+  CHILD(tree_revealer);
+  CHILD(view_button);
+  CHILD(view_presets);
+  CHILD(views);
+  CHILD(window_presets);
+#undef CHILD
+}
+
+static void
+fill_menus(PlaWindow *self)
+{
+  static const char *const titles[PLA_N_VIEWS] = {
+    [PLA_VIEW_ANTERIOR] = N_("The _Front"),
+    [PLA_VIEW_POSTERIOR] = N_("_Behind"),
+    [PLA_VIEW_LEFT] = N_("The _Left"),
+    [PLA_VIEW_RIGHT] = N_("The _Right"),
+    [PLA_VIEW_SUPERIOR] = N_("_Above"),
+    [PLA_VIEW_INFERIOR] = N_("Bel_ow"),
+    [PLA_VIEW_THREE_QUARTER] = N_("_Three-Quarter"),
+  };
+  for (int v = 0; v < PLA_N_VIEWS; v++) {
+    g_autoptr(GMenuItem) item = g_menu_item_new(_(titles[v]), NULL);
+    g_menu_item_set_action_and_target(item, "win.look", "s",
+                                      pla_view_preset_name((PlaViewPreset)v));
+    g_menu_append_item(self->view_presets, item);
+  }
+  int n;
+  const PlaWindowPreset *presets = pla_window_presets_get(&n);
+  for (int i = 0; i < n; i++) {
+    g_autoptr(GMenuItem) item = g_menu_item_new(_(presets[i].title), NULL);
+    g_menu_item_set_action_and_target(item, "win.grey-window", "s", presets[i].id);
+    g_menu_append_item(self->window_presets, item);
+  }
+}
+
+static void
+pla_window_init(PlaWindow *self)
+{
+  gtk_widget_init_template(GTK_WIDGET(self));
+  g_action_map_add_action_entries(G_ACTION_MAP(self), action_entries, G_N_ELEMENTS(action_entries),
+                                  self);
+  fill_menus(self);
+  self->document = pla_document_new();
+
+  /* axial and sagittal above, coronal and 3-D below */
+  for (int axis = 0; axis < 3; axis++) {
+    self->slice[axis] = pla_slice_view_new(self->document, (PlaAxis)axis);
+    g_signal_connect_swapped(self->slice[axis], "hovered", G_CALLBACK(on_hovered), self);
+  }
+  self->scene = pla_scene_view_new(self->document);
+  g_signal_connect_swapped(self->scene, "hovered", G_CALLBACK(on_hovered), self);
+  gtk_grid_attach(self->views, self->slice[PLA_AXIS_AXIAL], 0, 0, 1, 1);
+  gtk_grid_attach(self->views, self->slice[PLA_AXIS_SAGITTAL], 1, 0, 1, 1);
+  gtk_grid_attach(self->views, self->slice[PLA_AXIS_CORONAL], 0, 1, 1, 1);
+  gtk_grid_attach(self->views, self->scene, 1, 1, 1, 1);
+  adw_bin_set_child(self->tree_place, pla_case_tree_new(self->document));
+
+  int n;
+  const PlaWorkspace *workspaces = pla_workspaces_get(&n);
+  for (int i = 0; i < n; i++) {
+    AdwViewStackPage *page =
+        adw_view_stack_add_titled(self->panels, workspaces[i].create(self->document),
+                                  workspaces[i].id, _(workspaces[i].title));
+    adw_view_stack_page_set_icon_name(page, workspaces[i].icon);
+  }
+  g_signal_connect_object(self->panels, "notify::visible-child", G_CALLBACK(on_panel_switched),
+                          self, G_CONNECT_SWAPPED);
+
+  gtk_list_box_bind_model(self->jobs, pla_document_get_jobs(self->document), job_row, self, NULL);
+  g_signal_connect(self->recent, "row-activated", G_CALLBACK(on_recent_activated), self);
+  g_signal_connect_swapped(self->failure_bar, "response", G_CALLBACK(on_failure_closed), self);
+  g_signal_connect_swapped(self->document, "cursor-changed", G_CALLBACK(on_cursor), self);
+  g_signal_connect_swapped(self->document, "slices-changed", G_CALLBACK(on_slices), self);
+  g_signal_connect_swapped(self->document, "failed", G_CALLBACK(on_failed), self);
+  g_signal_connect_swapped(self->document, "notify::busy", G_CALLBACK(on_busy), self);
+  g_signal_connect_swapped(self->document, "notify::title", G_CALLBACK(on_title), self);
+  g_signal_connect_object(adw_style_manager_get_default(), "notify::dark", G_CALLBACK(on_dark),
+                          self, G_CONNECT_SWAPPED);
+  GtkDropTarget *drop = gtk_drop_target_new(GDK_TYPE_FILE_LIST, GDK_ACTION_COPY);
+  g_signal_connect(drop, "drop", G_CALLBACK(on_drop), self);
+  gtk_widget_add_controller(GTK_WIDGET(self), GTK_EVENT_CONTROLLER(drop));
+  on_dark(self);
+  show_welcome(self);
+}
+
+GtkWidget *
+pla_window_new(AdwApplication *application)
+{
+  return g_object_new(PLA_TYPE_WINDOW, "application", application, NULL);
+}

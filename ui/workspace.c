@@ -1,0 +1,27 @@
+#include "ui/workspace.h"
+
+#include "ui/panels/anatomy-panel.h"
+#include "ui/panels/import-panel.h"
+
+#include <glib/gi18n.h>
+
+static const PlaWorkspace workspaces[] = {
+  { "import", N_("Import"), "document-open-symbolic", pla_import_panel_new },
+  { "anatomy", N_("Anatomy"), "avatar-default-symbolic", pla_anatomy_panel_new },
+};
+
+const PlaWorkspace *
+pla_workspaces_get(int *n)
+{
+  *n = G_N_ELEMENTS(workspaces);
+  return workspaces;
+}
+
+const PlaWorkspace *
+pla_workspace_find(const char *id)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS(workspaces); i++)
+    if (g_strcmp0(workspaces[i].id, id) == 0)
+      return &workspaces[i];
+  return NULL;
+}
