@@ -2,6 +2,7 @@
 #include "anatomy/mesh.h"
 
 #include "anatomy/base/memory.h"
+#include "anatomy/base/parallel.h"
 
 #include <assert.h>
 #include <float.h>
@@ -312,11 +313,26 @@ join_cells(int *parent, const int *cells, int n, int k)
     }
 }
 
-static int
-compare_edges(const void *a, const void *b)
+/* sorts by the lowest @bits bits, eleven at a time; @scratch has @n elements too */
+static void
+radix_sort(uint64_t *key, uint64_t *scratch, size_t n, int bits)
 {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return x < y ? -1 : x > y;
+  enum { DIGIT = 11 };
+  uint64_t *from = key, *to = scratch;
+  for (int shift = 0; shift < bits; shift += DIGIT) {
+    size_t start[(1 << DIGIT) + 1] = { 0 };
+    for (size_t i = 0; i < n; i++)
+      start[(from[i] >> shift & ((1 << DIGIT) - 1)) + 1]++;
+    for (int d = 0; d < 1 << DIGIT; d++)
+      start[d + 1] += start[d];
+    for (size_t i = 0; i < n; i++)
+      to[start[from[i] >> shift & ((1 << DIGIT) - 1)]++] = from[i];
+    uint64_t *swap = from;
+    from = to;
+    to = swap;
+  }
+  if (from != key)
+    memcpy(key, from, n * sizeof *key);
 }
 
 /* every directed edge stands once, and its reverse once */
@@ -328,15 +344,23 @@ surface_is_closed(const PlaMesh *mesh, bool *closed, PlaError *err)
   if (n == 0)
     return PLA_OK;
   /* undirected edge in the high bits, direction in the lowest: pairs become neighbours */
+  int bits = 1;
+  while ((int64_t)1 << bits < mesh->n_verts)
+    bits++;
   uint64_t *edges = pla_array_new(n, sizeof *edges);
-  if (!edges)
+  uint64_t *scratch = pla_array_new(n, sizeof *scratch);
+  if (!edges || !scratch) {
+    free(edges);
+    free(scratch);
     return pla_fail_memory(err, "the edges of the surface");
+  }
   for (size_t i = 0; i < n; i++) {
     uint64_t a = (uint64_t)mesh->tri[i];
     uint64_t b = (uint64_t)mesh->tri[i - i % 3 + (i + 1) % 3];
-    edges[i] = a < b ? a << 33 | b << 1 : b << 33 | a << 1 | 1;
+    edges[i] = a < b ? a << (bits + 1) | b << 1 : b << (bits + 1) | a << 1 | 1;
   }
-  qsort(edges, n, sizeof *edges, compare_edges);
+  radix_sort(edges, scratch, n, 2 * bits + 1);
+  free(scratch);
   *closed = n % 2 == 0;
   for (size_t i = 0; *closed && i + 1 < n; i += 2)
     *closed = edges[i + 1] == (edges[i] | 1) && !(edges[i] & 1) &&
@@ -345,9 +369,23 @@ surface_is_closed(const PlaMesh *mesh, bool *closed, PlaError *err)
   return PLA_OK;
 }
 
-/* smallest and largest angle between two faces of a tet */
+/* Angles in [0, pi] are compared as pairs (cos, sin), so that only the final two need an arc
+ * function. */
+typedef struct {
+  double cos, sin; /* of the angle, up to a common positive factor */
+} Angle;
+
+/* whether @a is wider than @b, both in [0, pi] */
+static bool
+wider(Angle a, Angle b)
+{
+  double turn = b.cos * a.sin - a.cos * b.sin;
+  return turn > 0.0 || (turn == 0.0 && a.cos < b.cos);
+}
+
+/* widens [*lo, *hi] by the angles between the faces of a tet; a flat tet has 0 and pi */
 static void
-tet_dihedrals(const double *pos, const int *tet, double *lo, double *hi)
+tet_dihedrals(const double *pos, const int *tet, Angle *lo, Angle *hi)
 {
   static const int face[4][3] = { { 1, 2, 3 }, { 0, 3, 2 }, { 0, 1, 3 }, { 0, 2, 1 } };
   double normal[4][3];
@@ -362,10 +400,66 @@ tet_dihedrals(const double *pos, const int *tet, double *lo, double *hi)
     for (int g = f + 1; g < 4; g++) {
       double c[3];
       cross(normal[f], normal[g], c);
-      double angle = M_PI - atan2(sqrt(dot(c, c)), dot(normal[f], normal[g]));
-      *lo = angle < *lo ? angle : *lo;
-      *hi = angle > *hi ? angle : *hi;
+      /* the angle inside is pi minus that of the normals */
+      Angle angle = { -dot(normal[f], normal[g]), sqrt(dot(c, c)) };
+      double scale = fabs(angle.cos) + angle.sin;
+      if (scale > 0.0) {
+        angle.cos /= scale;
+        angle.sin /= scale;
+      } else {
+        angle.cos = 1.0; /* a face without area: as bad as flat */
+      }
+      *lo = wider(*lo, angle) ? angle : *lo;
+      *hi = wider(angle, *hi) ? angle : *hi;
     }
+}
+
+/* what a block of cells adds to the summary */
+typedef struct {
+  double volume_m3, area_m2;
+  int inverted;
+  Angle lo, hi;
+} BlockSummary;
+
+static BlockSummary
+summarise_block(const PlaMesh *mesh, size_t first, size_t last)
+{
+  const size_t tets = (size_t)mesh->n_tris, hexes = tets + (size_t)mesh->n_tets;
+  BlockSummary sum = { .lo = { -1.0, 0.0 }, .hi = { 1.0, 0.0 } };
+  for (size_t c = first; c < last; c++) {
+    if (c < tets) {
+      /* enclosed volume about the first vertex, to keep the sum small */
+      const int *tri = mesh->tri + 3 * c;
+      const double *p[3];
+      for (int i = 0; i < 3; i++)
+        p[i] = mesh->pos + 3 * (size_t)tri[i];
+      double u[3], v[3], n[3];
+      edge(p[0], p[1], u);
+      edge(p[0], p[2], v);
+      cross(u, v, n);
+      sum.area_m2 += 0.5 * sqrt(dot(n, n));
+      if (mesh->n_tets == 0 && mesh->n_hexes == 0)
+        sum.volume_m3 += tet_det(mesh->pos, p[0], p[1], p[2]) / 6.0;
+    } else if (c < hexes) {
+      const int *tet = mesh->tet + 4 * (c - tets);
+      double det = tet_det(mesh->pos + 3 * (size_t)tet[0], mesh->pos + 3 * (size_t)tet[1],
+                           mesh->pos + 3 * (size_t)tet[2], mesh->pos + 3 * (size_t)tet[3]);
+      sum.volume_m3 += det / 6.0;
+      sum.inverted += !(det > 0.0);
+      tet_dihedrals(mesh->pos, tet, &sum.lo, &sum.hi);
+    } else {
+      const int *hex = mesh->hex + 8 * (c - hexes);
+      sum.volume_m3 += hex_volume(mesh->pos, hex);
+      sum.inverted += hex_bad_corners(mesh->pos, hex) > 0;
+    }
+  }
+  return sum;
+}
+
+static double
+angle_deg(Angle angle)
+{
+  return atan2(angle.sin, angle.cos) * 180.0 / M_PI;
 }
 
 PlaStatus
@@ -388,44 +482,37 @@ pla_mesh_summary(const PlaMesh *mesh, PlaMeshSummary *out, PlaError *err)
       out->hi_m[d] = x > out->hi_m[d] ? x : out->hi_m[d];
     }
 
-  /* area and enclosed volume of triangles, about the first vertex to keep the sum small */
-  double enclosed = 0.0;
-  for (int t = 0; t < mesh->n_tris; t++) {
-    const int *tri = mesh->tri + 3 * (size_t)t;
-    const double *p[3];
-    for (int i = 0; i < 3; i++)
-      p[i] = mesh->pos + 3 * (size_t)tri[i];
-    double u[3], v[3], n[3];
-    edge(p[0], p[1], u);
-    edge(p[0], p[2], v);
-    cross(u, v, n);
-    out->area_m2 += 0.5 * sqrt(dot(n, n));
-    enclosed += tet_det(mesh->pos, p[0], p[1], p[2]) / 6.0;
+  /* volume, area and quality, in blocks added in order: the same bits for any thread count */
+  size_t n_cells = pla_mesh_n_cells(mesh);
+  size_t n_blocks = (n_cells + PLA_BLOCK - 1) / PLA_BLOCK;
+  BlockSummary *blocks = pla_array_new(n_blocks, sizeof *blocks);
+  if (!blocks)
+    return pla_fail_memory(err, "the summary of the mesh");
+#pragma omp parallel for schedule(static)
+  for (size_t b = 0; b < n_blocks; b++) {
+    size_t last = (b + 1) * PLA_BLOCK;
+    blocks[b] = summarise_block(mesh, b * PLA_BLOCK, last < n_cells ? last : n_cells);
   }
-
-  /* volume, quality and inversion of solids */
-  double lo = M_PI, hi = 0.0;
-  for (int t = 0; t < mesh->n_tets; t++) {
-    const int *tet = mesh->tet + 4 * (size_t)t;
-    double det = tet_det(mesh->pos + 3 * (size_t)tet[0], mesh->pos + 3 * (size_t)tet[1],
-                         mesh->pos + 3 * (size_t)tet[2], mesh->pos + 3 * (size_t)tet[3]);
-    out->volume_m3 += det / 6.0;
-    out->inverted += !(det > 0.0);
-    tet_dihedrals(mesh->pos, tet, &lo, &hi);
+  BlockSummary all = { .lo = { -1.0, 0.0 }, .hi = { 1.0, 0.0 } };
+  for (size_t b = 0; b < n_blocks; b++) {
+    all.volume_m3 += blocks[b].volume_m3;
+    all.area_m2 += blocks[b].area_m2;
+    all.inverted += blocks[b].inverted;
+    all.lo = wider(all.lo, blocks[b].lo) ? blocks[b].lo : all.lo;
+    all.hi = wider(blocks[b].hi, all.hi) ? blocks[b].hi : all.hi;
   }
-  for (int h = 0; h < mesh->n_hexes; h++) {
-    const int *hex = mesh->hex + 8 * (size_t)h;
-    out->volume_m3 += hex_volume(mesh->pos, hex);
-    out->inverted += hex_bad_corners(mesh->pos, hex) > 0;
-  }
+  free(blocks);
+  out->volume_m3 = all.volume_m3;
+  out->area_m2 = all.area_m2;
+  out->inverted = all.inverted;
   if (mesh->n_tets > 0) {
-    out->min_dihedral_deg = lo * 180.0 / M_PI;
-    out->max_dihedral_deg = hi * 180.0 / M_PI;
+    out->min_dihedral_deg = angle_deg(all.lo);
+    out->max_dihedral_deg = angle_deg(all.hi);
   }
   if (mesh->n_tets == 0 && mesh->n_hexes == 0) {
     st = surface_is_closed(mesh, &out->closed, err);
-    if (out->closed)
-      out->volume_m3 = enclosed;
+    if (!out->closed)
+      out->volume_m3 = 0.0;
   }
 
   /* pieces */
