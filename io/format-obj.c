@@ -144,6 +144,7 @@ write_obj(const char *path, const PlaItem *item, const PlaWriteOptions *opts, Pl
     st = pla_mesh_writer_open(&writer, path, mesh, opts, err);
   if (st != PLA_OK)
     return st;
+  pla_mesh_note_losses(mesh, "OBJ", false, opts->notes);
   pla_mesh_writer_text(&writer, "# millimetres, right-anterior-superior\n");
   PlaDType dtype = pla_mesh_mm_dtype(mesh);
   for (int v = 0; v < mesh->n_verts && !writer.cancelled; v++) {

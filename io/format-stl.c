@@ -302,6 +302,7 @@ write_stl(const char *path, const PlaItem *item, const PlaWriteOptions *opts, Pl
     st = pla_mesh_writer_open(&writer, path, mesh, opts, err);
   if (st != PLA_OK)
     return st;
+  pla_mesh_note_losses(mesh, opts->text ? "STL" : "binary STL", !opts->text, opts->notes);
   writer.big_endian = false;
   if (opts->text) {
     pla_mesh_writer_text(&writer, "solid surface\n");

@@ -534,6 +534,10 @@ write_tetgen(const char *path, const PlaItem *item, const PlaWriteOptions *opts,
                     "%s: TetGen files hold triangles and tetrahedra only, and this mesh has %d "
                     "hexahedra; write a .vtu file",
                     path, mesh->n_hexes);
+  for (int f = 0; f < mesh->n_fields && mesh->n_tris > 0; f++)
+    if (mesh->field[f].place == PLA_ON_CELLS && !is_marker(&mesh->field[f]))
+      pla_notes_add(opts->notes, "the field %.200s was kept on tetrahedra only",
+                    mesh->field[f].name);
   PlaStatus st = PLA_OK;
   for (int k = 0; k < N_FILES && st == PLA_OK; k++) {
     char *name = with_ending(path, endings[k]);

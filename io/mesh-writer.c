@@ -194,6 +194,15 @@ pla_mesh_need_surface(const PlaMesh *mesh, const char *path, const char *what, P
                   path, what, mesh->n_tets, mesh->n_hexes);
 }
 
+void
+pla_mesh_note_losses(const PlaMesh *mesh, const char *what, bool rounds, PlaNotes *notes)
+{
+  if (mesh->n_fields > 0)
+    pla_notes_add(notes, "%d fields were left out: %s files hold none", mesh->n_fields, what);
+  if (rounds && !mesh->single)
+    pla_notes_add(notes, "coordinates were rounded to 32 bits: %s files hold no others", what);
+}
+
 char *
 pla_name_encode(const char *name)
 {

@@ -50,6 +50,9 @@ void pla_mesh_to_mm(const PlaMesh *mesh, size_t first, size_t n, void *out);
 PlaStatus pla_mesh_need_surface(const PlaMesh *mesh, const char *path, const char *what,
                                 PlaError *err);
 
+/* Notes for a format that holds no fields, and for one that rounds 64-bit coordinates. */
+void pla_mesh_note_losses(const PlaMesh *mesh, const char *what, bool rounds, PlaNotes *notes);
+
 /* Names as one word: blanks, quotes, '%' and bytes outside ASCII become %XX, as in VTK files.
  * free() by the caller; NULL when memory is short. */
 char *pla_name_encode(const char *name);

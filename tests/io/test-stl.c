@@ -119,6 +119,22 @@ test_text(void)
   pla_assert_refused(stl, "x.stl", "short", "84 bytes");
 }
 
+/* what a file cannot hold is said */
+static void
+test_losses(void)
+{
+  PlaMesh *mesh = pla_sample_mesh(1, PLA_SAMPLE_TRIS | PLA_SAMPLE_FIELDS);
+  PlaItem said = { 0 };
+  PlaWriteOptions opts = pla_write_options_default();
+  opts.notes = &said.notes;
+  g_autofree char *path = pla_test_path("losses.stl");
+  pla_mesh_write_sample(&pla_format_stl, path, mesh, &opts);
+  pla_assert_note(&said, "fields were left out");
+  pla_assert_note(&said, "rounded to 32 bits");
+  pla_item_clear(&said);
+  pla_mesh_free(mesh);
+}
+
 static void
 test_damage(void)
 {
@@ -135,6 +151,7 @@ main(int argc, char **argv)
   g_test_add_func("/io/stl/round-trip", test_round_trip);
   g_test_add_func("/io/stl/binary-oddities", test_binary_oddities);
   g_test_add_func("/io/stl/text", test_text);
+  g_test_add_func("/io/stl/losses", test_losses);
   g_test_add_func("/io/stl/damage", test_damage);
   return g_test_run();
 }

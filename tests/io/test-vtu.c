@@ -253,8 +253,10 @@ test_damage(void)
   PlaMesh *mesh = pla_sample_mesh(1, PLA_SAMPLE_TRIS | PLA_SAMPLE_TETS | PLA_SAMPLE_HEXES);
   g_assert_nonnull(pla_mesh_add_field(mesh, "a b", PLA_ON_CELLS, PLA_I16, 2));
   g_assert_nonnull(pla_mesh_add_field(mesh, "u", PLA_ON_VERTS, PLA_F32, 3));
+  /* one of each kind in the short form: the byte order changes little */
   for (size_t f = 0; f < G_N_ELEMENTS(flavours); f++)
-    pla_mesh_fuzz(&pla_format_vtu, ".vtu", mesh, &flavours[f]);
+    if (g_getenv("PLA_FUZZ_MUTATIONS") || (f != 1 && f != 2 && f != 6))
+      pla_mesh_fuzz(&pla_format_vtu, ".vtu", mesh, &flavours[f]);
   pla_mesh_free(mesh);
   gsize size;
   g_autofree char *text = appended_base64(&size);
