@@ -7,6 +7,8 @@ static const PlaVerb *const verbs[] = {
   &pla_verb_segment,
   &pla_verb_simulate,
   &pla_verb_case,
+  &pla_verb_report,
+  &pla_verb_demo,
   &pla_verb_bench,
   NULL,
 };
