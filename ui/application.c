@@ -63,6 +63,9 @@ static const struct {
   const char *action, *accel;
 } shortcuts[] = {
   { "win.open", "<Control>o" },
+  { "win.new-case", "<Control>n" },
+  { "win.undo", "<Control>z" },
+  { "win.redo", "<Control><Shift>z" },
   { "win.close-case", "<Control>w" },
   { "win.save-picture", "<Control><Shift>s" },
   { "win.fit", "<Control>0" },

@@ -1,6 +1,7 @@
 #include "ui/document.h"
 
 #include "anatomy/segment/segment.h"
+#include "app/content.h"
 #include "app/picture.h"
 #include "io/format.h"
 
@@ -13,14 +14,18 @@ typedef struct {
   PlaVolume *volume;
   PlaLabelMap *labels;
   PlaNotes notes;
+  PlaContent *content; /* owns volume and labels where it is set */
 } Holding;
 
 static void
 holding_clear(gpointer data)
 {
   Holding *held = data;
-  pla_volume_free(held->volume);
-  pla_label_map_free(held->labels);
+  if (!held->content) {
+    pla_volume_free(held->volume);
+    pla_label_map_free(held->labels);
+  }
+  pla_content_unref(held->content);
   pla_notes_clear(&held->notes);
 }
 
@@ -31,8 +36,59 @@ holding_unref(Holding *held)
     g_atomic_rc_box_release_full(held, holding_clear);
 }
 
+/* takes @labels */
+static Holding *
+hold_labels(PlaLabelMap *labels)
+{
+  Holding *held = g_atomic_rc_box_new0(Holding);
+  held->labels = labels;
+  return held;
+}
+
+/* takes the volume and the notes out of @item */
+static Holding *
+hold_volume(PlaItem *item)
+{
+  Holding *held = g_atomic_rc_box_new0(Holding);
+  held->volume = g_steal_pointer(&item->volume);
+  held->notes = item->notes;
+  item->notes = (PlaNotes){ 0 };
+  return held;
+}
+
+static Holding *
+hold_content(PlaContent *content)
+{
+  Holding *held = g_atomic_rc_box_new0(Holding);
+  held->content = pla_content_ref(content);
+  held->volume = content->volume;
+  held->labels = content->labels;
+  return held;
+}
+
+/* An item of the case as it is shown, or is to be. */
+typedef struct {
+  int64_t item;
+  PlaHash hash;
+  char *kind, *name;
+  PlaContent *content; /* NULL: not read yet */
+} Wanted;
+
+static void
+wanted_free(gpointer data)
+{
+  Wanted *wanted = data;
+  g_free(wanted->kind);
+  g_free(wanted->name);
+  pla_content_unref(wanted->content);
+  g_free(wanted);
+}
+
 struct _PlaDocument {
   GObject parent_instance;
+  PlaSession *session; /* or NULL */
+  GPtrArray *shown;    /* of Wanted: what is shown of the session */
+  guint serial;        /* of the newest reading of the session */
   char *title;
   guint generation; /* grows when the case changes: results of older jobs are dropped */
   Holding *volume, *labels;
@@ -48,7 +104,16 @@ struct _PlaDocument {
 
 enum { PROP_TITLE = 1, PROP_BUSY, N_PROPS };
 static GParamSpec *props[N_PROPS];
-enum { RESET, SLICES_CHANGED, CURSOR_CHANGED, SHAPE_CHANGED, ENTRY_CHANGED, FAILED, N_SIGNALS };
+enum {
+  RESET,
+  SLICES_CHANGED,
+  CURSOR_CHANGED,
+  SHAPE_CHANGED,
+  ENTRY_CHANGED,
+  HISTORY_CHANGED,
+  FAILED,
+  N_SIGNALS
+};
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE(PlaDocument, pla_document, G_TYPE_OBJECT)
@@ -85,6 +150,8 @@ typedef struct {
   char *path, *name;
   PlaSegmentOptions segment;
   int *ids, n_ids;
+  guint serial;
+  GPtrArray *wanted; /* of Wanted */
   /* results */
   PlaItem item;
   PlaLabelMap *map;
@@ -116,6 +183,7 @@ work_free(gpointer data)
   g_free(work->path);
   g_free(work->name);
   g_free(work->ids);
+  g_clear_pointer(&work->wanted, g_ptr_array_unref);
   pla_item_clear(&work->item);
   pla_label_map_free(work->map);
   pla_mesh_free(work->mesh);
@@ -301,11 +369,11 @@ set_title(PlaDocument *self, const char *title)
 
 /* the labels that must not be lost behind a wall of skin: see-through when there is bone in it */
 static void
-show_labels(PlaDocument *self, PlaLabelMap *map)
+show_labels(PlaDocument *self, Holding *held)
 {
+  const PlaLabelMap *map = held->labels;
   holding_unref(self->labels);
-  self->labels = g_atomic_rc_box_new0(Holding);
-  self->labels->labels = map;
+  self->labels = held;
   pla_label_table_clear(&self->overlay);
   pla_label_table_dup(&map->table, &self->overlay, NULL);
 
@@ -338,13 +406,11 @@ show_labels(PlaDocument *self, PlaLabelMap *map)
 }
 
 static void
-show_volume(PlaDocument *self, PlaVolume *volume, PlaNotes *notes, const char *name)
+show_volume(PlaDocument *self, Holding *held, const char *name)
 {
+  const PlaVolume *volume = held->volume;
   holding_unref(self->volume);
-  self->volume = g_atomic_rc_box_new0(Holding);
-  self->volume->volume = volume;
-  self->volume->notes = *notes;
-  *notes = (PlaNotes){ 0 };
+  self->volume = held;
 
   /* a CT begins with its soft tissue, anything else with what fits its values */
   double lo, hi;
@@ -444,9 +510,9 @@ on_read(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
     gboolean first = pla_document_is_empty(self);
     gboolean shown = TRUE;
     if (work->map)
-      show_labels(self, g_steal_pointer(&work->map));
+      show_labels(self, hold_labels(g_steal_pointer(&work->map)));
     else if (work->item.kind == PLA_KIND_VOLUME)
-      show_volume(self, g_steal_pointer(&work->item.volume), &work->item.notes, work->name);
+      show_volume(self, hold_volume(&work->item), work->name);
     else if (work->item.kind == PLA_KIND_MESH)
       show_mesh(self, g_steal_pointer(&work->item.mesh), work->name);
     else
@@ -470,20 +536,280 @@ on_read(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
   retire(job, self);
 }
 
+/* ------------------------------------------------------------------ session */
+
+/* on a connection of its own: the session's belongs to the main thread */
+static PlaStatus
+read_items(gpointer data, PlaProgress *progress, PlaError *err)
+{
+  Work *work = data;
+  PlaStore *store = NULL;
+  PlaStatus st = pla_store_open(work->path, &store, err);
+  for (guint i = 0; st == PLA_OK && i < work->wanted->len; i++) {
+    Wanted *wanted = work->wanted->pdata[i];
+    if (!pla_progress_phase(progress, "Reading the case", (i + 1.0) / work->wanted->len))
+      st = pla_fail_cancelled(err);
+    PlaProgressSpan span = pla_progress_push(progress);
+    if (st == PLA_OK && !wanted->content)
+      st = pla_content_load(store, &wanted->hash, progress, &wanted->content, err);
+    pla_progress_pop(progress, span);
+  }
+  pla_store_close(store);
+  return st;
+}
+
+/* the last item of a kind, or NULL */
+static Wanted *
+last_of(GPtrArray *items, const char *kind)
+{
+  for (guint i = items ? items->len : 0; i > 0; i--) {
+    Wanted *wanted = items->pdata[i - 1];
+    if (strcmp(wanted->kind, kind) == 0)
+      return wanted;
+  }
+  return NULL;
+}
+
+static gboolean
+same_item(const Wanted *a, const Wanted *b)
+{
+  return a == b || (a && b && pla_hash_equal(&a->hash, &b->hash) && strcmp(a->name, b->name) == 0);
+}
+
+static void
+show_meshes(PlaDocument *self, GPtrArray *items)
+{
+  if (self->meshes_group) {
+    GListModel *old = G_LIST_MODEL(pla_entry_get_children(self->meshes_group));
+    for (guint i = 0; i < g_list_model_get_n_items(old); i++) {
+      g_autoptr(PlaEntry) entry = g_list_model_get_item(old, i);
+      remove_shape(entry, self);
+    }
+    g_list_store_remove_all(G_LIST_STORE(old));
+  }
+  for (guint i = 0; i < items->len; i++) {
+    Wanted *wanted = items->pdata[i];
+    PlaMesh *copy = NULL;
+    PlaError err;
+    if (strcmp(wanted->kind, PLA_ITEM_MESH) != 0)
+      continue;
+    if (pla_mesh_dup(wanted->content->mesh, &copy, &err) == PLA_OK)
+      show_mesh(self, copy, wanted->name);
+    else
+      g_signal_emit(self, signals[FAILED], 0, err.message);
+  }
+}
+
+static void
+drop_labels(PlaDocument *self)
+{
+  if (self->labels_group) {
+    GListStore *children = pla_entry_get_children(self->labels_group);
+    for (guint i = 0; i < g_list_model_get_n_items(G_LIST_MODEL(children)); i++) {
+      g_autoptr(PlaEntry) entry = g_list_model_get_item(G_LIST_MODEL(children), i);
+      remove_shape(entry, self);
+    }
+    g_list_store_remove_all(children);
+  }
+  g_clear_pointer(&self->labels, holding_unref);
+  pla_label_table_clear(&self->overlay);
+}
+
+static void
+on_items(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+{
+  Work *work = data;
+  PlaDocument *self = work->document;
+  if (work->serial == self->serial && finish(job, work, status, err)) {
+    gboolean first = pla_document_is_empty(self);
+    Wanted *volume = last_of(work->wanted, PLA_ITEM_VOLUME);
+    Wanted *labels = last_of(work->wanted, PLA_ITEM_LABELS);
+    if (!volume) {
+      g_clear_pointer(&self->volume, holding_unref);
+      if (self->volumes_group)
+        g_list_store_remove_all(pla_entry_get_children(self->volumes_group));
+    } else if (!same_item(volume, last_of(self->shown, PLA_ITEM_VOLUME))) {
+      show_volume(self, hold_content(volume->content), volume->name);
+    }
+    if (!labels)
+      drop_labels(self);
+    else if (!same_item(labels, last_of(self->shown, PLA_ITEM_LABELS)))
+      show_labels(self, hold_content(labels->content));
+    show_meshes(self, work->wanted);
+    g_clear_pointer(&self->shown, g_ptr_array_unref);
+    self->shown = g_steal_pointer(&work->wanted);
+    if (first) {
+      centre_cursor(self);
+      g_signal_emit(self, signals[RESET], 0);
+    }
+    g_signal_emit(self, signals[SLICES_CHANGED], 0);
+    g_signal_emit(self, signals[CURSOR_CHANGED], 0);
+  }
+  retire(job, self);
+}
+
+/* brings the views to the session's state */
+static void
+on_session_changed(PlaDocument *self)
+{
+  const PlaState *state = pla_session_get_state(self->session);
+  Work *work = work_new(self);
+  work->path = g_strdup(pla_session_get_path(self->session));
+  work->serial = ++self->serial;
+  work->wanted = g_ptr_array_new_with_free_func(wanted_free);
+  for (int i = 0; i < state->n; i++) {
+    const PlaStateItem *item = &state->item[i];
+    if (strcmp(item->kind, PLA_ITEM_VOLUME) != 0 && strcmp(item->kind, PLA_ITEM_LABELS) != 0 &&
+        strcmp(item->kind, PLA_ITEM_MESH) != 0)
+      continue;
+    Wanted *wanted = g_new0(Wanted, 1);
+    wanted->item = item->item;
+    wanted->hash = item->hash;
+    wanted->kind = g_strdup(item->kind);
+    wanted->name = g_strdup(item->name);
+    for (guint k = 0; self->shown && k < self->shown->len; k++) {
+      Wanted *old = self->shown->pdata[k];
+      if (pla_hash_equal(&old->hash, &wanted->hash) && !wanted->content)
+        wanted->content = pla_content_ref(old->content);
+    }
+    g_ptr_array_add(work->wanted, wanted);
+  }
+  start(self, _("Reading the case"), read_items, on_items, work);
+  g_signal_emit(self, signals[HISTORY_CHANGED], 0);
+}
+
+static void
+on_session_notify(PlaDocument *self)
+{
+  g_signal_emit(self, signals[HISTORY_CHANGED], 0);
+}
+
+static void
+take_session(PlaDocument *self, PlaSession *session)
+{
+  pla_document_close(self);
+  self->session = session;
+  g_signal_connect_object(session, "changed", G_CALLBACK(on_session_changed), self,
+                          G_CONNECT_SWAPPED);
+  g_signal_connect_object(session, "notify", G_CALLBACK(on_session_notify), self,
+                          G_CONNECT_SWAPPED);
+  set_title(self, pla_session_get_title(session));
+  const char *reason = pla_session_get_read_only_reason(session);
+  if (reason)
+    g_signal_emit(self, signals[FAILED], 0, reason);
+  on_session_changed(self);
+}
+
+typedef struct {
+  PlaDocument *document;
+  PlaJob *job;
+} Running;
+
+static void
+on_run_progress(const char *phase, double fraction, void *data)
+{
+  Running *running = data;
+  pla_job_report(running->job, phase, fraction);
+}
+
+static void
+on_run(GObject *source, GAsyncResult *result, gpointer data)
+{
+  Running *running = data;
+  g_autoptr(GError) error = NULL;
+  if (!pla_session_run_finish(PLA_SESSION(source), result, NULL, &error) &&
+      !g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    g_signal_emit(running->document, signals[FAILED], 0, error->message);
+  retire(running->job, running->document);
+  g_object_unref(running->job);
+  g_object_unref(running->document);
+  g_free(running);
+}
+
+static void
+run_operation(PlaDocument *self, const char *title, const char *verb, JsonObject *params,
+              const char *source)
+{
+  g_autoptr(GCancellable) cancellable = g_cancellable_new();
+  Running *running = g_new0(Running, 1);
+  running->document = g_object_ref(self);
+  running->job = pla_job_new_watched(title, cancellable);
+  g_list_store_append(self->jobs, running->job);
+  PlaRequest request = {
+    .verb = verb, .params = params, .source = source, .read = pla_read_options_default()
+  };
+  pla_session_run_async(self->session, &request, cancellable, on_run_progress, running, on_run,
+                        running);
+}
+
+PlaSession *
+pla_document_get_session(PlaDocument *self)
+{
+  return self->session;
+}
+
+void
+pla_document_undo(PlaDocument *self)
+{
+  PlaError err;
+  if (self->session && pla_session_undo(self->session, &err) != PLA_OK)
+    g_signal_emit(self, signals[FAILED], 0, err.message);
+}
+
+void
+pla_document_redo(PlaDocument *self)
+{
+  PlaError err;
+  if (self->session && pla_session_redo(self->session, &err) != PLA_OK)
+    g_signal_emit(self, signals[FAILED], 0, err.message);
+}
+
+void
+pla_document_create(PlaDocument *self, const char *path)
+{
+  PlaSession *session = NULL;
+  PlaError err;
+  g_autofree char *title = g_path_get_basename(path);
+  if (g_str_has_suffix(title, ".platysma"))
+    title[strlen(title) - strlen(".platysma")] = '\0';
+  if (pla_session_create(path, title, &session, &err) == PLA_OK)
+    take_session(self, session);
+  else
+    g_signal_emit(self, signals[FAILED], 0, err.message);
+}
+
 void
 pla_document_open(PlaDocument *self, const char *path)
 {
+  g_autofree char *base = g_path_get_basename(path);
+  g_autofree char *opening = g_strdup_printf(_("Opening %s"), base);
+  if (g_str_has_suffix(path, ".platysma")) {
+    PlaSession *session = NULL;
+    PlaError err;
+    if (pla_session_open(path, &session, &err) == PLA_OK)
+      take_session(self, session);
+    else
+      g_signal_emit(self, signals[FAILED], 0, err.message);
+    return;
+  }
+  if (self->session) {
+    run_operation(self, opening, "import", NULL, path);
+    return;
+  }
   Work *work = work_new(self);
   work->path = g_strdup(path);
-  work->name = g_path_get_basename(path);
-  g_autofree char *title = g_strdup_printf(_("Opening %s"), work->name);
-  start(self, title, read_file, on_read, work);
+  work->name = g_steal_pointer(&base);
+  start(self, opening, read_file, on_read, work);
 }
 
 void
 pla_document_close(PlaDocument *self)
 {
   self->generation++;
+  if (self->session)
+    g_signal_handlers_disconnect_by_data(self->session, self);
+  g_clear_object(&self->session);
+  g_clear_pointer(&self->shown, g_ptr_array_unref);
   for (guint i = 0; i < g_list_model_get_n_items(G_LIST_MODEL(self->jobs)); i++) {
     g_autoptr(PlaJob) job = g_list_model_get_item(G_LIST_MODEL(self->jobs), i);
     pla_job_cancel(job);
@@ -495,6 +821,7 @@ pla_document_close(PlaDocument *self)
   g_clear_pointer(&self->labels, holding_unref);
   pla_label_table_clear(&self->overlay);
   set_title(self, NULL);
+  g_signal_emit(self, signals[HISTORY_CHANGED], 0);
   g_signal_emit(self, signals[RESET], 0);
   g_signal_emit(self, signals[SLICES_CHANGED], 0);
 }
@@ -520,7 +847,7 @@ on_segmented(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 {
   Work *work = data;
   if (finish(job, work, status, err)) {
-    show_labels(work->document, g_steal_pointer(&work->map));
+    show_labels(work->document, hold_labels(g_steal_pointer(&work->map)));
     g_signal_emit(work->document, signals[SLICES_CHANGED], 0);
   }
   retire(job, work->document);
@@ -532,6 +859,14 @@ pla_document_segment(PlaDocument *self, const char *preset)
   const PlaSegmentPreset *found = pla_segment_preset_find(preset);
   if (!self->volume || !found)
     return;
+  Wanted *item = last_of(self->shown, PLA_ITEM_VOLUME);
+  if (self->session && item) {
+    g_autoptr(JsonObject) params = json_object_new();
+    json_object_set_string_member(params, "item", item->name);
+    json_object_set_string_member(params, "preset", found->id);
+    run_operation(self, _("Finding tissues"), "segment", params, NULL);
+    return;
+  }
   Work *work = work_new(self);
   work->segment = pla_segment_options_default();
   work->segment.preset = found->id;
@@ -543,6 +878,17 @@ pla_document_threshold(PlaDocument *self, double lo, double hi, const char *name
 {
   if (!self->volume)
     return;
+  Wanted *item = last_of(self->shown, PLA_ITEM_VOLUME);
+  if (self->session && item) {
+    g_autoptr(JsonObject) params = json_object_new();
+    json_object_set_string_member(params, "item", item->name);
+    json_object_set_double_member(params, "lo", lo);
+    json_object_set_double_member(params, "hi", hi);
+    json_object_set_string_member(params, "label_name", name);
+    json_object_set_boolean_member(params, "largest", largest);
+    run_operation(self, _("Finding one tissue"), "segment", params, NULL);
+    return;
+  }
   Work *work = work_new(self);
   work->segment = pla_segment_options_default();
   work->segment.lo = lo;
@@ -554,14 +900,14 @@ pla_document_threshold(PlaDocument *self, double lo, double hi, const char *name
 
 /* --------------------------------------------------------------------- demo */
 
-/* the fetched CT, looked for beside the build tree that the program stands in */
+/* a file of the source tree that the program was built in, or NULL */
 static char *
-demo_scan(void)
+find_beside(const char *folder, const char *inner, const char *name)
 {
   g_autofree char *exe = g_file_read_link("/proc/self/exe", NULL);
   g_autofree char *dir = exe ? g_path_get_dirname(exe) : NULL;
   for (int level = 0; dir && level < 4; level++) {
-    g_autofree char *path = g_build_filename(dir, "datasets", "cache", "ct-head.nii.gz", NULL);
+    g_autofree char *path = g_build_filename(dir, folder, inner, name, NULL);
     if (g_file_test(path, G_FILE_TEST_IS_REGULAR))
       return g_steal_pointer(&path);
     char *parent = g_path_get_dirname(dir);
@@ -574,7 +920,13 @@ demo_scan(void)
 void
 pla_document_open_demo(PlaDocument *self)
 {
-  g_autofree char *scan = demo_scan();
+  g_autofree char *made = find_beside("out", "", "demo.platysma");
+  g_autofree char *scan = find_beside("datasets", "cache", "ct-head.nii.gz");
+  pla_document_close(self);
+  if (made) {
+    pla_document_open(self, made);
+    return;
+  }
   if (scan) {
     self->segment_next = "ct-head";
     pla_document_open(self, scan);
@@ -746,6 +1098,8 @@ static void
 pla_document_finalize(GObject *object)
 {
   PlaDocument *self = PLA_DOCUMENT(object);
+  g_clear_object(&self->session);
+  g_clear_pointer(&self->shown, g_ptr_array_unref);
   g_free(self->title);
   holding_unref(self->volume);
   holding_unref(self->labels);
@@ -774,6 +1128,7 @@ pla_document_class_init(PlaDocumentClass *klass)
     [CURSOR_CHANGED] = { "cursor-changed", G_TYPE_NONE },
     [SHAPE_CHANGED] = { "shape-changed", G_TYPE_OBJECT },
     [ENTRY_CHANGED] = { "entry-changed", G_TYPE_OBJECT },
+    [HISTORY_CHANGED] = { "history-changed", G_TYPE_NONE },
     [FAILED] = { "failed", G_TYPE_STRING },
   };
   for (int s = 0; s < N_SIGNALS; s++) {

@@ -3,11 +3,13 @@
  *
  * Main thread only.  Signals: "reset" (another case, or none), "slices-changed" (volume, labels,
  * grey window or overlay), "cursor-changed", "shape-changed" (PlaEntry: its mesh is new),
- * "entry-changed" (PlaEntry: colour or visibility), "failed" (a sentence).
+ * "entry-changed" (PlaEntry: colour or visibility), "history-changed" (another session, or its
+ * undo and redo), "failed" (a sentence).
  * Properties, notified: "title" and "busy". */
 #pragma once
 
 #include "anatomy/volume.h"
+#include "app/session.h"
 #include "ui/entry.h"
 #include "ui/job.h"
 
@@ -18,10 +20,16 @@ G_DECLARE_FINAL_TYPE(PlaDocument, pla_document, PLA, DOCUMENT, GObject)
 
 PlaDocument *pla_document_new(void);
 
-/* Reads a file in the background and shows it: a volume replaces the volume, labels (a volume of
- * small integers) the labels, a mesh is added. */
+/* Opens a case; with a case open, imports any other file into it, as one operation that can be
+ * undone; without one, reads the file to look at it: a volume replaces the volume, labels (a volume
+ * of small integers) the labels, a mesh is added.  All in the background. */
 void pla_document_open(PlaDocument *self, const char *path);
-/* The head CT where it was fetched, with its tissues; else the head phantom. */
+/* Makes an empty case file and opens it. */
+void pla_document_create(PlaDocument *self, const char *path);
+PlaSession *pla_document_get_session(PlaDocument *self); /* or NULL: no case is open */
+void pla_document_undo(PlaDocument *self);
+void pla_document_redo(PlaDocument *self);
+/* The demo case where `./run` made it, the head CT where it was fetched, with its tissues; else the head phantom. */
 void pla_document_open_demo(PlaDocument *self);
 void pla_document_close(PlaDocument *self);
 gboolean pla_document_is_empty(PlaDocument *self);

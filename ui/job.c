@@ -11,6 +11,7 @@ struct _PlaJob {
   char *time_left;
   gint64 started_us;
 
+  GCancellable *cancellable; /* of a watched job */
   PlaProgress progress;
   PlaJobWork work;
   PlaJobDone done;
@@ -57,6 +58,7 @@ pla_job_finalize(GObject *object)
   PlaJob *self = PLA_JOB(object);
   if (self->free_data)
     self->free_data(self->data);
+  g_clear_object(&self->cancellable);
   g_free(self->title);
   g_free(self->time_left);
   g_mutex_clear(&self->lock);
@@ -84,15 +86,11 @@ pla_job_init(PlaJob *self)
   self->phase = "";
 }
 
-static gboolean
-on_report(gpointer data)
+void
+pla_job_report(PlaJob *self, const char *phase, double fraction)
 {
-  PlaJob *self = data;
-  g_mutex_lock(&self->lock);
-  self->pending = 0;
-  self->phase = self->new_phase ? self->new_phase : "";
-  self->fraction = CLAMP(self->new_fraction, 0.0, 1.0);
-  g_mutex_unlock(&self->lock);
+  self->phase = phase ? phase : "";
+  self->fraction = CLAMP(fraction, 0.0, 1.0);
 
   /* a guess from the pace so far, once there is one */
   double seconds = (double)(g_get_monotonic_time() - self->started_us) / 1e6;
@@ -105,6 +103,18 @@ on_report(gpointer data)
   }
   for (int p = PROP_PHASE; p < N_PROPS; p++)
     g_object_notify_by_pspec(G_OBJECT(self), props[p]);
+}
+
+static gboolean
+on_report(gpointer data)
+{
+  PlaJob *self = data;
+  g_mutex_lock(&self->lock);
+  self->pending = 0;
+  const char *phase = self->new_phase;
+  double fraction = self->new_fraction;
+  g_mutex_unlock(&self->lock);
+  pla_job_report(self, phase, fraction);
   return G_SOURCE_REMOVE;
 }
 
@@ -164,9 +174,22 @@ pla_job_start(const char *title, PlaJobWork work, PlaJobDone done, gpointer data
   return self;
 }
 
+PlaJob *
+pla_job_new_watched(const char *title, GCancellable *cancellable)
+{
+  PlaJob *self = g_object_new(PLA_TYPE_JOB, NULL);
+  self->title = g_strdup(title);
+  self->cancellable = g_object_ref(cancellable);
+  self->started_us = g_get_monotonic_time();
+  pla_progress_init(&self->progress, NULL, NULL);
+  return self;
+}
+
 void
 pla_job_cancel(PlaJob *self)
 {
+  if (self->cancellable)
+    g_cancellable_cancel(self->cancellable);
   pla_progress_cancel(&self->progress);
 }
 

@@ -23,6 +23,9 @@ typedef void (*PlaJobDone)(PlaJob *job, gpointer data, PlaStatus status, const P
 /* Starts at once.  The job holds itself until done; @data is freed after @done.  Caller unrefs. */
 PlaJob *pla_job_start(const char *title, PlaJobWork work, PlaJobDone done, gpointer data,
                       GDestroyNotify free_data);
+/* A job whose work is done elsewhere: reports and the end come from the caller. */
+PlaJob *pla_job_new_watched(const char *title, GCancellable *cancellable);
+void pla_job_report(PlaJob *self, const char *phase, double fraction); /* @phase is static */
 void pla_job_cancel(PlaJob *self);
 const char *pla_job_get_title(PlaJob *self);
 

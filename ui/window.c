@@ -18,7 +18,7 @@ struct _PlaWindow {
   GtkStack *pages;
   AdwViewStack *panels;
   GtkWidget *switcher, *status_bar, *jobs_button, *view_button, *tree_revealer, *panel_revealer,
-      *recent_group;
+      *recent_group, *history_box, *undo, *redo;
   AdwBin *tree_place;
   GtkGrid *views;
   GtkListBox *jobs, *recent;
@@ -226,6 +226,34 @@ pla_window_open(PlaWindow *self, const char *path)
 }
 
 void
+pla_window_create(PlaWindow *self, const char *path)
+{
+  show_case(self);
+  pla_document_create(self->document, path);
+  if (pla_document_get_session(self->document))
+    pla_recent_add(path);
+}
+
+/* undo and redo name the operation */
+static void
+on_history(PlaWindow *self)
+{
+  PlaSession *session = pla_document_get_session(self->document);
+  gboolean can_undo = FALSE, can_redo = FALSE;
+  g_autofree char *undo_title = NULL, *redo_title = NULL;
+  if (session)
+    g_object_get(session, "can-undo", &can_undo, "can-redo", &can_redo, "undo-title", &undo_title,
+                 "redo-title", &redo_title, NULL);
+  enable(self, "undo", can_undo);
+  enable(self, "redo", can_redo);
+  gtk_widget_set_visible(self->history_box, session != NULL);
+  g_autofree char *undo = g_strdup_printf(_("Undo %s (Ctrl+Z)"), can_undo ? undo_title : "");
+  g_autofree char *redo = g_strdup_printf(_("Redo %s (Ctrl+Shift+Z)"), can_redo ? redo_title : "");
+  gtk_widget_set_tooltip_text(self->undo, undo);
+  gtk_widget_set_tooltip_text(self->redo, redo);
+}
+
+void
 pla_window_open_demo(PlaWindow *self)
 {
   show_case(self);
@@ -251,7 +279,8 @@ static void
 add_filters(GtkFileChooser *chooser)
 {
   GtkFileFilter *known = gtk_file_filter_new();
-  gtk_file_filter_set_name(known, _("Scans, tissues and meshes"));
+  gtk_file_filter_set_name(known, _("Cases, scans, tissues and meshes"));
+  gtk_file_filter_add_suffix(known, "platysma");
   for (const PlaFormat *const *f = pla_formats_get(); *f; f++) {
     if ((*f)->kind != PLA_KIND_VOLUME && (*f)->kind != PLA_KIND_MESH)
       continue;
@@ -306,6 +335,39 @@ on_close_case(GSimpleAction *action, GVariant *param, gpointer data)
   on_failure_closed(self);
   pla_document_close(self->document);
   show_welcome(self);
+}
+
+static void
+on_undo(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  pla_document_undo(((PlaWindow *)data)->document);
+}
+
+static void
+on_redo(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  pla_document_redo(((PlaWindow *)data)->document);
+}
+
+static void
+on_new_response(GtkNativeDialog *dialog, int response, PlaWindow *self)
+{
+  if (response == GTK_RESPONSE_ACCEPT) {
+    g_autoptr(GFile) file = gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
+    g_autofree char *path = file ? g_file_get_path(file) : NULL;
+    if (path)
+      pla_window_create(self, path);
+  }
+  g_clear_object(&self->chooser);
+}
+
+static void
+on_new_case(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  choose(self, _("New Case"), GTK_FILE_CHOOSER_ACTION_SAVE, _("_Create"),
+         G_CALLBACK(on_new_response));
+  gtk_file_chooser_set_current_name(GTK_FILE_CHOOSER(self->chooser), _("case.platysma"));
 }
 
 static void
@@ -445,6 +507,9 @@ change_show_panel(GSimpleAction *action, GVariant *state, gpointer data)
 
 static const GActionEntry action_entries[] = {
   { "open", on_open, NULL, NULL, NULL },
+  { "undo", on_undo, NULL, NULL, NULL },
+  { "redo", on_redo, NULL, NULL, NULL },
+  { "new-case", on_new_case, NULL, NULL, NULL },
   { "open-folder", on_open_folder, NULL, NULL, NULL },
   { "open-demo", on_open_demo, NULL, NULL, NULL },
   { "close-case", on_close_case, NULL, NULL, NULL },
@@ -580,6 +645,9 @@ pla_window_class_init(PlaWindowClass *klass)
   CHILD(jobs);
   CHILD(jobs_button);
   CHILD(job_title);
+  CHILD(history_box);
+  CHILD(undo);
+  CHILD(redo);
   CHILD(pages);
   CHILD(panel_revealer);
   CHILD(panels);
@@ -663,6 +731,7 @@ pla_window_init(PlaWindow *self)
   g_signal_connect_swapped(self->failure_bar, "response", G_CALLBACK(on_failure_closed), self);
   g_signal_connect_swapped(self->document, "cursor-changed", G_CALLBACK(on_cursor), self);
   g_signal_connect_swapped(self->document, "slices-changed", G_CALLBACK(on_slices), self);
+  g_signal_connect_swapped(self->document, "history-changed", G_CALLBACK(on_history), self);
   g_signal_connect_swapped(self->document, "failed", G_CALLBACK(on_failed), self);
   g_signal_connect_swapped(self->document, "notify::busy", G_CALLBACK(on_busy), self);
   g_signal_connect_swapped(self->document, "notify::title", G_CALLBACK(on_title), self);
@@ -672,6 +741,7 @@ pla_window_init(PlaWindow *self)
   g_signal_connect(drop, "drop", G_CALLBACK(on_drop), self);
   gtk_widget_add_controller(GTK_WIDGET(self), GTK_EVENT_CONTROLLER(drop));
   on_dark(self);
+  on_history(self);
   show_welcome(self);
 }
 

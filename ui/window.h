@@ -19,6 +19,7 @@ GtkWidget *pla_window_get_scene(PlaWindow *self);
 /* Shows a file, or the demo head, instead of the welcome page. */
 void pla_window_open(PlaWindow *self, const char *path);
 void pla_window_open_demo(PlaWindow *self);
+void pla_window_create(PlaWindow *self, const char *path); /* an empty case file */
 gboolean pla_window_set_workspace(PlaWindow *self, const char *id); /* FALSE: there is none */
 /* Nothing is being read, computed or waiting to be drawn. */
 gboolean pla_window_is_settled(PlaWindow *self);

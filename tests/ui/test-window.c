@@ -253,6 +253,51 @@ test_tissues(void)
   close_window(window);
 }
 
+/* a case: import, find a tissue, undo both, redo both; the views follow */
+static void
+test_case(void)
+{
+  PlaWindow *window = new_window();
+  PlaDocument *document = pla_window_get_document(window);
+  GActionGroup *group = G_ACTION_GROUP(window);
+  g_autofree char *scan = write_volume("scan.nii", FALSE);
+  g_autofree char *path = g_build_filename(dir, "test.platysma", NULL);
+  pla_window_create(window, path);
+  settle(window);
+  g_assert_nonnull(pla_document_get_session(document));
+  g_assert_false(g_action_group_get_action_enabled(group, "undo"));
+  pla_window_open(window, scan);
+  settle(window);
+  g_assert_nonnull(pla_document_get_volume(document));
+  pla_document_threshold(document, 500, 2000, "Core", TRUE);
+  settle(window);
+  g_assert_nonnull(pla_document_get_labels(document));
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+
+  g_action_group_activate_action(group, "undo", NULL);
+  settle(window);
+  g_assert_null(pla_document_get_labels(document));
+  g_assert_nonnull(pla_document_get_volume(document));
+  g_action_group_activate_action(group, "undo", NULL);
+  settle(window);
+  g_assert_null(pla_document_get_volume(document));
+  g_assert_false(g_action_group_get_action_enabled(group, "undo"));
+  g_action_group_activate_action(group, "redo", NULL);
+  g_action_group_activate_action(group, "redo", NULL);
+  settle(window);
+  g_assert_nonnull(pla_document_get_volume(document));
+  g_assert_nonnull(pla_document_get_labels(document));
+  close_window(window);
+
+  /* all of it is in the file */
+  window = new_window();
+  pla_window_open(window, path);
+  settle(window);
+  g_assert_nonnull(pla_document_get_labels(pla_window_get_document(window)));
+  g_assert_cmpint(count_colours(window, pla_window_get_slice(window, PLA_AXIS_AXIAL)), >, 60);
+  close_window(window);
+}
+
 /* a damaged file: one sentence, and the case stays as it was */
 static void
 test_bad_file(void)
@@ -280,11 +325,13 @@ main(int argc, char **argv)
   g_test_add_func("/window/views", test_views);
   g_test_add_func("/window/actions", test_actions);
   g_test_add_func("/window/tissues", test_tissues);
+  g_test_add_func("/window/case", test_case);
   g_test_add_func("/window/bad-file", test_bad_file);
   int status = g_test_run();
   g_object_unref(application);
-  static const char *const files[] = { "scan.nii",    "labels.nii.gz",   "labels.tsv", "window.png",
-                                       "damaged.nii", "platysma/recent", "platysma" };
+  static const char *const files[] = { "scan.nii",        "labels.nii.gz", "labels.tsv",
+                                       "window.png",      "damaged.nii",   "test.platysma",
+                                       "platysma/recent", "platysma" };
   for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
     g_autofree char *path = g_build_filename(dir, files[i], NULL);
     g_remove(path);
