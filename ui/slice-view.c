@@ -128,7 +128,7 @@ make_texture(PlaSliceView *self)
   if (labels) {
     g_autofree uint16_t *label = g_new(uint16_t, n);
     pla_slice_labels(labels, plane, label);
-    pla_slice_overlay(label, pla_document_get_overlay(self->document), vol ? 0.25 : 0.6, 0.9,
+    pla_slice_overlay(label, pla_document_get_overlay(self->document), vol ? 0.12 : 0.6, 0.85,
                       plane->width, plane->height, pixel);
   }
   g_autoptr(GBytes) bytes = g_bytes_new_take(pixel, n * sizeof *pixel);
