@@ -108,7 +108,7 @@ pla_label_surface_make(const PlaLabelMap *map, const int *ids, int n_ids, PlaMes
     else if (!pla_progress_phase(progress, "Shading", 1.0))
       st = pla_fail_cancelled(err);
     else
-      st = pla_occlusion(&tris, 128, shade, progress, err);
+      st = pla_occlusion(&tris, 72, shade, progress, err);
   }
   if (st == PLA_OK) {
     *out = mesh;
