@@ -427,6 +427,7 @@ show_volume(PlaDocument *self, Holding *held, const char *name)
   g_autofree char *detail =
       g_strdup_printf("%d × %d × %d", volume->dims[0], volume->dims[1], volume->dims[2]);
   pla_entry_set_detail(entry, detail);
+  pla_entry_set_visible(entry, pla_entry_get_visible(parent));
   watch(self, entry);
   g_list_store_append(pla_entry_get_children(parent), entry);
 }
@@ -941,6 +942,12 @@ const PlaVolume *
 pla_document_get_volume(PlaDocument *self)
 {
   return self->volume ? self->volume->volume : NULL;
+}
+
+gboolean
+pla_document_get_grey(PlaDocument *self)
+{
+  return self->volume && self->volumes_group && pla_entry_get_visible(self->volumes_group);
 }
 
 const PlaLabelMap *

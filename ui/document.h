@@ -43,6 +43,7 @@ void pla_document_threshold(PlaDocument *self, double lo, double hi, const char 
                             gboolean largest);
 
 const PlaVolume *pla_document_get_volume(PlaDocument *self);   /* or NULL */
+gboolean pla_document_get_grey(PlaDocument *self); /* the tree shows the volume */
 const PlaLabelMap *pla_document_get_labels(PlaDocument *self); /* or NULL */
 const PlaNotes *pla_document_get_notes(PlaDocument *self);     /* of the volume; or NULL */
 /* Colours of the overlay as the tree shows them; alpha 0 where hidden. */

@@ -111,7 +111,8 @@ make_texture(PlaSliceView *self)
 {
   self->shown = plane_at(self, gtk_widget_get_scale_factor(GTK_WIDGET(self)));
   const PlaSlicePlane *plane = &self->shown;
-  const PlaVolume *vol = pla_document_get_volume(self->document);
+  const PlaVolume *vol =
+      pla_document_get_grey(self->document) ? pla_document_get_volume(self->document) : NULL;
   const PlaLabelMap *labels = pla_document_get_labels(self->document);
   const size_t n = (size_t)plane->width * plane->height;
   uint32_t *pixel = g_new(uint32_t, n);

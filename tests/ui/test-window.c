@@ -244,6 +244,15 @@ test_tissues(void)
   PlaScenePick hit = pla_scene_view_pick(PLA_SCENE_VIEW(scene), 4, 4);
   g_assert_cmpint(hit.id, ==, 0);
 
+  /* without the scan, slices have the few colours of their tissues and letters */
+  g_autoptr(PlaEntry) scans = g_list_model_get_item(pla_document_get_tree(document), 0);
+  GtkWidget *axial = pla_window_get_slice(window, PLA_AXIS_AXIAL);
+  int grey = count_colours(window, axial);
+  pla_entry_set_visible(scans, FALSE);
+  settle(window);
+  g_assert_cmpint(count_colours(window, axial), <, grey);
+  pla_entry_set_visible(scans, TRUE);
+
   pla_document_threshold(document, 500, 2000, "Core", TRUE);
   settle(window);
   g_assert_cmpint((int)g_list_model_get_n_items(tissues), ==, 1);
