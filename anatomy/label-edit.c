@@ -91,8 +91,8 @@ pla_label_edit_stroke(PlaLabelMap *map, const double *points_mm, int n, const Pl
           pla_affine_apply(vol->affine_mm, ijk, p);
           if (!(segment_distance2(p, a, b) <= brush->radius_mm * brush->radius_mm))
             continue;
-          size_t v = (size_t)i + (size_t)vol->dims[0] *
-                                     ((size_t)j + (size_t)vol->dims[1] * (size_t)k);
+          size_t v =
+              (size_t)i + (size_t)vol->dims[0] * ((size_t)j + (size_t)vol->dims[1] * (size_t)k);
           int was = narrow ? narrow[v] : wide[v];
           if (was == brush->label || (brush->only >= 0 && was != brush->only))
             continue;

@@ -111,9 +111,8 @@ pla_content_take_item(PlaItem *item, bool as_labels, PlaContent **out, PlaError 
   if ((unsigned)item->kind >= G_N_ELEMENTS(kinds) || !kinds[item->kind])
     return pla_fail(err, PLA_ERR_UNSUPPORTED, "%s cannot be an item of a case",
                     item->kind == PLA_KIND_CASE ? "another case" : "a file of label names alone");
-  g_autoptr(PlaContent) self =
-      pla_content_new(as_labels && item->kind == PLA_KIND_VOLUME ? PLA_ITEM_LABELS
-                                                                 : kinds[item->kind]);
+  g_autoptr(PlaContent) self = pla_content_new(
+      as_labels && item->kind == PLA_KIND_VOLUME ? PLA_ITEM_LABELS : kinds[item->kind]);
   if (item->kind == PLA_KIND_VOLUME && as_labels) {
     PlaStatus st = pla_label_map_take(item->volume, &item->labels, &self->labels, err);
     if (st != PLA_OK)
@@ -132,8 +131,11 @@ pla_content_take_item(PlaItem *item, bool as_labels, PlaContent **out, PlaError 
 PlaStatus
 pla_content_borrow_item(const PlaContent *self, PlaItem *out, PlaError *err)
 {
-  *out = (PlaItem){ .volume = self->volume, .mesh = self->mesh, .take = self->take,
-                    .track = self->track, .audio = self->audio };
+  *out = (PlaItem){ .volume = self->volume,
+                    .mesh = self->mesh,
+                    .take = self->take,
+                    .track = self->track,
+                    .audio = self->audio };
   if (self->labels) {
     out->volume = self->labels->volume;
     out->labels = self->labels->table;
@@ -171,8 +173,11 @@ add(Maker *m, const char *name, PlaDType dtype, const void *data, int n_dims, ui
     return;
   }
   b->array = grown;
-  b->array[b->n_arrays++] = (PlaStoreArray){ .name = copy, .dtype = dtype, .n_dims = n_dims,
-                                             .shape = { s0, s1, s2, s3 }, .data = (void *)data };
+  b->array[b->n_arrays++] = (PlaStoreArray){ .name = copy,
+                                             .dtype = dtype,
+                                             .n_dims = n_dims,
+                                             .shape = { s0, s1, s2, s3 },
+                                             .data = (void *)data };
 }
 
 /* names of arrays whose few numbers the bundle owns */
@@ -229,7 +234,7 @@ frame_from_numbers(const double n[FRAME_NUMBERS], PlaFrameAudit *f)
 {
   int source = small_int(n[0]);
   f->source = source >= PLA_FRAME_NONE && source <= PLA_FRAME_MADE ? (PlaFrameSource)source
-                                                                  : PLA_FRAME_NONE;
+                                                                   : PLA_FRAME_NONE;
   f->nifti_version = small_int(n[1]);
   f->qform_code = small_int(n[2]);
   f->sform_code = small_int(n[3]);
@@ -528,7 +533,8 @@ static const char *
 meta_text(JsonObject *object, const char *key)
 {
   JsonNode *node = json_object_get_member(object, key);
-  return node && json_node_get_value_type(node) == G_TYPE_STRING ? json_node_get_string(node) : NULL;
+  return node && json_node_get_value_type(node) == G_TYPE_STRING ? json_node_get_string(node)
+                                                                 : NULL;
 }
 
 static int64_t
@@ -775,8 +781,10 @@ load_audio(Loader *l)
       l->st = pla_fail_memory(l->err, l->bundle->name);
     return;
   }
-  *audio = (PlaAudio){ .n_frames = (int64_t)samples->shape[1], .n_channels = (int)samples->shape[0],
-                       .rate_hz = time[0], .dtype = samples->dtype,
+  *audio = (PlaAudio){ .n_frames = (int64_t)samples->shape[1],
+                       .n_channels = (int)samples->shape[0],
+                       .rate_hz = time[0],
+                       .dtype = samples->dtype,
                        .bits = small_int((double)meta_int(l->content->meta, "bits")),
                        .samples = data };
   l->content->audio = audio;
@@ -892,10 +900,10 @@ compare_points(PlaDifference *d, const double *a, const double *b, size_t n)
   for (size_t i = 0; i < n; i++) {
     const double *p = a + 3 * i, *q = b + 3 * i;
     bool missing = isnan(p[0]) || isnan(q[0]);
-    double mm = missing ? (isnan(p[0]) == isnan(q[0]) ? 0.0 : NAN)
-                        : 1000.0 * sqrt((p[0] - q[0]) * (p[0] - q[0]) +
-                                        (p[1] - q[1]) * (p[1] - q[1]) +
-                                        (p[2] - q[2]) * (p[2] - q[2]));
+    double mm = missing
+                    ? (isnan(p[0]) == isnan(q[0]) ? 0.0 : NAN)
+                    : 1000.0 * sqrt((p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1]) +
+                                    (p[2] - q[2]) * (p[2] - q[2]));
     compare_value(d, mm, 0.0);
   }
 }

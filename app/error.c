@@ -3,7 +3,7 @@
 
 #include <gio/gio.h>
 
-G_DEFINE_QUARK(pla-error-quark, pla_error)
+G_DEFINE_QUARK(pla - error - quark, pla_error)
 
 void
 pla_error_to_gerror(const PlaError *err, GError **error)

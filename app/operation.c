@@ -10,18 +10,10 @@
 
 /* in the order shown by `case operations` */
 static const PlaOperation *const operations[] = {
-  &pla_operation_import,
-  &pla_operation_segment,
-  &pla_operation_edit_label,
-  &pla_operation_set_labels,
-  &pla_operation_rename,
-  &pla_operation_delete,
-  &pla_operation_note,
-  &pla_operation_landmark,
-  &pla_operation_measure,
-  &pla_operation_snapshot,
-  &pla_operation_recover,
-  NULL,
+  &pla_operation_import,     &pla_operation_segment,  &pla_operation_edit_label,
+  &pla_operation_set_labels, &pla_operation_rename,   &pla_operation_delete,
+  &pla_operation_note,       &pla_operation_landmark, &pla_operation_measure,
+  &pla_operation_snapshot,   &pla_operation_recover,  NULL,
 };
 
 const PlaOperation *const *
@@ -129,9 +121,8 @@ check_param(const PlaOperation *op, const PlaParam *param, JsonNode *node, PlaEr
   if ((param->min != 0.0 || param->max != 0.0) && (size < param->min || size > param->max))
     return pla_fail(err, PLA_ERR_USAGE, "\"%s\" of '%s' must %s between %g and %g%s%s", param->name,
                     op->verb,
-                    param->type == PLA_PARAM_TEXT || param->type == PLA_PARAM_ITEM
-                        ? "have a length"
-                        : "lie",
+                    param->type == PLA_PARAM_TEXT || param->type == PLA_PARAM_ITEM ? "have a length"
+                                                                                   : "lie",
                     param->min, param->max, param->unit ? " " : "", param->unit ? param->unit : "");
   return PLA_OK;
 }
@@ -188,9 +179,9 @@ typedef struct {
 struct PlaWork {
   const PlaOperation *op;
   PlaStore *store;
-  PlaState state;        /* what it works on */
-  JsonObject *params;    /* complete */
-  JsonObject *inputs;    /* item name -> hash */
+  PlaState state;     /* what it works on */
+  JsonObject *params; /* complete */
+  JsonObject *inputs; /* item name -> hash */
   char *source;
   PlaReadOptions read;
   PlaContentLookup lookup;
@@ -332,7 +323,8 @@ pla_work_item(PlaWork *work, const char *param, const char *kind, int64_t *item,
   const char *name = pla_work_text(work, param);
   const PlaStateItem *found = name ? pla_state_find_name(&work->state, name) : NULL;
   if (!found)
-    return pla_fail(err, PLA_ERR_USAGE, "the case has no item '%s'; 'platysma-cli case list' shows them",
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "the case has no item '%s'; 'platysma-cli case list' shows them",
                     name ? name : "");
   if (kind && strcmp(found->kind, kind) != 0)
     return pla_fail(err, PLA_ERR_USAGE, "'%s' is a %s, and '%s' works on a %s", name, found->kind,
@@ -435,8 +427,9 @@ void
 pla_work_replace(PlaWork *work, int64_t item, PlaContent *content)
 {
   const PlaStateItem *found = state_item(work, item);
-  Result result = { .item = item, .name = g_strdup(found->name), .content = content,
-                    .before = found->hash };
+  Result result = {
+    .item = item, .name = g_strdup(found->name), .content = content, .before = found->hash
+  };
   note_input(work, found);
   g_array_append_val(work->results, result);
 }
@@ -448,8 +441,10 @@ pla_work_relabel(PlaWork *work, int64_t item, const char *name, JsonObject *meta
   if (name && name_is_taken(work, name, item))
     return pla_fail(err, PLA_ERR_USAGE, "another item is named '%s' already; choose another name",
                     name);
-  Result result = { .item = item, .name = g_strdup(name ? name : found->name),
-                    .meta = meta ? pla_json_canonical(meta) : NULL, .before = found->hash };
+  Result result = { .item = item,
+                    .name = g_strdup(name ? name : found->name),
+                    .meta = meta ? pla_json_canonical(meta) : NULL,
+                    .before = found->hash };
   note_input(work, found);
   g_array_append_val(work->results, result);
   return PLA_OK;
@@ -482,11 +477,18 @@ pla_work_run(const PlaRequest *request, PlaStore *store, const PlaState *state,
   if (st != PLA_OK)
     return st;
   PlaWork *work = g_new0(PlaWork, 1);
-  *work = (PlaWork){ .op = op, .store = store, .params = params, .inputs = json_object_new(),
-                     .source = g_strdup(request->source), .read = request->read, .lookup = lookup,
-                     .lookup_data = lookup_data, .progress = progress,
+  *work = (PlaWork){ .op = op,
+                     .store = store,
+                     .params = params,
+                     .inputs = json_object_new(),
+                     .source = g_strdup(request->source),
+                     .read = request->read,
+                     .lookup = lookup,
+                     .lookup_data = lookup_data,
+                     .progress = progress,
                      .results = g_array_new(FALSE, FALSE, sizeof(Result)),
-                     .time_ms = g_get_real_time() / 1000, .started_us = g_get_monotonic_time() };
+                     .time_ms = g_get_real_time() / 1000,
+                     .started_us = g_get_monotonic_time() };
   g_array_set_clear_func(work->results, result_clear);
   work->read.progress = progress;
   st = pla_state_dup(state, &work->state, err);
@@ -551,8 +553,10 @@ pla_work_write(PlaWork *work, PlaStore *store, int64_t parent, PlaState *state,
       st = pla_store_put_like(store, &result->before, result->name, result->meta, &result->after,
                               err);
     }
-    changes[r] = (PlaChange){ .item = result->item, .had = result->item != 0,
-                              .has = result->name != NULL, .before = result->before,
+    changes[r] = (PlaChange){ .item = result->item,
+                              .had = result->item != 0,
+                              .has = result->name != NULL,
+                              .before = result->before,
                               .after = result->after };
     /* items get their numbers below; for the hash of the state any free ones do */
     int64_t item = result->item ? result->item : INT64_MAX - (int64_t)r;
@@ -565,9 +569,15 @@ pla_work_write(PlaWork *work, PlaStore *store, int64_t parent, PlaState *state,
     g_autofree char *inputs = pla_json_canonical(work->inputs);
     g_autofree char *verb = g_strdup(work->op->verb), *program = g_strdup(PLA_VERSION);
     g_autofree char *kernel = g_strdup(pla_kernel_name(pla_kernel_get()));
-    PlaLogRow row = { .parent = parent, .verb = verb, .parameters = params, .inputs = inputs,
-                      .state = pla_state_hash(&after), .program = program, .kernel = kernel,
-                      .time_ms = work->time_ms, .duration_ms = work->duration_ms };
+    PlaLogRow row = { .parent = parent,
+                      .verb = verb,
+                      .parameters = params,
+                      .inputs = inputs,
+                      .state = pla_state_hash(&after),
+                      .program = program,
+                      .kernel = kernel,
+                      .time_ms = work->time_ms,
+                      .duration_ms = work->duration_ms };
     st = pla_store_add_operation(store, &row, changes, (int)n, err);
     *operation = row.id;
   }

@@ -69,11 +69,11 @@ run_again(Replayer *r, const PlaLogRow *row, int64_t parent, PlaState *state, in
   g_autoptr(JsonNode) params = json_from_string(row->parameters, NULL);
   if (!params || !JSON_NODE_HOLDS_OBJECT(params))
     return pla_fail(err, PLA_ERR_FORMAT, "its parameters are no JSON object");
-  PlaRequest request = { .verb = row->verb, .params = json_node_get_object(params),
+  PlaRequest request = { .verb = row->verb,
+                         .params = json_node_get_object(params),
                          .read = pla_read_options_default() };
   PlaWork *work = NULL;
-  PlaStatus st =
-      pla_work_run(&request, r->to, state, NULL, NULL, r->progress, &work, err);
+  PlaStatus st = pla_work_run(&request, r->to, state, NULL, NULL, r->progress, &work, err);
   if (st == PLA_OK)
     st = pla_work_write(work, r->to, parent, state, NULL, id, err);
   pla_work_free(work);
@@ -186,8 +186,7 @@ PlaStatus
 pla_session_replay(PlaSession *self, PlaProgress *progress, PlaReplay *out, PlaError *err)
 {
   *out = (PlaReplay){ 0 };
-  Replayer r = { .from = pla_session_get_store(self), .progress = progress,
-                 .report = out };
+  Replayer r = { .from = pla_session_get_store(self), .progress = progress, .report = out };
   const PlaLog *log = pla_session_get_log(self);
   PlaStatus st = pla_store_create_temporary(&r.to, err);
   r.ids = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);

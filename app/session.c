@@ -413,8 +413,8 @@ pla_session_load_slices(PlaSession *self, int64_t item, int first, int n, void *
                   first + n - 1);
   } else {
     size_t slice = voxels->shape[0] * voxels->shape[1] * pla_dtype_size(voxels->dtype);
-    st = pla_store_read_array(self->store, &voxels->hash, slice * (uint64_t)first, slice * (size_t)n,
-                              out, NULL, err);
+    st = pla_store_read_array(self->store, &voxels->hash, slice * (uint64_t)first,
+                              slice * (size_t)n, out, NULL, err);
   }
   pla_bundle_clear(&bundle, false);
   return st;
@@ -470,8 +470,11 @@ job_init(Job *job, PlaSession *self, const PlaRequest *request, PlaProgress *pro
          PlaError *err)
 {
   PlaStatus st = pla_session_refresh(self, err);
-  *job = (Job){ .store = self->store, .cache = &self->cache, .base = current_branch(self)->head,
-                .branch = g_strdup(current_branch(self)->name), .progress = progress };
+  *job = (Job){ .store = self->store,
+                .cache = &self->cache,
+                .base = current_branch(self)->head,
+                .branch = g_strdup(current_branch(self)->name),
+                .progress = progress };
   job->request = *request;
   job->request.verb = g_strdup(request->verb);
   job->request.source = g_strdup(request->source);
@@ -798,8 +801,7 @@ move_head(PlaSession *self, bool back, PlaError *err)
   if (st != PLA_OK)
     return st;
   const PlaBranch *branch = current_branch(self);
-  const PlaLogRow *row =
-      pla_log_find(&self->log, back ? branch->head : redo_operation(self));
+  const PlaLogRow *row = pla_log_find(&self->log, back ? branch->head : redo_operation(self));
   if (!row)
     st = pla_fail(err, PLA_ERR_EMPTY, "there is nothing to %s on branch '%s'",
                   back ? "undo" : "redo", branch->name);
@@ -855,9 +857,8 @@ pla_session_switch_branch(PlaSession *self, const char *name, PlaError *err)
   PlaStatus st = begin_move(self, err);
   if (st != PLA_OK)
     return st;
-  st = find_branch(&self->branches, name)
-           ? pla_store_set_current_branch(self->store, name, err)
-           : fail_no_branch(name, err);
+  st = find_branch(&self->branches, name) ? pla_store_set_current_branch(self->store, name, err)
+                                          : fail_no_branch(name, err);
   return end_move(self, st, err);
 }
 

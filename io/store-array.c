@@ -22,7 +22,7 @@ enum {
 
 /* planes[b * n + i] = byte b of the folded difference x[i] - x[i - 1]; and back */
 #define DEFINE_DELTA(BITS)                                                                         \
-  static void delta_split_##BITS(const void *restrict in, uint8_t *restrict planes, size_t n)     \
+  static void delta_split_##BITS(const void *restrict in, uint8_t *restrict planes, size_t n)      \
   {                                                                                                \
     const uint##BITS##_t *x = in;                                                                  \
     for (size_t i = 0; i < n; i++) {                                                               \
@@ -33,7 +33,7 @@ enum {
         planes[b * n + i] = (uint8_t)(z >> 8 * b);                                                 \
     }                                                                                              \
   }                                                                                                \
-  static void delta_join_##BITS(const uint8_t *restrict planes, void *restrict out, size_t n)     \
+  static void delta_join_##BITS(const uint8_t *restrict planes, void *restrict out, size_t n)      \
   {                                                                                                \
     uint##BITS##_t *x = out, last = 0;                                                             \
     for (size_t i = 0; i < n; i++) {                                                               \
@@ -84,7 +84,7 @@ typedef struct {
   PlaHash hash;
   const uint8_t *data; /* plain bytes, borrowed */
   size_t n_bytes;
-  int64_t id;       /* of its row, 0 while it has none */
+  int64_t id; /* of its row, 0 while it has none */
   PlaCodec codec;
   uint8_t *encoded; /* n_room bytes */
   size_t n_encoded, n_room;
@@ -188,8 +188,8 @@ pla_array_insert(PlaStore *self, const PlaStoreArray *array, size_t chunk_bytes,
   PlaStatus st = pla_store_finish(self, stmt, err);
   *id = sqlite3_last_insert_rowid(self->db);
   for (size_t c = 0; c < n_chunks && st == PLA_OK; c++) {
-    stmt = pla_store_statement(self,
-                               "INSERT INTO array_chunk(array, seq, chunk) VALUES(?1, ?2, ?3)");
+    stmt =
+        pla_store_statement(self, "INSERT INTO array_chunk(array, seq, chunk) VALUES(?1, ?2, ?3)");
     if (stmt) {
       sqlite3_bind_int64(stmt, 1, *id);
       sqlite3_bind_int64(stmt, 2, (int64_t)c);
@@ -211,8 +211,9 @@ pla_bundle_insert(PlaStore *self, const PlaBundle *bundle, PlaError *err)
     return pla_store_fail(self, "written", err);
   if (id > 0)
     return PLA_OK;
-  sqlite3_stmt *stmt = pla_store_statement(
-      self, "INSERT INTO bundle(hash, kind, name, meta) VALUES(?1, ?2, ?3, ?4)");
+  sqlite3_stmt *stmt =
+      pla_store_statement(self,
+                          "INSERT INTO bundle(hash, kind, name, meta) VALUES(?1, ?2, ?3, ?4)");
   if (stmt) {
     pla_bind_hash(stmt, 1, &bundle->hash);
     sqlite3_bind_text(stmt, 2, bundle->kind, -1, SQLITE_TRANSIENT);
@@ -223,8 +224,8 @@ pla_bundle_insert(PlaStore *self, const PlaBundle *bundle, PlaError *err)
   id = sqlite3_last_insert_rowid(self->db);
   for (int a = 0; a < bundle->n_arrays && st == PLA_OK; a++) {
     int64_t array = pla_row_by_hash(self, find_array, &bundle->array[a].hash);
-    stmt = pla_store_statement(
-        self, "INSERT INTO bundle_array(bundle, name, array) VALUES(?1, ?2, ?3)");
+    stmt = pla_store_statement(self,
+                               "INSERT INTO bundle_array(bundle, name, array) VALUES(?1, ?2, ?3)");
     if (stmt) {
       sqlite3_bind_int64(stmt, 1, id);
       sqlite3_bind_text(stmt, 2, bundle->array[a].name, -1, SQLITE_TRANSIENT);
@@ -291,9 +292,10 @@ put_batch(PlaStore *self, Piece *pieces, int n, Encoder *encoders, PlaDType dtyp
     if (piece->id < 0)
       piece->id = pieces[-1 - piece->id].id;
     if (piece->id == 0)
-      piece->id = pla_chunk_insert(self, &piece->hash, (int)piece->codec, (int)width, piece->n_bytes,
-                                   piece->codec == PLA_CODEC_RAW ? piece->data : piece->encoded,
-                                   piece->n_encoded);
+      piece->id =
+          pla_chunk_insert(self, &piece->hash, (int)piece->codec, (int)width, piece->n_bytes,
+                           piece->codec == PLA_CODEC_RAW ? piece->data : piece->encoded,
+                           piece->n_encoded);
     if (piece->id == 0)
       return pla_store_fail(self, "written", err);
   }

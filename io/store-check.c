@@ -101,8 +101,8 @@ check_chunks(PlaStore *self, PlaProgress *progress, PlaStoreCheck *check, PlaErr
         break;
       }
     }
-    fine = fine && pla_chunk_decode(sqlite3_column_int(stmt, 2), sqlite3_column_int(stmt, 3), stored,
-                                    n_stored, &hash, plain, (size_t)n_bytes, scratch);
+    fine = fine && pla_chunk_decode(sqlite3_column_int(stmt, 2), sqlite3_column_int(stmt, 3),
+                                    stored, n_stored, &hash, plain, (size_t)n_bytes, scratch);
     if (!fine)
       problem(check, "chunk", id, "its content is not what was written");
     check->chunks++;
@@ -272,7 +272,8 @@ check_meta(PlaStore *self, PlaStoreCheck *check, PlaError *err)
       fine = pla_hash_equal(&is, &stored);
     }
     if (!fine)
-      problem(check, "title or setting", sqlite3_column_int64(stmt, 0), "it is not what was written");
+      problem(check, "title or setting", sqlite3_column_int64(stmt, 0),
+              "it is not what was written");
   }
   if (rc != SQLITE_DONE)
     st = note_refusal(self, "title", check, err);
@@ -328,13 +329,18 @@ add_snapshot(PlaStore *self, const PlaBranch *branch, const char *program, const
     st = changes ? PLA_OK : pla_fail_memory(err, "the list of items");
   }
   for (int i = 0; i < state.n && st == PLA_OK; i++)
-    changes[i] = (PlaChange){ .item = state.item[i].item, .has = true, .after = state.item[i].hash };
+    changes[i] =
+        (PlaChange){ .item = state.item[i].item, .has = true, .after = state.item[i].hash };
   if (st == PLA_OK) {
     char verb[] = "snapshot", none[] = "{}";
     char *program_copy = pla_strdup(program), *kernel_copy = pla_strdup(kernel);
-    PlaLogRow row = { .verb = verb, .parameters = none, .inputs = none,
-                      .state = pla_state_hash(&state), .program = program_copy,
-                      .kernel = kernel_copy, .time_ms = (int64_t)time(NULL) * 1000 };
+    PlaLogRow row = { .verb = verb,
+                      .parameters = none,
+                      .inputs = none,
+                      .state = pla_state_hash(&state),
+                      .program = program_copy,
+                      .kernel = kernel_copy,
+                      .time_ms = (int64_t)time(NULL) * 1000 };
     st = program_copy && kernel_copy ? pla_store_add_operation(self, &row, changes, state.n, err)
                                      : pla_fail_memory(err, "the log");
     if (st == PLA_OK)

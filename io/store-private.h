@@ -73,11 +73,14 @@ void pla_shape_text(const PlaStoreArray *array, char text[192]);
 /* Opens without looking at anything, for recovery. */
 PlaStatus pla_store_open_raw(const char *path, bool writable, PlaStore **out, PlaError *err);
 
-/* For a file that has no name yet and is synced as a whole later, or is never kept. */
-PlaStatus pla_store_relax(PlaStore *self, PlaError *err);
-
-/* Syncs the finished file @temp and gives it its name unless that is taken. */
-PlaStatus pla_store_publish(const char *temp, const char *path, PlaError *err);
+/* A new case under a temporary name, not synced: an interruption leaves no half case at @path, which
+ * must not exist.  Whatever the status, both outputs go to pla_store_end_draft(). */
+PlaStatus pla_store_create_draft(const char *path, const char *title, char **temp, PlaStore **out,
+                                 PlaError *err);
+/* Closes the draft and, with @st PLA_OK, syncs it and gives it its name unless that is taken
+ * meanwhile; else removes it.  Returns @st or what went wrong here. */
+PlaStatus pla_store_end_draft(PlaStore *draft, char *temp, const char *path, PlaStatus st,
+                              PlaError *err);
 
 /* Decodes a stored chunk into @out (n_bytes) and checks its hash; false when damaged. */
 bool pla_chunk_decode(int codec, int width, const void *stored, size_t n_stored,

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* row numbers tried one by one without finding any before the gap counts as the end: more than a
  * damaged page can have held */
@@ -337,8 +336,9 @@ static int
 compare_changes(const void *a, const void *b)
 {
   const ChangeRow *x = a, *y = b;
-  return x->operation != y->operation ? (x->operation > y->operation) - (x->operation < y->operation)
-                                      : (x->item > y->item) - (x->item < y->item);
+  return x->operation != y->operation
+             ? (x->operation > y->operation) - (x->operation < y->operation)
+             : (x->item > y->item) - (x->item < y->item);
 }
 
 /* first of the rows sorted by their second member, which is @key */
@@ -512,7 +512,8 @@ adopt(Salvage *s, PlaState *state, int64_t item, const BundleRow *row)
 {
   const PlaStateItem *taken = pla_state_find_name(state, row->bundle.name);
   if (!taken || taken->item == item)
-    return pla_state_set(state, item, &row->bundle.hash, row->bundle.kind, row->bundle.name, s->err);
+    return pla_state_set(state, item, &row->bundle.hash, row->bundle.kind, row->bundle.name,
+                         s->err);
   PlaBundle renamed = row->bundle;
   PlaStatus st = PLA_OK;
   renamed.name = pla_strdup_printf("%s (recovered %lld)", row->bundle.name, (long long)item);
@@ -546,9 +547,8 @@ newest_state(Salvage *s, int64_t head, PlaState *state)
       const BundleRow *broken = rows_find(&s->bundles, change->after);
       const PlaStateItem *older = pla_state_find(state, change->item);
       if (broken && broken->bundle.name[0])
-        pla_notes_add(&s->report->lost,
-                      "the %s '%s' as operation %lld left it is damaged%s", broken->bundle.kind,
-                      broken->bundle.name, (long long)change->operation,
+        pla_notes_add(&s->report->lost, "the %s '%s' as operation %lld left it is damaged%s",
+                      broken->bundle.kind, broken->bundle.name, (long long)change->operation,
                       older ? "; the version before is kept" : " and lost");
       else
         pla_notes_add(&s->report->lost, "the item that operation %lld made is damaged%s",
@@ -610,22 +610,28 @@ keep_branches(Salvage *s, const char *program, const char *kernel)
     const PlaStateItem *is = pla_state_find(&now, wanted.item[i].item);
     if (is && pla_hash_equal(&is->hash, &wanted.item[i].hash))
       continue;
-    changes[n] = (PlaChange){ .item = wanted.item[i].item, .had = is != NULL, .has = true,
-                              .after = wanted.item[i].hash };
+    changes[n] = (PlaChange){
+      .item = wanted.item[i].item, .had = is != NULL, .has = true, .after = wanted.item[i].hash
+    };
     if (is)
       changes[n].before = is->hash;
     n++;
   }
   for (int i = 0; i < now.n && s->st == PLA_OK; i++)
     if (!pla_state_find(&wanted, now.item[i].item))
-      changes[n++] = (PlaChange){ .item = now.item[i].item, .had = true,
-                                  .before = now.item[i].hash };
+      changes[n++] =
+          (PlaChange){ .item = now.item[i].item, .had = true, .before = now.item[i].hash };
   if (s->st == PLA_OK && n > 0) {
     char verb[] = "recover", none[] = "{}";
     char *program_copy = pla_strdup(program), *kernel_copy = pla_strdup(kernel);
-    PlaLogRow row = { .parent = kept, .verb = verb, .parameters = none, .inputs = none,
-                      .state = pla_state_hash(&wanted), .program = program_copy,
-                      .kernel = kernel_copy, .time_ms = (int64_t)time(NULL) * 1000 };
+    PlaLogRow row = { .parent = kept,
+                      .verb = verb,
+                      .parameters = none,
+                      .inputs = none,
+                      .state = pla_state_hash(&wanted),
+                      .program = program_copy,
+                      .kernel = kernel_copy,
+                      .time_ms = (int64_t)time(NULL) * 1000 };
     if (has_memory(s, program_copy && kernel_copy))
       s->st = pla_store_add_operation(s->to, &row, changes, n, s->err);
     kept = row.id;
@@ -707,8 +713,8 @@ salvage_clear(Salvage *s)
   }
   for (size_t i = 0; i < s->branches.n; i++)
     free(((BranchRow *)rows_at(&s->branches, i))->branch.name);
-  Rows *all[] = { &s->chunks,  &s->arrays,  &s->array_chunks, &s->bundles, &s->bundle_arrays,
-                  &s->operations, &s->changes, &s->branches };
+  Rows *all[] = { &s->chunks,        &s->arrays,     &s->array_chunks, &s->bundles,
+                  &s->bundle_arrays, &s->operations, &s->changes,      &s->branches };
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     free(all[i]->row);
   free(s->title);
@@ -730,16 +736,10 @@ pla_store_recover(const char *path, const char *to, const char *program, const c
 {
   *out = (PlaStoreSalvage){ 0 };
   Salvage s = { .progress = progress, .report = out, .err = err };
-  if (access(to, F_OK) == 0)
-    return pla_fail(err, PLA_ERR_IO, "%s exists already; choose another name", to);
-  char *temp = pla_strdup_printf("%s.%ld.part", to, (long)getpid());
-  if (!temp)
-    return pla_fail_memory(err, to);
+  char *temp = NULL;
   s.st = pla_store_open_raw(path, false, &s.from, err);
   if (s.st == PLA_OK)
-    s.st = pla_store_create(temp, "", &s.to, err);
-  if (s.st == PLA_OK)
-    s.st = pla_store_relax(s.to, err);
+    s.st = pla_store_create_draft(to, "", &temp, &s.to, err);
   if (s.st == PLA_OK)
     s.st = pla_store_begin(s.to, err);
   if (s.st == PLA_OK) {
@@ -754,11 +754,7 @@ pla_store_recover(const char *path, const char *to, const char *program, const c
       pla_store_rollback(s.to);
   }
   pla_store_close(s.from);
-  pla_store_close(s.to);
-  if (s.st == PLA_OK)
-    s.st = pla_store_publish(temp, to, err);
-  unlink(temp);
-  free(temp);
+  s.st = pla_store_end_draft(s.to, temp, to, s.st, err);
   salvage_clear(&s);
   if (s.st != PLA_OK)
     pla_store_salvage_clear(out);

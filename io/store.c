@@ -37,7 +37,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#define XXH_STATIC_LINKING_ONLY /* for hash states on the stack; their layout is fixed since 0.8 */
+#define XXH_STATIC_LINKING_ONLY /* for hash states on the stack; their layout is fixed since 0.8   \
+                                 */
 #include <xxhash.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays are stored little-endian");
@@ -267,7 +268,8 @@ pla_bundle_hash(const PlaBundle *bundle)
     const PlaStoreArray *next = NULL;
     for (int a = 0; a < bundle->n_arrays; a++) {
       const PlaStoreArray *array = &bundle->array[a];
-      if ((!last || strcmp(array->name, last) > 0) && (!next || strcmp(array->name, next->name) < 0))
+      if ((!last || strcmp(array->name, last) > 0) &&
+          (!next || strcmp(array->name, next->name) < 0))
         next = array;
     }
     if (!next)
@@ -545,10 +547,11 @@ pla_store_fail(PlaStore *self, const char *doing, PlaError *err)
     break;
   }
   if (no_room)
-    return pla_fail(err, PLA_ERR_IO,
-                    "%s cannot be %s: the disk is full; nothing was changed, so free some space and "
-                    "do this again",
-                    self->path, doing);
+    return pla_fail(
+        err, PLA_ERR_IO,
+        "%s cannot be %s: the disk is full; nothing was changed, so free some space and "
+        "do this again",
+        self->path, doing);
   return pla_fail(err, PLA_ERR_IO, "%s cannot be %s (%s%s%s); nothing was changed", self->path,
                   doing, sqlite3_errmsg(self->db), why ? ": " : "", why ? strerror(why) : "");
 }
@@ -685,7 +688,8 @@ open_database(const char *path, const char *shown, int flags, PlaStore **out, Pl
   pthread_mutexattr_destroy(&attr);
   self->path = pla_strdup(shown);
   PlaStatus st = self->path ? PLA_OK : pla_fail_memory(err, shown);
-  if (st == PLA_OK && sqlite3_open_v2(path, &self->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+  if (st == PLA_OK &&
+      sqlite3_open_v2(path, &self->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
     st = self->db ? pla_store_fail(self, "opened", err) : pla_fail_memory(err, shown);
   if (st == PLA_OK) {
     sqlite3_extended_result_codes(self->db, 1);
@@ -719,8 +723,9 @@ pla_store_open_raw(const char *path, bool writable, PlaStore **out, PlaError *er
                        err);
 }
 
-PlaStatus
-pla_store_relax(PlaStore *self, PlaError *err)
+/* for a file that has no name yet and is synced as a whole later, or is never kept */
+static PlaStatus
+relax(PlaStore *self, PlaError *err)
 {
   return pla_store_exec(self, "PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY", err);
 }
@@ -751,7 +756,7 @@ end_transaction(PlaStore *self, PlaStatus st, PlaError *err)
 static PlaStatus
 fill_new(PlaStore *self, const char *title, PlaError *err)
 {
-  PlaStatus st = pla_store_relax(self, err);
+  PlaStatus st = relax(self, err);
   if (st == PLA_OK)
     st = pla_store_begin(self, err);
   if (st != PLA_OK)
@@ -769,8 +774,8 @@ fill_new(PlaStore *self, const char *title, PlaError *err)
 PlaStatus
 pla_store_create_temporary(PlaStore **out, PlaError *err)
 {
-  PlaStatus st = open_database("", "the temporary case", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                               out, err);
+  PlaStatus st =
+      open_database("", "the temporary case", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, out, err);
   if (st == PLA_OK)
     st = fill_new(*out, "", err);
   if (st != PLA_OK) {
@@ -791,8 +796,9 @@ sync_path(const char *path)
   return fine;
 }
 
-PlaStatus
-pla_store_publish(const char *temp, const char *path, PlaError *err)
+/* syncs the finished file @temp and gives it its name unless that is taken */
+static PlaStatus
+publish(const char *temp, const char *path, PlaError *err)
 {
   if (!sync_path(temp))
     return pla_fail(err, PLA_ERR_IO, "%s cannot be written (%s); choose another folder", path,
@@ -817,37 +823,53 @@ pla_store_publish(const char *temp, const char *path, PlaError *err)
 }
 
 PlaStatus
-pla_store_create(const char *path, const char *title, PlaStore **out, PlaError *err)
+pla_store_create_draft(const char *path, const char *title, char **temp, PlaStore **out,
+                       PlaError *err)
 {
-  *out = NULL;
   struct stat info;
+  *temp = NULL;
+  *out = NULL;
   if (lstat(path, &info) == 0)
     return pla_fail(err, PLA_ERR_IO, "%s exists already; choose another name", path);
-
-  /* made under another name, so that an interruption leaves no half case */
-  char *temp = pla_strdup_printf("%s.XXXXXX.part", path);
-  if (!temp)
+  *temp = pla_strdup_printf("%s.XXXXXX.part", path);
+  if (!*temp)
     return pla_fail_memory(err, path);
-  int fd = mkostemps(temp, 5, O_CLOEXEC);
+  int fd = mkostemps(*temp, 5, O_CLOEXEC);
   if (fd < 0) {
     PlaStatus st = pla_fail(err, PLA_ERR_IO, "%s cannot be made (%s); choose another folder", path,
                             strerror(errno));
-    free(temp);
+    free(*temp);
+    *temp = NULL;
     return st;
   }
   mode_t mask = umask(0);
   umask(mask);
   fchmod(fd, 0666 & ~mask);
   close(fd);
-  PlaStore *self = NULL;
-  PlaStatus st = open_database(temp, path, SQLITE_OPEN_READWRITE, &self, err);
+  PlaStatus st = open_database(*temp, path, SQLITE_OPEN_READWRITE, out, err);
+  return st == PLA_OK ? fill_new(*out, title, err) : st;
+}
+
+PlaStatus
+pla_store_end_draft(PlaStore *draft, char *temp, const char *path, PlaStatus st, PlaError *err)
+{
+  pla_store_close(draft);
   if (st == PLA_OK)
-    st = fill_new(self, title, err);
-  pla_store_close(self);
-  if (st == PLA_OK)
-    st = pla_store_publish(temp, path, err);
-  unlink(temp);
+    st = publish(temp, path, err);
+  if (temp)
+    unlink(temp);
   free(temp);
+  return st;
+}
+
+PlaStatus
+pla_store_create(const char *path, const char *title, PlaStore **out, PlaError *err)
+{
+  char *temp;
+  PlaStore *draft;
+  *out = NULL;
+  PlaStatus st = pla_store_create_draft(path, title, &temp, &draft, err);
+  st = pla_store_end_draft(draft, temp, path, st, err);
   return st == PLA_OK ? pla_store_open(path, out, err) : st;
 }
 
@@ -875,8 +897,8 @@ static void
 check_size(PlaStore *self, const uint8_t *head, uint64_t size)
 {
   uint64_t page = (uint64_t)head[16] << 8 | head[17];
-  uint64_t pages = (uint64_t)head[28] << 24 | (uint64_t)head[29] << 16 | (uint64_t)head[30] << 8 |
-                   head[31];
+  uint64_t pages =
+      (uint64_t)head[28] << 24 | (uint64_t)head[29] << 16 | (uint64_t)head[30] << 8 | head[31];
   page = page == 1 ? 65536 : page;
   bool count_is_valid = memcmp(head + 24, head + 92, 4) == 0;
   if (count_is_valid && pages * page > size)
@@ -978,9 +1000,9 @@ pla_store_open(const char *path, PlaStore **out, PlaError *err)
       check_size(self, head, size);
     check_lists(self);
     if (refuse && !self->read_only)
-      self->read_only = pla_strdup_printf(
-          "%s can only be read: the file is read-only; copy it to a folder of your own to change it",
-          path);
+      self->read_only = pla_strdup_printf("%s can only be read: the file is read-only; copy it to "
+                                          "a folder of your own to change it",
+                                          path);
     if (!self->read_only && version < SCHEMA_VERSION) {
       st = pla_store_begin(self, err);
       if (st == PLA_OK)
@@ -1459,8 +1481,7 @@ pla_store_apply(PlaStore *self, PlaState *state, const PlaChange *changes, int n
       st = pla_state_set(state, changes[c].item, NULL, NULL, NULL, err);
       continue;
     }
-    sqlite3_stmt *stmt =
-        pla_store_statement(self, "SELECT kind, name FROM bundle WHERE hash = ?1");
+    sqlite3_stmt *stmt = pla_store_statement(self, "SELECT kind, name FROM bundle WHERE hash = ?1");
     if (stmt)
       pla_bind_hash(stmt, 1, hash);
     int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;

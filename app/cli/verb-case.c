@@ -1,7 +1,7 @@
 /* `case`: case files from the command line. */
+#include "anatomy/base/parallel.h"
 #include "app/cli/cli-private.h"
 #include "app/session.h"
-#include "anatomy/base/parallel.h"
 #include "io/output.h"
 #include "io/source.h"
 #include "platysma-config.h"
@@ -86,7 +86,8 @@ run_import(PlaInvocation *inv, PlaError *err)
     if (name)
       json_object_set_string_member(params, "name", name);
     json_object_set_string_member(params, "as", pla_invocation_text(inv, "as", 0, "auto"));
-    PlaRequest request = { .verb = "import", .params = params,
+    PlaRequest request = { .verb = "import",
+                           .params = params,
                            .source = pla_invocation_file(inv, i + 2),
                            .read = pla_read_options_default() };
     request.read.series = pla_invocation_int(inv, "series", -1);
@@ -122,7 +123,8 @@ list_branches(PlaInvocation *inv, PlaSession *session)
     pla_json_bool(json, "current", current);
     json_builder_end_object(json);
     pla_say(inv, "%c branch '%s' at operation %lld%s", current ? '*' : ' ', branch->name,
-            (long long)branch->head, branch->tip != branch->head ? ", with undone ones after it" : "");
+            (long long)branch->head,
+            branch->tip != branch->head ? ", with undone ones after it" : "");
   }
   json_builder_end_array(json);
 }
@@ -199,7 +201,8 @@ find_item(PlaSession *session, const char *name, const PlaStateItem **out, PlaEr
 {
   *out = pla_state_find_name(pla_session_get_state(session), name);
   return *out ? PLA_OK
-              : pla_fail(err, PLA_ERR_USAGE, "%s has no item '%s'; 'platysma-cli case list' shows them",
+              : pla_fail(err, PLA_ERR_USAGE,
+                         "%s has no item '%s'; 'platysma-cli case list' shows them",
                          pla_session_get_path(session), name);
 }
 
@@ -260,7 +263,8 @@ run_verify(PlaInvocation *inv, PlaError *err)
     pla_json_number(json, "array_bytes", (double)check.array_bytes);
     pla_json_number(json, "stored_bytes", (double)check.stored_bytes);
     if (fine)
-      pla_say(inv, "%s is whole: %lld operations, %lld versions of items, %.1f MiB of arrays in %.1f",
+      pla_say(inv,
+              "%s is whole: %lld operations, %lld versions of items, %.1f MiB of arrays in %.1f",
               path, (long long)check.operations, (long long)check.items,
               (double)check.array_bytes / 1048576.0, (double)check.stored_bytes / 1048576.0);
     put_texts(inv, "problems", &check.problems);
@@ -291,7 +295,8 @@ run_replay(PlaInvocation *inv, PlaError *err)
     pla_json_int(json, "differ", replay.n_differ);
     pla_json_int(json, "failed", replay.n_failed);
     pla_json_number(json, "largest_mm", replay.largest_mm);
-    pla_say(inv, "%d operations run again: %d gave the same, %d differ as other versions may, %d failed",
+    pla_say(inv,
+            "%d operations run again: %d gave the same, %d differ as other versions may, %d failed",
             replay.n_operations, replay.n_equal, replay.n_differ, replay.n_failed);
     put_texts(inv, "differences", &replay.notes);
     if (replay.n_failed > 0)
@@ -426,7 +431,8 @@ run_apply(PlaInvocation *inv, PlaError *err)
   if (st == PLA_OK)
     st = open_case(inv, &session, err);
   if (st == PLA_OK) {
-    PlaRequest request = { .verb = pla_invocation_file(inv, 2), .params = params,
+    PlaRequest request = { .verb = pla_invocation_file(inv, 2),
+                           .params = params,
                            .read = pla_read_options_default() };
     st = pla_session_run(session, &request, pla_invocation_progress(inv), &operation, err);
   }
@@ -554,7 +560,8 @@ static const PlaOpt options[] = {
   { "name", 0, PLA_OPT_TEXT, "N", "import: name of the item (default: the file's own)" },
   { "as", 0, PLA_OPT_TEXT, "KIND", "import: volume, labels or auto (default)" },
   { "series", 0, PLA_OPT_INT, "N", "import: which series of a DICOM folder, from 0", 0, 100000 },
-  { "at", 0, PLA_OPT_INT, "ID", "branch: start after this operation (default: here)", 0, 2147483647 },
+  { "at", 0, PLA_OPT_INT, "ID", "branch: start after this operation (default: here)", 0,
+    2147483647 },
   { "remove", 0, PLA_OPT_FLAG, NULL, "branch: take the branch's name away" },
   { NULL },
 };

@@ -124,7 +124,10 @@ run_measure(PlaWork *work, PlaError *err)
     return pla_fail(err, PLA_ERR_USAGE, "\"what\" is distance, angle or path, not '%s'", what);
   if ((distance && n != 2) || (angle && n != 3) || n < 2)
     return pla_fail(err, PLA_ERR_USAGE, "%s %s needs %s points, not %d", angle ? "an" : "a", what,
-                    distance ? "two" : angle ? "three" : "at least two", n);
+                    distance ? "two"
+                    : angle  ? "three"
+                             : "at least two",
+                    n);
   double value = angle ? angle_deg(points, points + 3, points + 6) : path_mm(points, n);
   if (isnan(value))
     return pla_fail(err, PLA_ERR_GEOMETRY,
@@ -142,7 +145,8 @@ run_measure(PlaWork *work, PlaError *err)
 
 static const PlaParam measure_params[] = {
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, NULL, "name of the measurement" },
-  { "what", PLA_PARAM_TEXT, NULL, 0, 0, "\"distance\"", "distance, angle (at the second point) or path" },
+  { "what", PLA_PARAM_TEXT, NULL, 0, 0, "\"distance\"",
+    "distance, angle (at the second point) or path" },
   { "points_mm", PLA_PARAM_POINTS, "mm", 0, 0, NULL, "its points in RAS" },
   { NULL },
 };

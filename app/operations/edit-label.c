@@ -53,7 +53,8 @@ run(PlaWork *work, PlaError *err)
     return pla_fail(err, PLA_ERR_EMPTY,
                     "the stroke changes no voxel of '%s'; check its place and what it may replace",
                     pla_work_item_name(work, item));
-  if (st == PLA_OK && brush.label > 0 && !pla_label_table_find(&after->labels->table, brush.label)) {
+  if (st == PLA_OK && brush.label > 0 &&
+      !pla_label_table_find(&after->labels->table, brush.label)) {
     char name[32];
     snprintf(name, sizeof name, "label %d", brush.label);
     st = pla_label_table_set(&after->labels->table, brush.label, name, NULL, err);

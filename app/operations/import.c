@@ -71,7 +71,8 @@ run(PlaWork *work, PlaError *err)
 {
   const char *path = pla_work_source(work);
   if (!path)
-    return pla_fail(err, PLA_ERR_USAGE, "name a file to import: 'platysma-cli case import CASE FILE'");
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "name a file to import: 'platysma-cli case import CASE FILE'");
   PlaProgress *progress = pla_work_progress(work);
   g_autoptr(JsonObject) source = json_object_new();
   PlaItem item = { 0 };

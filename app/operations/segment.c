@@ -14,7 +14,8 @@ run(PlaWork *work, PlaError *err)
   PlaLabelMap *labels = NULL;
   opts.preset = pla_work_text(work, "preset");
   if (!opts.preset && (pla_work_is_null(work, "lo") || pla_work_is_null(work, "hi")))
-    return pla_fail(err, PLA_ERR_USAGE, "'segment' needs a \"preset\", or a range from \"lo\" to \"hi\"");
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "'segment' needs a \"preset\", or a range from \"lo\" to \"hi\"");
   if (!opts.preset) {
     opts.lo = pla_work_number(work, "lo");
     opts.hi = pla_work_number(work, "hi");

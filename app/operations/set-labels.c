@@ -11,7 +11,8 @@ check_entry(JsonNode *node, int64_t *id, const char **name, JsonArray **rgba, Pl
   JsonNode *id_node = entry ? json_object_get_member(entry, "id") : NULL;
   JsonNode *name_node = entry ? json_object_get_member(entry, "name") : NULL;
   JsonNode *rgba_node = entry ? json_object_get_member(entry, "rgba") : NULL;
-  *id = id_node && json_node_get_value_type(id_node) == G_TYPE_INT64 ? json_node_get_int(id_node) : 0;
+  *id =
+      id_node && json_node_get_value_type(id_node) == G_TYPE_INT64 ? json_node_get_int(id_node) : 0;
   *name = name_node && json_node_get_value_type(name_node) == G_TYPE_STRING
               ? json_node_get_string(name_node)
               : NULL;

@@ -51,7 +51,9 @@ static PlaStatus
 apply(PlaSession *session, const char *verb, const char *source, const char *params, PlaError *err)
 {
   g_autoptr(JsonNode) node = json_from_string(params, NULL);
-  PlaRequest request = { .verb = verb, .params = json_node_get_object(node), .source = source,
+  PlaRequest request = { .verb = verb,
+                         .params = json_node_get_object(node),
+                         .source = source,
                          .read = pla_read_options_default() };
   return pla_session_run(session, &request, NULL, NULL, err);
 }
@@ -74,14 +76,14 @@ step(PlaSession *session, const char *scan, GRand *dice)
   if (!volume || (roll == 0 && state->n < 6)) {
     st = apply(session, "import", scan, "{}", &err);
   } else if (!labels || (roll == 1 && state->n < 6)) {
-    g_autofree char *params = g_strdup_printf("{\"item\": \"%s\", \"lo\": %d, \"hi\": 3000}", volume,
-                                              g_rand_int_range(dice, -800, 200));
+    g_autofree char *params = g_strdup_printf("{\"item\": \"%s\", \"lo\": %d, \"hi\": 3000}",
+                                              volume, g_rand_int_range(dice, -800, 200));
     st = apply(session, "segment", NULL, params, &err);
   } else if (roll <= 5) {
     g_autofree char *params = g_strdup_printf(
-        "{\"item\": \"%s\", \"points_mm\": [[%d, %d, %d]], \"radius_mm\": %d, \"label\": %d}", labels,
-        g_rand_int_range(dice, 0, 96), g_rand_int_range(dice, 0, 96), g_rand_int_range(dice, 0, 96),
-        g_rand_int_range(dice, 2, 20), g_rand_int_range(dice, 0, 4));
+        "{\"item\": \"%s\", \"points_mm\": [[%d, %d, %d]], \"radius_mm\": %d, \"label\": %d}",
+        labels, g_rand_int_range(dice, 0, 96), g_rand_int_range(dice, 0, 96),
+        g_rand_int_range(dice, 0, 96), g_rand_int_range(dice, 2, 20), g_rand_int_range(dice, 0, 4));
     st = apply(session, "edit-label", NULL, params, &err);
     st = st == PLA_ERR_EMPTY ? PLA_OK : st; /* painted over the same */
   } else if (roll == 6 && can_redo) {
@@ -102,9 +104,9 @@ report(PlaSession *session)
 {
   char hash[33], line[128];
   PlaHash state = pla_state_hash(pla_session_get_state(session));
-  int n = g_snprintf(line, sizeof line, "%d %" G_GINT64_FORMAT " %s\n",
-                     pla_session_get_log(session)->n, pla_session_get_head(session),
-                     pla_hash_text(&state, hash));
+  int n =
+      g_snprintf(line, sizeof line, "%d %" G_GINT64_FORMAT " %s\n", pla_session_get_log(session)->n,
+                 pla_session_get_head(session), pla_hash_text(&state, hash));
   g_assert_cmpint((int)write(STDOUT_FILENO, line, (size_t)n), ==, n);
 }
 
@@ -142,7 +144,8 @@ read_reports(FILE *pipe, int n_lines, Report *last)
   for (int i = 0; i < n_lines && fgets(line, sizeof line, pipe); i++) {
     Report report;
     if (sscanf(line, "%d %" G_GINT64_FORMAT " %32s", &report.n_operations, &report.head,
-               report.state) == 3 && strlen(report.state) == 32)
+               report.state) == 3 &&
+        strlen(report.state) == 32)
       *last = report;
   }
 }
@@ -231,8 +234,8 @@ test_kill9(void)
       g_unlink(path);
     }
   }
-  g_test_message("%d kills, %d of them inside a transaction; %d cases, %d steps waited for", n_kills,
-                 n_journals, n_cases, n_steps);
+  g_test_message("%d kills, %d of them inside a transaction; %d cases, %d steps waited for",
+                 n_kills, n_journals, n_cases, n_steps);
   /* unfinished new cases may lie about under their temporary names */
   g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
   const char *name;

@@ -124,7 +124,8 @@ apply(Bench *b, const char *verb, const char *params, PlaError *err)
 {
   g_autoptr(JsonNode) node = json_from_string(params, NULL);
   g_assert_nonnull(node);
-  PlaRequest request = { .verb = verb, .params = json_node_get_object(node),
+  PlaRequest request = { .verb = verb,
+                         .params = json_node_get_object(node),
                          .read = pla_read_options_default() };
   PlaWork *work;
   PlaStatus st = pla_work_run(&request, b->store, &b->state, NULL, NULL, NULL, &work, err);
@@ -146,8 +147,9 @@ bench_init(Bench *b)
   PlaBundle bundle;
   PlaChange change = { .has = true };
   char verb[] = "import", none[] = "{}", program[] = "0", kernel[] = "plain";
-  PlaLogRow row = { .verb = verb, .parameters = none, .inputs = none, .program = program,
-                    .kernel = kernel };
+  PlaLogRow row = {
+    .verb = verb, .parameters = none, .inputs = none, .program = program, .kernel = kernel
+  };
   ok(pla_content_to_bundle(content, "tissue", &bundle, &err), &err);
   ok(pla_store_begin(b->store, &err), &err);
   ok(pla_store_put(b->store, &bundle, NULL, &err), &err);
@@ -251,28 +253,36 @@ test_edit_label(void)
   PlaError err;
   bench_init(&b);
   ok(apply(&b, "edit-label",
-           "{\"item\": \"tissue\", \"points_mm\": [[5, 2, -10]], \"radius_mm\": 3, \"label\": 7}", &err),
+           "{\"item\": \"tissue\", \"points_mm\": [[5, 2, -10]], \"radius_mm\": 3, \"label\": 7}",
+           &err),
      &err);
   g_autoptr(PlaContent) edited = load(&b, "tissue");
   const PlaLabel *label = pla_label_table_find(&edited->labels->table, 7);
   g_assert_nonnull(label);
   ok(apply(&b, "set-labels",
-           "{\"item\": \"tissue\", \"labels\": [{\"id\": 7, \"name\": \"fat\", \"rgba\": [1, 2, 3, 4]}]}",
-           &err), &err);
+           "{\"item\": \"tissue\", \"labels\": [{\"id\": 7, \"name\": \"fat\", \"rgba\": [1, 2, 3, "
+           "4]}]}",
+           &err),
+     &err);
   g_autoptr(PlaContent) named = load(&b, "tissue");
   label = pla_label_table_find(&named->labels->table, 7);
   g_assert_cmpstr(label->name, ==, "fat");
   g_assert_cmpint(label->rgba[2], ==, 3);
   g_assert_cmpint(apply(&b, "set-labels",
-                        "{\"item\": \"tissue\", \"labels\": [{\"id\": 99, \"name\": \"x\"}]}", &err),
+                        "{\"item\": \"tissue\", \"labels\": [{\"id\": 99, \"name\": \"x\"}]}",
+                        &err),
                   ==, PLA_ERR_USAGE);
   g_assert_nonnull(strstr(err.message, "99"));
   g_assert_cmpint(apply(&b, "edit-label",
                         "{\"item\": \"tissue\", \"points_mm\": [[900, 2, -10]], \"radius_mm\": 3, "
-                        "\"label\": 7}", &err), ==, PLA_ERR_EMPTY);
+                        "\"label\": 7}",
+                        &err),
+                  ==, PLA_ERR_EMPTY);
   g_assert_cmpint(apply(&b, "edit-label",
                         "{\"item\": \"bone\", \"points_mm\": [[0, 0, 0]], \"radius_mm\": 3, "
-                        "\"label\": 7}", &err), ==, PLA_ERR_USAGE);
+                        "\"label\": 7}",
+                        &err),
+                  ==, PLA_ERR_USAGE);
   g_assert_nonnull(strstr(err.message, "'bone'"));
   bench_clear(&b);
 }
@@ -292,25 +302,34 @@ test_measure(void)
   bench_init(&b);
   ok(apply(&b, "measure", "{\"name\": \"d\", \"points_mm\": [[1, 1, 1], [4, 5, 13]]}", &err), &err);
   g_assert_cmpfloat(meta_number(&b, "d", "length_mm"), ==, 13.0);
-  ok(apply(&b, "measure",
-           "{\"name\": \"a\", \"what\": \"angle\", \"points_mm\": [[1, 0, 0], [0, 0, 0], [0, 2, 0]]}",
-           &err), &err);
+  ok(apply(
+         &b, "measure",
+         "{\"name\": \"a\", \"what\": \"angle\", \"points_mm\": [[1, 0, 0], [0, 0, 0], [0, 2, 0]]}",
+         &err),
+     &err);
   g_assert_cmpfloat_with_epsilon(meta_number(&b, "a", "angle_deg"), 90.0, 1e-12);
-  ok(apply(&b, "measure",
-           "{\"name\": \"p\", \"what\": \"path\", \"points_mm\": [[0,0,0],[3,4,0],[3,4,2],[3,4,0]]}",
-           &err), &err);
+  ok(apply(
+         &b, "measure",
+         "{\"name\": \"p\", \"what\": \"path\", \"points_mm\": [[0,0,0],[3,4,0],[3,4,2],[3,4,0]]}",
+         &err),
+     &err);
   g_assert_cmpfloat(meta_number(&b, "p", "length_mm"), ==, 9.0);
   /* replaced, not doubled */
   ok(apply(&b, "measure", "{\"name\": \"d\", \"points_mm\": [[0, 0, 0], [0, 0, 2]]}", &err), &err);
   g_assert_cmpint(b.state.n, ==, 4);
   g_assert_cmpfloat(meta_number(&b, "d", "length_mm"), ==, 2.0);
-  g_assert_cmpint(apply(&b, "measure",
-                        "{\"name\": \"x\", \"what\": \"angle\", \"points_mm\": [[1,0,0],[1,0,0],[0,2,0]]}",
-                        &err), ==, PLA_ERR_GEOMETRY);
+  g_assert_cmpint(
+      apply(&b, "measure",
+            "{\"name\": \"x\", \"what\": \"angle\", \"points_mm\": [[1,0,0],[1,0,0],[0,2,0]]}",
+            &err),
+      ==, PLA_ERR_GEOMETRY);
   g_assert_cmpint(apply(&b, "measure", "{\"name\": \"x\", \"points_mm\": [[1,0,0]]}", &err), ==,
                   PLA_ERR_USAGE);
-  g_assert_cmpint(apply(&b, "measure", "{\"name\": \"x\", \"what\": \"mood\", \"points_mm\": "
-                                       "[[1,0,0],[1,0,1]]}", &err), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(apply(&b, "measure",
+                        "{\"name\": \"x\", \"what\": \"mood\", \"points_mm\": "
+                        "[[1,0,0],[1,0,1]]}",
+                        &err),
+                  ==, PLA_ERR_USAGE);
   bench_clear(&b);
 }
 

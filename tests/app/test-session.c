@@ -31,7 +31,8 @@ apply(PlaSession *session, const char *verb, const char *params, PlaError *err)
 {
   g_autoptr(JsonNode) node = json_from_string(params, NULL);
   g_assert_nonnull(node);
-  PlaRequest request = { .verb = verb, .params = json_node_get_object(node),
+  PlaRequest request = { .verb = verb,
+                         .params = json_node_get_object(node),
                          .read = pla_read_options_default() };
   return pla_session_run(session, &request, NULL, NULL, err);
 }
@@ -68,8 +69,9 @@ import(PlaSession *session, const char *path, const char *name, PlaError *err)
   g_autoptr(JsonObject) params = json_object_new();
   if (name)
     json_object_set_string_member(params, "name", name);
-  PlaRequest request = { .verb = "import", .params = params, .source = path,
-                         .read = pla_read_options_default() };
+  PlaRequest request = {
+    .verb = "import", .params = params, .source = path, .read = pla_read_options_default()
+  };
   return pla_session_run(session, &request, NULL, NULL, err);
 }
 
@@ -116,8 +118,9 @@ make_case(const char *path)
            "{\"item\": \"ball labels\", \"labels\": [{\"id\": 2, \"name\": \"brush\"}]}", &err),
      &err);
   ok(apply(session, "landmark", "{\"name\": \"nasion\", \"at_mm\": [1, 2, 3]}", &err), &err);
-  ok(apply(session, "measure",
-           "{\"name\": \"width\", \"points_mm\": [[0, 0, 0], [3, 4, 12]]}", &err), &err);
+  ok(apply(session, "measure", "{\"name\": \"width\", \"points_mm\": [[0, 0, 0], [3, 4, 12]]}",
+           &err),
+     &err);
   ok(apply(session, "rename", "{\"item\": \"ball labels\", \"name\": \"tissue\"}", &err), &err);
   ok(apply(session, "note", "{\"name\": \"plan\", \"text\": \"S\\u00fcdseite\"}", &err), &err);
   g_unlink(file);
@@ -229,7 +232,9 @@ test_replay(void)
   ok(pla_session_add_branch(session, "B", 3, &err), &err);
   ok(apply(session, "edit-label",
            "{\"item\": \"ball labels\", \"points_mm\": [[-3, 12, 14]], \"radius_mm\": 2.5, "
-           "\"label\": 300}", &err), &err);
+           "\"label\": 300}",
+           &err),
+     &err);
   int threads = pla_threads_get();
   for (int t = 1; t <= 4; t += 3) {
     pla_threads_set(t);
@@ -337,7 +342,9 @@ run_async(PlaSession *session, const char *verb, const char *params, const char 
           GCancellable *cancellable, Waiter *waiter)
 {
   g_autoptr(JsonNode) node = json_from_string(params, NULL);
-  PlaRequest request = { .verb = verb, .params = json_node_get_object(node), .source = source,
+  PlaRequest request = { .verb = verb,
+                         .params = json_node_get_object(node),
+                         .source = source,
                          .read = pla_read_options_default() };
   waiter->loop = g_main_loop_new(NULL, FALSE);
   pla_session_run_async(session, &request, cancellable, on_async_progress, waiter, on_done, waiter);
@@ -345,7 +352,9 @@ run_async(PlaSession *session, const char *verb, const char *params, const char 
     PlaError err;
     ok(apply(waiter->interfere, "edit-label",
              "{\"item\": \"ball labels\", \"points_mm\": [[-3, 12, 14]], \"radius_mm\": 1.5, "
-             "\"label\": 5}", &err), &err);
+             "\"label\": 5}",
+             &err),
+       &err);
   }
   g_main_loop_run(waiter->loop);
   g_main_loop_unref(waiter->loop);
@@ -372,7 +381,8 @@ test_async(void)
 
   /* a mistake comes back as an error with the sentence */
   waiter = (Waiter){ 0 };
-  run_async(session, "segment", "{\"item\": \"nothing\", \"lo\": 0, \"hi\": 1}", NULL, NULL, &waiter);
+  run_async(session, "segment", "{\"item\": \"nothing\", \"lo\": 0, \"hi\": 1}", NULL, NULL,
+            &waiter);
   g_assert_error(waiter.error, PLA_ERROR, PLA_ERR_USAGE);
   g_assert_nonnull(strstr(waiter.error->message, "nothing"));
   g_clear_error(&waiter.error);
@@ -518,8 +528,10 @@ test_contents(void)
   ok(pla_content_add_array(result, "disp", PLA_F64, 2, (uint64_t[]){ 3, 2 }, disp, &err), &err);
   json_object_set_double_member(result->meta, "residual_rel", 1.0 / 3.0);
   g_autoptr(PlaContent) result_back = round_trip(result);
-  g_assert_cmpmem(pla_content_find_array(result_back, "disp")->data, sizeof disp, disp, sizeof disp);
-  g_assert_cmpfloat(json_object_get_double_member(result_back->meta, "residual_rel"), ==, 1.0 / 3.0);
+  g_assert_cmpmem(pla_content_find_array(result_back, "disp")->data, sizeof disp, disp,
+                  sizeof disp);
+  g_assert_cmpfloat(json_object_get_double_member(result_back->meta, "residual_rel"), ==,
+                    1.0 / 3.0);
 }
 
 /* differences are told in the unit of the thing */
@@ -556,7 +568,8 @@ test_slices(void)
   ok(pla_session_load_slices(session, find(session, "ball")->item, 4, 3, part, &err), &err);
   g_assert_cmpmem(part, 6 * slice, (int16_t *)vol->voxels + 4 * slice, 6 * slice);
   g_assert_cmpint(pla_session_load_slices(session, find(session, "ball")->item, vol->dims[2] - 1, 2,
-                                          part, &err), ==, PLA_ERR_USAGE);
+                                          part, &err),
+                  ==, PLA_ERR_USAGE);
   g_free(part);
 }
 

@@ -1,5 +1,5 @@
-/* Reading a CT of 512 x 512 x 600 int16 from .nii.gz and storing it in a case, against `zcat` of the
- * same file plus a copy.
+/* Reading a CT of 512 x 512 x 600 int16 from .nii.gz and storing it in a case, against `zcat` of
+ * the same file plus a copy.
  *
  * usage: bench-store [FOLDER [SLICES [REPEATS]]]; prints one JSON object.  The scan is made here:
  * an elliptic head of soft tissue with a bony shell and air around it, and Gaussian noise of 12 HU,
@@ -94,7 +94,9 @@ time_store(const char *path, PlaVolume *vol, double *read_s, double *slice_s)
   double start = (double)g_get_monotonic_time() * 1e-6;
   check(pla_store_create(path, "bench", &store, &err), &err);
   char name[] = "voxels", kind[] = "volume", title[] = "ct", meta[] = "{}";
-  PlaStoreArray array = { .name = name, .dtype = vol->dtype, .n_dims = 3,
+  PlaStoreArray array = { .name = name,
+                          .dtype = vol->dtype,
+                          .n_dims = 3,
                           .shape = { (uint64_t)vol->dims[0], (uint64_t)vol->dims[1],
                                      (uint64_t)vol->dims[2] },
                           .data = vol->voxels };
@@ -111,7 +113,8 @@ time_store(const char *path, PlaVolume *vol, double *read_s, double *slice_s)
   void *one = malloc(slice);
   double before = (double)g_get_monotonic_time() * 1e-6;
   check(pla_store_read_array(store, &array.hash, slice * (size_t)(vol->dims[2] / 2), slice, one,
-                             NULL, &err), &err);
+                             NULL, &err),
+        &err);
   *slice_s = (double)g_get_monotonic_time() * 1e-6 - before;
   before = (double)g_get_monotonic_time() * 1e-6;
   for (int k = 0; k < vol->dims[2]; k += 8) {
@@ -180,7 +183,8 @@ main(int argc, char **argv)
   double mib = (double)n_bytes / 1048576.0;
   printf("{\"name\": \"store-volume\", \"size\": [%d, %d, %d], \"repeats\": %d, \"threads\": %d,\n"
          " \"volume_mib\": %.1f, \"gz_mib\": %.1f, \"case_mib\": %.1f,\n"
-         " \"zcat_copy_s\": %.3f, \"median_s\": %.3f, \"store_s\": %.3f, \"read_and_compare_s\": %.3f, "
+         " \"zcat_copy_s\": %.3f, \"median_s\": %.3f, \"store_s\": %.3f, \"read_and_compare_s\": "
+         "%.3f, "
          "\"slice_s\": %.4f,\n"
          " \"ratios\": {\"read_and_store_to_zcat_copy\": %.3f, \"store_to_zcat_copy\": %.3f, "
          "\"peak_rss_to_volume\": %.3f},\n"
@@ -188,7 +192,8 @@ main(int argc, char **argv)
          dims[0], dims[1], dims[2], repeats, pla_threads_get(), mib,
          (double)gz_info.st_size / 1048576.0, (double)case_info.st_size / 1048576.0,
          zcat_s[repeats / 2], import_s[repeats / 2], store_s[repeats / 2], read_s, slice_s,
-         import_s[repeats / 2] / zcat_s[repeats / 2], store_s[repeats / 2] / zcat_s[repeats / 2], peak / mib, peak, peak_before);
+         import_s[repeats / 2] / zcat_s[repeats / 2], store_s[repeats / 2] / zcat_s[repeats / 2],
+         peak / mib, peak, peak_before);
   g_unlink(gz);
   g_unlink(path);
   g_free(gz);

@@ -51,8 +51,9 @@ add_item(PlaStore *store, const char *name, PlaDType dtype, size_t n, const void
   char array_name[] = "values", kind[] = "result", meta[] = "{}", verb[] = "test", version[] = "1";
   char kernel[] = "plain";
   g_autofree char *own = g_strdup(name);
-  PlaStoreArray array = { .name = array_name, .dtype = dtype, .n_dims = 1, .shape = { n },
-                          .data = (void *)data };
+  PlaStoreArray array = {
+    .name = array_name, .dtype = dtype, .n_dims = 1, .shape = { n }, .data = (void *)data
+  };
   PlaBundle bundle = { .kind = kind, .name = own, .meta = meta, .n_arrays = 1, .array = &array };
   PlaBranches branches;
   PlaState state;
@@ -64,9 +65,15 @@ add_item(PlaStore *store, const char *name, PlaDType dtype, size_t n, const void
   ok(pla_store_read_state(store, branch->head, &state, &err), &err);
   ok(pla_state_set(&state, INT64_MAX, &bundle.hash, kind, name, &err), &err);
   change.after = bundle.hash;
-  PlaLogRow row = { .parent = branch->head, .verb = verb, .parameters = meta, .inputs = meta,
-                    .state = pla_state_hash(&state), .program = version, .kernel = kernel,
-                    .time_ms = 1, .duration_ms = 2 };
+  PlaLogRow row = { .parent = branch->head,
+                    .verb = verb,
+                    .parameters = meta,
+                    .inputs = meta,
+                    .state = pla_state_hash(&state),
+                    .program = version,
+                    .kernel = kernel,
+                    .time_ms = 1,
+                    .duration_ms = 2 };
   ok(pla_store_add_operation(store, &row, &change, 1, &err), &err);
   ok(pla_store_set_branch(store, branch->name, row.id, row.id, &err), &err);
   ok(pla_store_commit(store, &err), &err);
@@ -114,8 +121,9 @@ verify(PlaStore *store, bool fine)
 static void
 test_arrays(void)
 {
-  static const size_t bytes[] = { 0, 8, 24, PLA_CHUNK_BYTES - 8, PLA_CHUNK_BYTES,
-                                  PLA_CHUNK_BYTES + 8, 2 * PLA_CHUNK_BYTES + 4096 };
+  static const size_t bytes[] = {
+    0, 8, 24, PLA_CHUNK_BYTES - 8, PLA_CHUNK_BYTES, PLA_CHUNK_BYTES + 8, 2 * PLA_CHUNK_BYTES + 4096
+  };
   g_autofree char *path = fresh_path();
   PlaError err;
   PlaStore *store;
@@ -190,7 +198,7 @@ static void
 test_threads(void)
 {
   enum { N = 3 << 20 };
-  g_autofree char *contents[2] = { NULL, NULL };
+  char *contents[2] = { NULL, NULL };
   gsize length[2];
   int16_t *data = g_new(int16_t, N);
   for (int i = 0; i < N; i++)
@@ -208,6 +216,8 @@ test_threads(void)
   }
   pla_threads_set(before);
   g_assert_cmpmem(contents[0], length[0], contents[1], length[1]);
+  g_free(contents[0]);
+  g_free(contents[1]);
   g_free(data);
 }
 
@@ -308,8 +318,9 @@ test_cancel(void)
   fill_random(data, N, 5);
   ok(pla_store_create(path, "cancel", &store, &err), &err);
   add_item(store, "a", PLA_F64, 1, &one, NULL, NULL);
-  PlaStoreArray array = { .name = array_name, .dtype = PLA_U8, .n_dims = 1, .shape = { N },
-                          .data = data };
+  PlaStoreArray array = {
+    .name = array_name, .dtype = PLA_U8, .n_dims = 1, .shape = { N }, .data = data
+  };
   PlaBundle bundle = { .kind = kind, .name = name, .meta = meta, .n_arrays = 1, .array = &array };
   pla_progress_init(&progress, on_progress, &progress);
   ok(pla_store_begin(store, &err), &err);
@@ -340,8 +351,9 @@ test_disk_full(void)
     char array_name[] = "values", kind[] = "result", meta[] = "{}", name[] = "big";
     uint8_t *data = malloc(N);
     fill_random(data, N, 5);
-    PlaStoreArray array = { .name = array_name, .dtype = PLA_U8, .n_dims = 1, .shape = { N },
-                            .data = data };
+    PlaStoreArray array = {
+      .name = array_name, .dtype = PLA_U8, .n_dims = 1, .shape = { N }, .data = data
+    };
     PlaBundle bundle = { .kind = kind, .name = name, .meta = meta, .n_arrays = 1, .array = &array };
     pla_threads_set(1);
     if (pla_store_open(path, &store, &err) != PLA_OK || pla_store_begin(store, &err) != PLA_OK)
@@ -472,9 +484,10 @@ test_refusals(void)
   check_sentence(&err, "/nowhere/x.platysma");
   g_assert_cmpint(pla_store_create("/nowhere/x.platysma", "", &store, &err), ==, PLA_ERR_IO);
   check_sentence(&err, "folder");
-  g_assert_true(g_file_set_contents(text, "just some text, longer than a header of a database "
-                                          "that has one hundred bytes at the very least, so", -1,
-                                    NULL));
+  g_assert_true(g_file_set_contents(text,
+                                    "just some text, longer than a header of a database "
+                                    "that has one hundred bytes at the very least, so",
+                                    -1, NULL));
   g_assert_cmpint(pla_store_open(text, &store, &err), ==, PLA_ERR_FORMAT);
   check_sentence(&err, "no Platysma case");
   g_assert_true(g_file_set_contents(empty, "", 0, NULL));
@@ -694,7 +707,8 @@ test_recover(void)
   pla_store_close(store);
 
   /* an existing file is not overwritten */
-  g_assert_cmpint(pla_store_recover(path, saved, "1", "plain", NULL, &salvage, &err), ==, PLA_ERR_IO);
+  g_assert_cmpint(pla_store_recover(path, saved, "1", "plain", NULL, &salvage, &err), ==,
+                  PLA_ERR_IO);
   check_sentence(&err, "exists already");
   g_free(content);
 }
