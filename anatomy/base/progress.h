@@ -9,8 +9,14 @@
 
 #include "anatomy/base/status.h"
 
+#ifdef __cplusplus
+#include <atomic>
+typedef std::atomic<bool> PlaAtomicBool; /* laid out like C's */
+#else
 #include <stdatomic.h>
 #include <stdbool.h>
+typedef atomic_bool PlaAtomicBool;
+#endif
 
 typedef struct PlaProgress PlaProgress;
 
@@ -19,7 +25,7 @@ typedef struct PlaProgress PlaProgress;
 typedef void (*PlaProgressFunc)(const char *phase, double fraction, void *data);
 
 struct PlaProgress {
-  atomic_bool cancel;
+  PlaAtomicBool cancel;
   PlaProgressFunc func; /* may be NULL */
   void *data;
   /* all as fractions of the whole work */
