@@ -1,5 +1,6 @@
 /* Linear elasticity: Psi = mu e:e + lambda/2 tr(e)^2, e = (F + F^T)/2 - 1.  Not invariant under
  * rotation: for small displacements, and as a reference. */
+#include "sim/material/complex-step.h"
 #include "sim/material/registry.h"
 #include "sim/material/stretch.h"
 
@@ -47,6 +48,21 @@ tangent(const double *c, const PlaPoint *point, bool project, double h[81])
     }
 }
 
+static PlaDual
+complex_energy(const double *c, const PlaPoint *point, const PlaDual f[9])
+{
+  PlaDual square = pla_dual(0.0), trace = pla_dual(-3.0);
+  for (int i = 0; i < 3; i++) {
+    trace = pla_dual_add(trace, f[4 * i]);
+    for (int j = 0; j < 3; j++) {
+      PlaDual e = pla_dual_scale(0.5, pla_dual_add(f[3 * i + j], f[3 * j + i]));
+      square = pla_dual_add(square, pla_dual_square(pla_dual_plus(e, -(double)(i == j))));
+    }
+  }
+  return pla_dual_add(pla_dual_scale(c[0], square),
+                      pla_dual_scale(0.5 * c[1], pla_dual_square(trace)));
+}
+
 const PlaMaterial pla_material_linear = {
   .id = "linear",
   .title = "Linear",
@@ -57,4 +73,5 @@ const PlaMaterial pla_material_linear = {
   .stress = stress,
   .tangent = tangent,
   .moduli = pla_moduli_lame,
+  .complex_energy = complex_energy,
 };

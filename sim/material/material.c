@@ -1,4 +1,5 @@
-/* Dispatch: from principal stretches to stress and tangent in F.
+/* Dispatch: from principal stretches to stress and tangent in F; prestrain; mixtures; materials that
+ * have nothing but an energy on complex numbers.
  *
  * For an isotropic energy Psi(s), P = U diag(p) V^T with p = dPsi/ds.  The tangent is block diagonal
  * in the frame of the SVD: the 3x3 Hessian on the modes u_i v_i^T, and for each pair i < j
@@ -9,8 +10,13 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/svd3.h"
+#include "sim/material/complex-step.h"
+#include "sim/material/definite.h"
+#include "sim/material/mixture.h"
+#include "sim/material/stretch.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 void
@@ -20,15 +26,49 @@ pla_point_decompose(PlaPoint *point)
 }
 
 double
-pla_material_energy(const PlaMaterial *material, const double *constants, const PlaPoint *point)
+pla_point_unstrained(const PlaPoint *point, PlaPoint *inner)
 {
-  return material->energy ? material->energy(constants, point)
-                          : material->stretch_energy(constants, point->s);
+  *inner = *point;
+  inner->prestretch = NULL;
+  pla_mat3_mul(point->f, point->prestretch, inner->f);
+  pla_point_decompose(inner);
+  return pla_mat3_det(point->prestretch);
 }
 
-/* out = U diag(p) V^T */
-static void
-from_diagonal(const PlaPoint *point, const double p[3], double out[9])
+static bool
+is_isotropic(const PlaMaterial *material)
+{
+  return material->stretch_energy || material->shape;
+}
+
+double
+pla_material_energy(const PlaMaterial *material, const double *constants, const PlaPoint *point)
+{
+  if (point->prestretch) {
+    PlaPoint inner;
+    double det = pla_point_unstrained(point, &inner);
+    return pla_material_energy(material, constants, &inner) / det;
+  }
+  if (material->mixture) {
+    double sum = 0.0;
+    for (int k = 0; k < pla_mixture_n_parts(material->mixture); k++) {
+      const PlaMixturePart *part = pla_mixture_part(material->mixture, k);
+      sum += constants[k] * pla_material_energy(part->material, part->constants, point);
+    }
+    return sum;
+  }
+  if (material->energy)
+    return material->energy(constants, point);
+  if (is_isotropic(material))
+    return pla_stretch_energy(material, constants, point->s);
+  PlaDual f[9];
+  for (int k = 0; k < 9; k++)
+    f[k] = pla_dual(point->f[k]);
+  return pla_dual_value(pla_material_complex_energy(material, constants, point, f));
+}
+
+void
+pla_stretch_to_stress(const PlaPoint *point, const double p[3], double out[9])
 {
   double up[9];
   for (int c = 0; c < 9; c++)
@@ -40,13 +80,33 @@ void
 pla_material_stress(const PlaMaterial *material, const double *constants, const PlaPoint *point,
                     double p[9])
 {
-  if (material->stress) {
+  if (point->prestretch) {
+    PlaPoint inner;
+    double det = pla_point_unstrained(point, &inner);
+    pla_material_stress(material, constants, &inner, p);
+    pla_mat3_mul_nt(p, point->prestretch, p);
+    for (int c = 0; c < 9; c++)
+      p[c] /= det;
+  } else if (material->mixture) {
+    memset(p, 0, 9 * sizeof *p);
+    for (int k = 0; k < pla_mixture_n_parts(material->mixture); k++) {
+      const PlaMixturePart *part = pla_mixture_part(material->mixture, k);
+      double own[9];
+      pla_material_stress(part->material, part->constants, point, own);
+      for (int c = 0; c < 9; c++)
+        p[c] += constants[k] * own[c];
+    }
+  } else if (material->stress) {
     material->stress(constants, point, p);
-    return;
+  } else if (is_isotropic(material)) {
+    double diagonal[3];
+    pla_stretch_stress(material, constants, point->s, diagonal);
+    pla_stretch_to_stress(point, diagonal, p);
+  } else if (material->invariant_energy) {
+    pla_invariant_step_stress(material, constants, point, p);
+  } else {
+    pla_complex_step_stress(material, constants, point, p);
   }
-  double diagonal[3];
-  material->stretch_stress(constants, point->s, diagonal);
-  from_diagonal(point, diagonal, p);
 }
 
 /* h += factor a b^T for 9-vectors, b and a exchanged too when they differ */
@@ -68,18 +128,12 @@ mode(const PlaPoint *point, int i, int j, double m[9])
 }
 
 void
-pla_material_tangent(const PlaMaterial *material, const double *constants, const PlaPoint *point,
-                     bool project, double h[81])
+pla_stretch_to_tangent(const PlaPoint *point, const double p[3], const double hessian[6],
+                       bool project, double h[81])
 {
-  if (material->tangent) {
-    material->tangent(constants, point, project, h);
-    return;
-  }
   static const int pairs[3][2] = { { 0, 1 }, { 0, 2 }, { 1, 2 } };
   const double *s = point->s;
-  double p[3], hessian[6], a[9];
-  material->stretch_stress(constants, s, p);
-  material->stretch_tangent(constants, s, hessian);
+  double a[9];
   memcpy(a, (double[9]){ hessian[0], hessian[3], hessian[4], hessian[3], hessian[1], hessian[5],
                          hessian[4], hessian[5], hessian[2] },
          sizeof a);
@@ -118,7 +172,7 @@ pla_material_tangent(const PlaMaterial *material, const double *constants, const
                        ? (p[i] - p[j]) / gap
                        : 0.5 * (hessian[i] + hessian[j]) - hessian[i + j + 2];
     /* the rotation mode has a true pole where s_i = -s_j; the floor keeps it finite */
-    double floor_ = 1e-8 * (size + 1e-300);
+    double floor_ = 1e-8 * (size + 1e-3);
     double turn = (p[i] + p[j]) / (fabs(sum) > floor_ ? sum : floor_);
     if (project) {
       shear = fmax(shear, 0.0);
@@ -136,6 +190,125 @@ pla_material_tangent(const PlaMaterial *material, const double *constants, const
   }
 }
 
+/* H of F G from that of its tissue: G on the second index of each pair */
+static void
+prestrain_tangent(const double g[9], double factor, double h[81])
+{
+  double half[81];
+  for (int r = 0; r < 9; r++)
+    pla_mat3_mul_nt(h + 9 * r, g, half + 9 * r);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      for (int c = 0; c < 9; c++) {
+        double sum = 0.0;
+        for (int m = 0; m < 3; m++)
+          sum += g[3 * j + m] * half[9 * (3 * i + m) + c];
+        h[9 * (3 * i + j) + c] = factor * sum;
+      }
+}
+
+void
+pla_material_tangent(const PlaMaterial *material, const double *constants, const PlaPoint *point,
+                     bool project, double h[81])
+{
+  if (point->prestretch) {
+    PlaPoint inner;
+    double det = pla_point_unstrained(point, &inner);
+    pla_material_tangent(material, constants, &inner, project, h);
+    prestrain_tangent(point->prestretch, 1.0 / det, h);
+    return;
+  }
+  if (material->mixture) {
+    double own[81];
+    /* the parts need projecting only where their sum does */
+    for (int pass = 0; pass < (project ? 2 : 1); pass++) {
+      memset(h, 0, 81 * sizeof *h);
+      for (int k = 0; k < pla_mixture_n_parts(material->mixture); k++) {
+        const PlaMixturePart *part = pla_mixture_part(material->mixture, k);
+        pla_material_tangent(part->material, part->constants, point, pass == 1, own);
+        for (int c = 0; c < 81; c++)
+          h[c] += constants[k] * own[c];
+      }
+      if (pla_definite(9, h))
+        return;
+    }
+    return;
+  }
+  if (material->tangent) {
+    material->tangent(constants, point, project, h);
+    return;
+  }
+  if (is_isotropic(material)) {
+    double p[3], hessian[6];
+    pla_stretch_stress(material, constants, point->s, p);
+    pla_stretch_tangent(material, constants, point->s, hessian);
+    pla_stretch_to_tangent(point, p, hessian, project, h);
+    return;
+  }
+  if (material->invariant_energy)
+    pla_invariant_step_tangent(material, constants, point, h);
+  else
+    pla_complex_step_tangent(material, constants, point, h);
+  if (project && !pla_definite(9, h))
+    pla_definite_project(9, h);
+}
+
+void
+pla_material_moduli(const PlaMaterial *material, const double *constants, double *mu,
+                    double *lambda, double *vol)
+{
+  *mu = *lambda = *vol = 0.0;
+  if (material->mixture) {
+    for (int k = 0; k < pla_mixture_n_parts(material->mixture); k++) {
+      const PlaMixturePart *part = pla_mixture_part(material->mixture, k);
+      double own[3];
+      pla_material_moduli(part->material, part->constants, &own[0], &own[1], &own[2]);
+      *mu += constants[k] * own[0];
+      *lambda += constants[k] * own[1];
+      *vol += constants[k] * own[2];
+    }
+    return;
+  }
+  if (material->moduli) {
+    material->moduli(constants, mu, lambda, vol);
+    return;
+  }
+  PlaPoint rest = { 0 };
+  double h[81];
+  pla_mat3_identity(rest.f);
+  pla_point_decompose(&rest);
+  pla_material_tangent(material, constants, &rest, false, h);
+  *mu = h[9 * 1 + 1];
+  *lambda = h[9 * 0 + 4];
+  *vol = fmax(*lambda + *mu, *mu);
+}
+
+int
+pla_material_param(const PlaMaterial *material, const char *key)
+{
+  for (int i = 0; material->params[i].key; i++)
+    if (strcmp(material->params[i].key, key) == 0)
+      return i;
+  return -1;
+}
+
+PlaStatus
+pla_param_choose(const PlaParam *param, const char *word, double *value, PlaError *err)
+{
+  char all[256] = "";
+  for (int i = 0; param->choices && param->choices[i]; i++) {
+    if (strcmp(param->choices[i], word) == 0) {
+      *value = i;
+      return PLA_OK;
+    }
+    size_t used = strlen(all);
+    snprintf(all + used, sizeof all - used, "%s'%s'", i ? ", " : "", param->choices[i]);
+  }
+  if (!param->choices)
+    return pla_fail(err, PLA_ERR_USAGE, "'%s' is '%s', and must be a number", param->key, word);
+  return pla_fail(err, PLA_ERR_USAGE, "'%s' is '%s', and must be one of %s", param->key, word, all);
+}
+
 PlaStatus
 pla_material_check(const PlaMaterial *material, const double *param, PlaError *err)
 {
@@ -151,6 +324,10 @@ pla_material_check(const PlaMaterial *material, const double *param, PlaError *e
                       "'%s' of the material '%s' is %g, and must be %s %g and %s %g %s", row->key,
                       material->id, param[i], row->min_open ? "above" : "at least", row->min,
                       row->max_open ? "below" : "at most", row->max, row->unit);
+    if (row->choices && param[i] != floor(param[i]))
+      return pla_fail(err, PLA_ERR_USAGE,
+                      "'%s' of the material '%s' is %g, and must be one of its words, or a whole "
+                      "number that counts them from 0", row->key, material->id, param[i]);
   }
   return PLA_OK;
 }

@@ -6,6 +6,9 @@
  * where the textbook energy ends (ln J), it is continued below the stretch PLA_STRETCH_FLOOR by a
  * function that is still an energy, twice differentiable, so that descent on it is sound.
  *
+ * An energy can also be evaluated on complex numbers (sim/material/complex-step.h), which yields
+ * derivatives good to rounding.  A material that gives nothing but such an energy is complete.
+ *
  * A material is one file sim/material/NAME.c that declares one `const PlaMaterial`; listing it in
  * registry.c gives it to scenes, panels and the conformance test. */
 #pragma once
@@ -26,6 +29,7 @@ typedef struct {
   bool min_open, max_open;
   double def;        /* default; NaN: the parameter is required */
   const char *source; /* where default and range come from */
+  const char *const *choices; /* NULL-ended words for the values 0, 1, ...; NULL: a plain number */
 } PlaParam;
 
 /* What a stress is evaluated on. */
@@ -36,11 +40,23 @@ typedef struct {
   const double *active; /* activation times overlap fraction, 0..1, per fibre (n_fibres) */
   const double *passive; /* overlap fraction per fibre (n_fibres) */
   int n_fibres;
+  /* Prestrain, or NULL: the symmetric stretch G (9) that tissue already has where F = 1, so that
+   * Psi(F) = Psi0(F G) / det G.  Fibres are directions of the tissue before that stretch. */
+  const double *prestretch;
 } PlaPoint;
 
 /* Fills u, s, v from f. */
 void pla_point_decompose(PlaPoint *point);
+/* The point as the tissue before its prestretch sees it: F G, decomposed.  Returns det G. */
+double pla_point_unstrained(const PlaPoint *point, PlaPoint *inner);
 
+/* A function of one number with its first two derivatives. */
+typedef struct {
+  double g, d, dd;
+} PlaCurve;
+
+typedef struct PlaDual PlaDual; /* sim/material/dual.h */
+typedef struct PlaMixture PlaMixture; /* sim/material/mixture.h */
 typedef struct PlaMaterial PlaMaterial;
 struct PlaMaterial {
   const char *id;    /* "neo-hookean" */
@@ -57,8 +73,12 @@ struct PlaMaterial {
   void (*stretch_stress)(const double *constants, const double s[3], double p[3]);
   void (*stretch_tangent)(const double *constants, const double s[3], double hessian[6]);
 
+  /* Or, for those that are f(J^(-2/3) I1) + constants[0]/2 (ln J)^2 with f(3) = 0: that f. */
+  PlaCurve (*shape)(const double *constants, double x);
+
   /* Materials that are not isotropic functions of F alone (linear, fibres) set these instead; an
-   * isotropic material leaves them NULL. */
+   * isotropic material leaves them NULL.  A projected tangent is the true one where that is
+   * definite. */
   double (*energy)(const double *constants, const PlaPoint *point);
   void (*stress)(const double *constants, const PlaPoint *point, double p[9]);
   void (*tangent)(const double *constants, const PlaPoint *point, bool project, double h[81]);
@@ -66,6 +86,13 @@ struct PlaMaterial {
   /* Small-strain shear modulus and first Lame constant, Pa, and the volumetric coefficient of the
    * positive-definite surrogate 2 mu 1 + vol cof F (x) cof F (chen-y 1.3). */
   void (*moduli)(const double *constants, double *mu, double *lambda, double *vol);
+
+  /* The energy on complex numbers, for inverted F too unless the real one is continued there: either
+   * of the invariants I1, I2, J, or of F.  Optional where the functions above are given. */
+  PlaDual (*invariant_energy)(const double *constants, const PlaDual *invariant);
+  PlaDual (*complex_energy)(const double *constants, const PlaPoint *point, const PlaDual *f);
+
+  const PlaMixture *mixture; /* parts; the constants are then their fractions */
 };
 
 /* NULL-terminated. */
@@ -80,6 +107,16 @@ void pla_material_stress(const PlaMaterial *material, const double *constants,
                          const PlaPoint *point, double p[9]);
 void pla_material_tangent(const PlaMaterial *material, const double *constants,
                           const PlaPoint *point, bool project, double h[81]);
+
+/* moduli() of the material, or read off its tangent at rest where it has none. */
+void pla_material_moduli(const PlaMaterial *material, const double *constants, double *mu,
+                         double *lambda, double *vol);
+
+/* The value of a word among @param's choices; the sentence lists them. */
+PlaStatus pla_param_choose(const PlaParam *param, const char *word, double *value, PlaError *err);
+
+/* Index of @key in the material's table, or -1. */
+int pla_material_param(const PlaMaterial *material, const char *key);
 
 /* Checks @param (table order) against the table; the sentence names the key and the range. */
 PlaStatus pla_material_check(const PlaMaterial *material, const double *param, PlaError *err);

@@ -1,17 +1,14 @@
 /* Mooney-Rivlin solid: Psi = c10 (J^(-2/3) I1 - 3) + c01 (J^(-4/3) I2 - 3) + k/2 (ln J)^2, powers and
  * logarithm of J continued below the stretch floor (Sifakis 2007, 2.5). */
+#include "sim/material/complex-step.h"
 #include "sim/material/registry.h"
 #include "sim/material/stretch.h"
 
 #include <string.h>
 
 static const PlaParam params[] = {
-  { .key = "c10_pa", .unit = "Pa", .help = "first constant", .min = 0.0, .max = 1e12,
-    .def = 60000.0, .source = "face flesh: Sifakis 2007" },
-  { .key = "c01_pa", .unit = "Pa", .help = "second constant", .min = 0.0, .max = 1e12,
-    .def = 20000.0, .source = "face flesh: Sifakis 2007" },
-  { .key = "bulk_pa", .unit = "Pa", .help = "bulk modulus; 1e6 to 1e7 is nearly incompressible",
-    .min = 0.0, .min_open = true, .max = 1e14, .def = 1e6, .source = "face flesh: Sifakis 2007" },
+  PLA_PARAMS_MOONEY_RIVLIN,
+  PLA_PARAM_BULK,
   { .key = NULL },
 };
 
@@ -30,35 +27,39 @@ static double
 energy(const double *c, const double s[3])
 {
   PlaSurface i1 = pla_surface_isochoric_1(s), i2 = pla_surface_isochoric_2(s);
-  PlaSurface log_det = pla_surface_log_det(s);
-  return c[0] * (i1.g - 3.0) + c[1] * (i2.g - 3.0) + 0.5 * c[2] * log_det.g * log_det.g;
+  return c[0] * (i1.g - 3.0) + c[1] * (i2.g - 3.0) + pla_bulk_energy(c[2], s);
 }
 
 static void
 stress(const double *c, const double s[3], double p[3])
 {
   PlaSurface i1 = pla_surface_isochoric_1(s), i2 = pla_surface_isochoric_2(s);
-  PlaSurface log_det = pla_surface_log_det(s);
   for (int i = 0; i < 3; i++)
-    p[i] = c[0] * i1.d[i] + c[1] * i2.d[i] + c[2] * log_det.g * log_det.d[i];
+    p[i] = c[0] * i1.d[i] + c[1] * i2.d[i];
+  pla_bulk_add(c[2], s, p, NULL);
 }
 
 static void
 tangent(const double *c, const double s[3], double hessian[6])
 {
   PlaSurface i1 = pla_surface_isochoric_1(s), i2 = pla_surface_isochoric_2(s);
-  PlaSurface log_det = pla_surface_log_det(s);
   for (int k = 0; k < 6; k++)
     hessian[k] = c[0] * i1.h[k] + c[1] * i2.h[k];
-  pla_surface_chain(&log_det, c[2] * log_det.g, c[2], NULL, hessian);
+  pla_bulk_add(c[2], s, NULL, hessian);
 }
 
 static void
 moduli(const double *c, double *mu, double *lambda, double *vol)
 {
-  *mu = 2.0 * (c[0] + c[1]);
-  *lambda = c[2] - 4.0 / 3.0 * (c[0] + c[1]);
-  *vol = c[2];
+  pla_moduli_isochoric(2.0 * (c[0] + c[1]), c[2], mu, lambda, vol);
+}
+
+static PlaDual
+invariant_energy(const double *c, const PlaDual x[3])
+{
+  PlaDual first = pla_dual_scale(c[0], pla_dual_plus(pla_dual_isochoric_1(x), -3.0));
+  PlaDual second = pla_dual_scale(c[1], pla_dual_plus(pla_dual_isochoric_2(x), -3.0));
+  return pla_dual_add(pla_dual_add(first, second), pla_dual_bulk(c[2], x));
 }
 
 const PlaMaterial pla_material_mooney_rivlin = {
@@ -71,4 +72,5 @@ const PlaMaterial pla_material_mooney_rivlin = {
   .stretch_stress = stress,
   .stretch_tangent = tangent,
   .moduli = moduli,
+  .invariant_energy = invariant_energy,
 };

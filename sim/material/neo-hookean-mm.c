@@ -1,6 +1,7 @@
 /* Neo-Hookean in the form of Macklin and Mueller (2021): Psi = mu/2 (I1 - 3) + h/2 (J - 1 - mu/h)^2
  * with h = lambda + mu, so that E and nu keep their small-strain meaning.  Polynomial: inverted
  * elements need no special care, and no SVD. */
+#include "sim/material/complex-step.h"
 #include "sim/material/registry.h"
 #include "sim/material/stretch.h"
 
@@ -45,6 +46,15 @@ moduli(const double *c, double *mu, double *lambda, double *vol)
   *vol = c[0] + c[1];
 }
 
+static PlaDual
+invariant_energy(const double *c, const PlaDual x[3])
+{
+  const double h = c[0] + c[1];
+  PlaDual change = pla_dual_plus(x[2], -1.0 - c[0] / h);
+  return pla_dual_add(pla_dual_scale(0.5 * c[0], pla_dual_plus(x[0], -3.0)),
+                      pla_dual_scale(0.5 * h, pla_dual_square(change)));
+}
+
 const PlaMaterial pla_material_neo_hookean_mm = {
   .id = "neo-hookean-mm",
   .title = "Neo-Hookean, polynomial",
@@ -55,4 +65,5 @@ const PlaMaterial pla_material_neo_hookean_mm = {
   .stretch_stress = stress,
   .stretch_tangent = tangent,
   .moduli = moduli,
+  .invariant_energy = invariant_energy,
 };

@@ -1,5 +1,6 @@
 /* Neo-Hookean solid: Psi = mu/2 (I1 - 3) - mu ln J + lambda/2 (ln J)^2, ln J continued below the
  * stretch floor (Bonet and Wood 2008, 6.4.3). */
+#include "sim/material/complex-step.h"
 #include "sim/material/registry.h"
 #include "sim/material/stretch.h"
 
@@ -29,6 +30,14 @@ tangent(const double *c, const double s[3], double hessian[6])
   pla_surface_chain(&log_det, c[1] * log_det.g - c[0], c[1], NULL, hessian);
 }
 
+static PlaDual
+invariant_energy(const double *c, const PlaDual x[3])
+{
+  PlaDual l = pla_dual_log_det(x[2]);
+  PlaDual shear = pla_dual_sub(pla_dual_scale(0.5, pla_dual_plus(x[0], -3.0)), l);
+  return pla_dual_add(pla_dual_scale(c[0], shear), pla_dual_scale(0.5 * c[1], pla_dual_square(l)));
+}
+
 const PlaMaterial pla_material_neo_hookean = {
   .id = "neo-hookean",
   .title = "Neo-Hookean",
@@ -39,4 +48,5 @@ const PlaMaterial pla_material_neo_hookean = {
   .stretch_stress = stress,
   .stretch_tangent = tangent,
   .moduli = pla_moduli_lame,
+  .invariant_energy = invariant_energy,
 };

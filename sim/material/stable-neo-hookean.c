@@ -1,6 +1,7 @@
 /* Stable neo-Hookean solid (Smith, de Goes and Kim 2018):
  * Psi = m/2 (I1 - 3) + l/2 (J - 1 - 3m/(4l))^2 - m/2 ln(1 + I1), less its value at rest.
  * m = 4/3 mu and l = lambda + 5/6 mu give E and nu their small-strain meaning. */
+#include "sim/material/complex-step.h"
 #include "sim/material/registry.h"
 #include "sim/material/stretch.h"
 
@@ -60,6 +61,17 @@ moduli(const double *c, double *mu, double *lambda, double *vol)
   *vol = c[1];
 }
 
+static PlaDual
+invariant_energy(const double *c, const PlaDual x[3])
+{
+  const double rest = 0.75 * c[0] / c[1];
+  PlaDual change = pla_dual_plus(x[2], -1.0 - rest);
+  PlaDual volume = pla_dual_plus(pla_dual_square(change), -rest * rest);
+  PlaDual log_1 = pla_dual_log(pla_dual_scale(0.25, pla_dual_plus(x[0], 1.0)));
+  PlaDual shear = pla_dual_sub(pla_dual_plus(x[0], -3.0), log_1);
+  return pla_dual_add(pla_dual_scale(0.5 * c[0], shear), pla_dual_scale(0.5 * c[1], volume));
+}
+
 const PlaMaterial pla_material_stable_neo_hookean = {
   .id = "stable-neo-hookean",
   .title = "Stable neo-Hookean",
@@ -70,4 +82,5 @@ const PlaMaterial pla_material_stable_neo_hookean = {
   .stretch_stress = stress,
   .stretch_tangent = tangent,
   .moduli = moduli,
+  .invariant_energy = invariant_energy,
 };

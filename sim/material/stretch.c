@@ -2,6 +2,7 @@
 #include "sim/material/stretch.h"
 
 #include <stddef.h>
+#include <string.h>
 
 PlaSurface
 pla_surface_i1(const double s[3])
@@ -58,6 +59,72 @@ pla_surface_isochoric_2(const double s[3])
 {
   PlaSurface i2 = pla_surface_i2(s);
   return isochoric(&i2, s, -4.0 / 3.0);
+}
+
+double
+pla_bulk_energy(double bulk, const double s[3])
+{
+  PlaSurface log_det = pla_surface_log_det(s);
+  return 0.5 * bulk * log_det.g * log_det.g;
+}
+
+void
+pla_bulk_add(double bulk, const double s[3], double p[3], double hessian[6])
+{
+  PlaSurface log_det = pla_surface_log_det(s);
+  pla_surface_chain(&log_det, bulk * log_det.g, bulk, p, hessian);
+}
+
+double
+pla_stretch_energy(const PlaMaterial *material, const double *constants, const double s[3])
+{
+  if (!material->shape)
+    return material->stretch_energy(constants, s);
+  PlaSurface x = pla_surface_isochoric_1(s);
+  return material->shape(constants, x.g).g + pla_bulk_energy(constants[0], s);
+}
+
+/* a material of the first invariant; p or hessian NULL: not */
+static void
+shape_derivatives(const PlaMaterial *material, const double *constants, const double s[3],
+                  double p[3], double hessian[6])
+{
+  PlaSurface x = pla_surface_isochoric_1(s);
+  PlaCurve curve = material->shape(constants, x.g);
+  if (p)
+    memset(p, 0, 3 * sizeof *p);
+  if (hessian)
+    memset(hessian, 0, 6 * sizeof *hessian);
+  pla_surface_chain(&x, curve.d, curve.dd, p, hessian);
+  pla_bulk_add(constants[0], s, p, hessian);
+}
+
+void
+pla_stretch_stress(const PlaMaterial *material, const double *constants, const double s[3],
+                   double p[3])
+{
+  if (material->shape)
+    shape_derivatives(material, constants, s, p, NULL);
+  else
+    material->stretch_stress(constants, s, p);
+}
+
+void
+pla_stretch_tangent(const PlaMaterial *material, const double *constants, const double s[3],
+                    double hessian[6])
+{
+  if (material->shape)
+    shape_derivatives(material, constants, s, NULL, hessian);
+  else
+    material->stretch_tangent(constants, s, hessian);
+}
+
+void
+pla_moduli_isochoric(double shear, double bulk, double *mu, double *lambda, double *vol)
+{
+  *mu = shear;
+  *lambda = bulk - 2.0 / 3.0 * shear;
+  *vol = bulk;
 }
 
 const PlaParam pla_params_lame[] = { PLA_PARAM_YOUNG, PLA_PARAM_POISSON, { .key = NULL } };

@@ -10,11 +10,6 @@
 
 #include <math.h>
 
-/* a function of one stretch with its first two derivatives */
-typedef struct {
-  double g, d, dd;
-} PlaCurve;
-
 static inline PlaCurve
 pla_curve_continue(double s, double floor_, double g, double d, double dd)
 {
@@ -120,6 +115,26 @@ pla_surface_chain(const PlaSurface *x, double first, double second, double p[3],
   }
 }
 
+/* U diag(p) V^T, and the 9x9 tangent of an isotropic function with gradient p and this Hessian in the
+ * stretches; @project makes it positive semidefinite */
+void pla_stretch_to_stress(const PlaPoint *point, const double p[3], double out[9]);
+void pla_stretch_to_tangent(const PlaPoint *point, const double p[3], const double hessian[6],
+                            bool project, double h[81]);
+
+/* bulk/2 (ln J)^2 in the stretches, ln J continued; added to what is there (p or hessian NULL: not) */
+double pla_bulk_energy(double bulk, const double s[3]);
+void pla_bulk_add(double bulk, const double s[3], double p[3], double hessian[6]);
+
+/* An isotropic material as a function of the stretches, whichever way it is given. */
+double pla_stretch_energy(const PlaMaterial *material, const double *constants, const double s[3]);
+void pla_stretch_stress(const PlaMaterial *material, const double *constants, const double s[3],
+                        double p[3]);
+void pla_stretch_tangent(const PlaMaterial *material, const double *constants, const double s[3],
+                         double hessian[6]);
+
+/* moduli of a material with isochoric shear modulus mu and that volume term */
+void pla_moduli_isochoric(double shear, double bulk, double *mu, double *lambda, double *vol);
+
 /* the small-strain pair from Young's modulus and Poisson's ratio */
 static inline void
 pla_lame(double young, double poisson, double *mu, double *lambda)
@@ -127,6 +142,17 @@ pla_lame(double young, double poisson, double *mu, double *lambda)
   *mu = young / (2.0 * (1.0 + poisson));
   *lambda = young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson));
 }
+
+#define PLA_PARAMS_MOONEY_RIVLIN                                                                   \
+  { .key = "c10_pa", .unit = "Pa", .help = "first constant", .min = 0.0, .max = 1e12,              \
+    .def = 60000.0, .source = "face flesh: Sifakis 2007" },                                        \
+  { .key = "c01_pa", .unit = "Pa", .help = "second constant", .min = 0.0, .max = 1e12,             \
+    .def = 20000.0, .source = "face flesh: Sifakis 2007" }
+#define PLA_PARAM_BULK                                                                             \
+  {                                                                                                \
+    .key = "bulk_pa", .unit = "Pa", .help = "bulk modulus; 1e6 to 1e7 is nearly incompressible",   \
+    .min = 0.0, .min_open = true, .max = 1e14, .def = 1e6, .source = "face flesh: Sifakis 2007"    \
+  }
 
 /* The two rows that most parameter tables begin with. */
 #define PLA_PARAM_YOUNG                                                                            \
