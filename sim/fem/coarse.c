@@ -219,7 +219,8 @@ make_springs(const PlaFemModel *model, const PlaFemConditions *conditions, const
   double mu = 0.0;
   for (int m = 0; m < model->n_materials; m++) {
     double shear, lambda, vol;
-    model->material[m].material->moduli(model->material[m].constants, &shear, &lambda, &vol);
+    pla_material_moduli(model->material[m].material, model->material[m].constants, &shear, &lambda,
+                        &vol);
     mu = fmax(mu, shear);
   }
   size_t s = 0;

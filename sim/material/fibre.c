@@ -42,9 +42,9 @@ passive_force(PlaFibreCurve curve, double e, double *force, double *slope)
   *force = *slope = 0.0;
   if (e <= 0.0)
     return;
-  double at = fmin(e, PASSIVE_LINE), power = exp(P2 * at);
-  *slope = P1 * (P2 * power - linear);
-  *force = P1 * (power - linear * at - 1.0) + *slope * (e - at);
+  double at = fmin(e, PASSIVE_LINE), power = expm1(P2 * at);
+  *slope = P1 * (P2 * (power + 1.0) - linear);
+  *force = P1 * (power - linear * at) + *slope * (e - at);
 }
 
 void
