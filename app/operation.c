@@ -83,7 +83,7 @@ type_words(PlaParamType type)
 }
 
 static PlaStatus
-check_param(const PlaOperation *op, const PlaParam *param, JsonNode *node, PlaError *err)
+check_param(const PlaOperation *op, const PlaOpParam *param, JsonNode *node, PlaError *err)
 {
   GType type = JSON_NODE_HOLDS_VALUE(node) ? json_node_get_value_type(node) : G_TYPE_NONE;
   bool fits = false, optional = param->otherwise && strcmp(param->otherwise, "null") == 0;
@@ -133,7 +133,7 @@ pla_operation_check(const PlaOperation *op, JsonObject *given, JsonObject **out,
   g_autoptr(JsonObject) full = json_object_new();
   *out = NULL;
   guint n_used = 0;
-  for (const PlaParam *param = op->params; param && param->name; param++) {
+  for (const PlaOpParam *param = op->params; param && param->name; param++) {
     JsonNode *node = given ? json_object_get_member(given, param->name) : NULL;
     g_autoptr(JsonNode) standard = NULL;
     n_used += node != NULL;

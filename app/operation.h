@@ -30,7 +30,7 @@ typedef struct {
   double min, max;       /* of numbers and text lengths; both 0: any */
   const char *otherwise; /* JSON text used when not given; NULL: must be given */
   const char *help;      /* one line, lower case */
-} PlaParam;
+} PlaOpParam;
 
 typedef struct PlaWork PlaWork;
 
@@ -38,7 +38,7 @@ typedef struct {
   const char *verb;  /* "edit-label" */
   const char *title; /* "Edit Label": the menu says "Undo Edit Label" */
   const char *summary; /* one line */
-  const PlaParam *params;
+  const PlaOpParam *params;
   /* What it made cannot be made again from parameters and items (it came from a file): replay
    * takes the stored result. */
   bool from_store;

@@ -496,7 +496,7 @@ run_operations(PlaInvocation *inv, PlaError *err)
     json_builder_set_member_name(json, "parameters");
     json_builder_begin_array(json);
     pla_say(inv, "%s: %s", (*op)->verb, (*op)->summary);
-    for (const PlaParam *param = (*op)->params; param->name; param++) {
+    for (const PlaOpParam *param = (*op)->params; param->name; param++) {
       json_builder_begin_object(json);
       pla_json_text(json, "name", param->name);
       pla_json_text(json, "unit", param->unit);

@@ -1,7 +1,9 @@
 /* `info`: says what any supported file is. */
 #include "app/cli/cli-private.h"
 #include "app/cli/describe.h"
+#include "app/session.h"
 #include "io/format.h"
+#include "io/source.h"
 
 #include <glib.h>
 
@@ -28,6 +30,38 @@ list_formats(PlaInvocation *inv)
 }
 
 static PlaStatus
+describe_case(PlaInvocation *inv, const char *path, PlaError *err)
+{
+  PlaCaseSummary sum;
+  PlaStatus st = pla_case_summary(path, &sum, err);
+  if (st != PLA_OK)
+    return st;
+  JsonBuilder *json = pla_invocation_json(inv);
+  pla_json_text(json, "kind", "case");
+  pla_json_text(json, "title", sum.title);
+  pla_json_int(json, "volumes", sum.n_volumes);
+  pla_json_int(json, "labels", sum.n_labels);
+  pla_json_int(json, "meshes", sum.n_meshes);
+  pla_json_int(json, "others", sum.n_other);
+  pla_json_int(json, "operations", sum.n_operations);
+  pla_json_int(json, "branches", sum.n_branches);
+  pla_say(inv, "case '%s': %d volumes, %d label maps, %d meshes, %d others; %d operations on %d "
+               "branches",
+          sum.title, sum.n_volumes, sum.n_labels, sum.n_meshes, sum.n_other, sum.n_operations,
+          sum.n_branches);
+  pla_case_summary_clear(&sum);
+  return PLA_OK;
+}
+
+static bool
+is_case(const char *path)
+{
+  uint8_t head[128];
+  size_t n = 0;
+  return pla_source_head(path, head, sizeof head, &n, NULL) == PLA_OK && pla_store_probe(head, n);
+}
+
+static PlaStatus
 run_info(PlaInvocation *inv, PlaError *err)
 {
   if (pla_invocation_has(inv, "formats")) {
@@ -37,6 +71,8 @@ run_info(PlaInvocation *inv, PlaError *err)
   const char *path = pla_invocation_file(inv, 0);
   if (!path)
     return pla_fail(err, PLA_ERR_USAGE, "name a file, or give --formats");
+  if (is_case(path))
+    return describe_case(inv, path, err);
   PlaReadOptions opts = pla_read_options_default();
   PlaItem item = { 0 };
   opts.progress = pla_invocation_progress(inv);

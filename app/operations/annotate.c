@@ -40,7 +40,7 @@ run_note(PlaWork *work, PlaError *err)
   return put(work, pla_work_text(work, "name"), content, err);
 }
 
-static const PlaParam note_params[] = {
+static const PlaOpParam note_params[] = {
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, NULL, "title of the note" },
   { "text", PLA_PARAM_TEXT, NULL, 0, 100000, NULL, "what it says" },
   { NULL },
@@ -64,7 +64,7 @@ run_landmark(PlaWork *work, PlaError *err)
   return put(work, pla_work_text(work, "name"), content, err);
 }
 
-static const PlaParam landmark_params[] = {
+static const PlaOpParam landmark_params[] = {
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, NULL, "its name, such as nasion" },
   { "at_mm", PLA_PARAM_POINT, "mm", 0, 0, NULL, "its place in RAS" },
   { NULL },
@@ -143,7 +143,7 @@ run_measure(PlaWork *work, PlaError *err)
   return put(work, pla_work_text(work, "name"), content, err);
 }
 
-static const PlaParam measure_params[] = {
+static const PlaOpParam measure_params[] = {
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, NULL, "name of the measurement" },
   { "what", PLA_PARAM_TEXT, NULL, 0, 0, "\"distance\"",
     "distance, angle (at the second point) or path" },

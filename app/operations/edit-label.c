@@ -64,7 +64,7 @@ run(PlaWork *work, PlaError *err)
   return st;
 }
 
-static const PlaParam params[] = {
+static const PlaOpParam params[] = {
   { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the label map" },
   { "points_mm", PLA_PARAM_POINTS, "mm", 0, 0, NULL, "the stroke: points in RAS" },
   { "radius_mm", PLA_PARAM_NUMBER, "mm", 0.001, 1000, NULL, "radius of the brush" },

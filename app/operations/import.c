@@ -121,7 +121,7 @@ run(PlaWork *work, PlaError *err)
   return st;
 }
 
-static const PlaParam params[] = {
+static const PlaOpParam params[] = {
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, "null", "name of the item; the file's own otherwise" },
   { "as", PLA_PARAM_TEXT, NULL, 0, 0, "\"auto\"",
     "volume, labels, or auto: labels where the file names them" },

@@ -13,7 +13,7 @@ run_rename(PlaWork *work, PlaError *err)
   return st == PLA_OK ? pla_work_relabel(work, item, pla_work_text(work, "name"), NULL, err) : st;
 }
 
-static const PlaParam rename_params[] = {
+static const PlaOpParam rename_params[] = {
   { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the item" },
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, NULL, "its new name" },
   { NULL },
@@ -37,7 +37,7 @@ run_delete(PlaWork *work, PlaError *err)
   return st;
 }
 
-static const PlaParam delete_params[] = {
+static const PlaOpParam delete_params[] = {
   { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the item" },
   { NULL },
 };
@@ -50,7 +50,7 @@ const PlaOperation pla_operation_delete = {
   .run = run_delete,
 };
 
-static const PlaParam no_params[] = { { NULL } };
+static const PlaOpParam no_params[] = { { NULL } };
 
 const PlaOperation pla_operation_snapshot = {
   .verb = "snapshot",

@@ -50,7 +50,7 @@ run(PlaWork *work, PlaError *err)
   return PLA_OK;
 }
 
-static const PlaParam params[] = {
+static const PlaOpParam params[] = {
   { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the volume" },
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, "null", "name of the label map" },
   { "preset", PLA_PARAM_TEXT, NULL, 0, 0, "null", "ct-head; without one the range below is used" },

@@ -75,7 +75,7 @@ run(PlaWork *work, PlaError *err)
   return st == PLA_OK ? pla_work_relabel(work, item, NULL, meta, err) : st;
 }
 
-static const PlaParam params[] = {
+static const PlaOpParam params[] = {
   { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the label map" },
   { "labels", PLA_PARAM_LIST, NULL, 0, 0, NULL,
     "[{\"id\": 3, \"name\": \"bone\", \"rgba\": [255, 240, 200, 255]}, ...]" },

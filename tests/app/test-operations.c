@@ -29,7 +29,7 @@ test_table(void)
 
     /* a default passes its own check; what has none is asked for by name */
     const char *missing = NULL;
-    for (const PlaParam *param = (*op)->params; param->name; param++) {
+    for (const PlaOpParam *param = (*op)->params; param->name; param++) {
       g_assert_true(param->help && *param->help);
       if (param->unit) /* a unit stands in the name too */
         g_assert_true(g_str_has_suffix(param->name, param->unit));
@@ -49,7 +49,7 @@ test_table(void)
     /* an unknown one is refused by name, after those that are asked for */
     g_autoptr(JsonObject) odd = json_object_new();
     json_object_set_int_member(odd, "no_such_thing", 1);
-    for (const PlaParam *param = (*op)->params; param->name; param++) {
+    for (const PlaOpParam *param = (*op)->params; param->name; param++) {
       if (param->otherwise)
         continue;
       const char *value = param->type == PLA_PARAM_POINT    ? "[1, 2, 3]"
@@ -68,7 +68,7 @@ test_table(void)
     json_object_unref(full);
 
     /* a value of another type is refused by the parameter's name */
-    for (const PlaParam *param = (*op)->params; param->name; param++) {
+    for (const PlaOpParam *param = (*op)->params; param->name; param++) {
       g_autoptr(JsonNode) kept = json_object_has_member(odd, param->name)
                                      ? json_node_copy(json_object_get_member(odd, param->name))
                                      : NULL;
