@@ -1,5 +1,6 @@
-/* Arruda-Boyce solid: Psi = mu sum_i a_i / N^(i-1) ((J^(-2/3) I1)^i - 3^i), i = 1..5, + k/2 (ln J)^2,
- * the inverse Langevin function of chains with N links to five terms (Arruda and Boyce 1993). */
+/* Arruda-Boyce solid: Psi = mu sum_i a_i / N^(i-1) ((J^(-2/3) I1)^i - 3^i), i = 1..5, + k/2 (ln
+ * J)^2, the inverse Langevin function of chains with N links to five terms (Arruda and Boyce 1993).
+ */
 #include "sim/material/complex-step.h"
 #include "sim/material/registry.h"
 #include "sim/material/stretch.h"
@@ -12,11 +13,20 @@ static const double series[TERMS] = { 1.0 / 2.0, 1.0 / 20.0, 11.0 / 1050.0, 19.0
                                       519.0 / 673750.0 };
 
 static const PlaParam params[] = {
-  { .key = "mu_pa", .unit = "Pa", .help = "chain modulus; the shear modulus where N is large",
-    .min = 0.0, .min_open = true, .max = 1e12, .def = 3500.0,
+  { .key = "mu_pa",
+    .unit = "Pa",
+    .help = "chain modulus; the shear modulus where N is large",
+    .min = 0.0,
+    .min_open = true,
+    .max = 1e12,
+    .def = 3500.0,
     .source = "relaxed masseter: Arda et al. 2011" },
-  { .key = "chain_links", .unit = "", .help = "links per chain N: it locks at a stretch of sqrt N",
-    .min = 1.0, .max = 1e6, .def = 26.5,
+  { .key = "chain_links",
+    .unit = "",
+    .help = "links per chain N: it locks at a stretch of sqrt N",
+    .min = 1.0,
+    .max = 1e6,
+    .def = 26.5,
     .source = "rubber: Arruda and Boyce 1993; collagenous tissue locks earlier" },
   PLA_PARAM_BULK,
   { .key = NULL },

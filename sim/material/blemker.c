@@ -4,13 +4,13 @@
  *   W2 = G2 acosh(w)^2,  w = (I1 I4 - I5) / (2 J sqrt I4)       shear across it
  *   W3 = sigma U(J^(-1/3) sqrt I4 / optimal)                    stretch of it
  *
- * and k/2 (ln J)^2 once.  W1 and W2 count with the passive fraction of the fibre; what no fibre fills
- * resists shear as G2 (J^(-2/3) I1 - 3), which has the same small-strain modulus 2 G2 as W2.
+ * and k/2 (ln J)^2 once.  W1 and W2 count with the passive fraction of the fibre; what no fibre
+ * fills resists shear as G2 (J^(-2/3) I1 - 3), which has the same small-strain modulus 2 G2 as W2.
  *
- * Continuation for flat and inverted elements: powers of J stretch by stretch below the floor, powers of
- * I4 below its square.  acosh(w)^2 is analytic about w = 1 (it goes on as -acos(w)^2), so that neither
- * w = 1 at rest nor w < 1 below the floor is special; near 1 its power series is summed.
- * Definiteness: Sifakis 2007, A.3 (sim/material/definite.h). */
+ * Continuation for flat and inverted elements: powers of J stretch by stretch below the floor,
+ * powers of I4 below its square.  acosh(w)^2 is analytic about w = 1 (it goes on as -acos(w)^2), so
+ * that neither w = 1 at rest nor w < 1 below the floor is special; near 1 its power series is
+ * summed. Definiteness: Sifakis 2007, A.3 (sim/material/definite.h). */
 #include "sim/material/complex-step.h"
 #include "sim/material/definite.h"
 #include "sim/material/fibre.h"
@@ -19,11 +19,21 @@
 #include <string.h>
 
 static const PlaParam params[] = {
-  { .key = "g1_pa", .unit = "Pa", .help = "shear along the fibres; half the shear modulus",
-    .min = 0.0, .min_open = true, .max = 1e12, .def = 500.0,
+  { .key = "g1_pa",
+    .unit = "Pa",
+    .help = "shear along the fibres; half the shear modulus",
+    .min = 0.0,
+    .min_open = true,
+    .max = 1e12,
+    .def = 500.0,
     .source = "Blemker, Pinsky and Delp 2005" },
-  { .key = "g2_pa", .unit = "Pa", .help = "shear across the fibres; half the shear modulus",
-    .min = 0.0, .min_open = true, .max = 1e12, .def = 500.0,
+  { .key = "g2_pa",
+    .unit = "Pa",
+    .help = "shear across the fibres; half the shear modulus",
+    .min = 0.0,
+    .min_open = true,
+    .max = 1e12,
+    .def = 500.0,
     .source = "Blemker, Pinsky and Delp 2005" },
   PLA_PARAM_BULK,
   PLA_PARAM_FIBRE_STRESS,
@@ -34,7 +44,7 @@ static const PlaParam params[] = {
 
 enum { G1 = 0, G2, BULK, SIGMA, OPTIMAL, CURVE };
 
-#define NEAR 0.05      /* |w - 1| below which the series is summed */
+#define NEAR 0.05       /* |w - 1| below which the series is summed */
 #define SERIES_TERMS 12 /* 0.025^12 is below rounding */
 #define I4_FLOOR (PLA_STRETCH_FLOOR * PLA_STRETCH_FLOOR)
 
@@ -48,10 +58,9 @@ prepare(const double *param, double c[PLA_MAX_CONSTANTS], PlaError *err)
 static PlaFibreLaw
 law_of(const double *c)
 {
-  return (PlaFibreLaw){ .sigma = c[SIGMA],
-                        .optimal = c[OPTIMAL],
-                        .curve = (PlaFibreCurve)c[CURVE],
-                        .deviatoric = true };
+  return (PlaFibreLaw){
+    .sigma = c[SIGMA], .optimal = c[OPTIMAL], .curve = (PlaFibreCurve)c[CURVE], .deviatoric = true
+  };
 }
 
 /* acosh(1+y)^2 = sum_k a_k y^k with a_1 = 2, a_(k+1) = -a_k k^2 / ((k+1) (2k+1)) */
@@ -207,8 +216,8 @@ complex_energy(const double *c, const PlaPoint *point, const PlaDual f[9])
   PlaFibreLaw law = law_of(c);
   PlaDual x[3];
   pla_dual_invariants(f, x);
-  PlaDual sum = pla_dual_scale(c[G2] * matrix_fraction(point),
-                               pla_dual_plus(pla_dual_isochoric_1(x), -3.0));
+  PlaDual sum =
+      pla_dual_scale(c[G2] * matrix_fraction(point), pla_dual_plus(pla_dual_isochoric_1(x), -3.0));
   sum = pla_dual_add(sum, pla_dual_bulk(c[BULK], x));
   for (int m = 0; m < point->n_fibres; m++) {
     const double *v = point->fibre + 3 * m, fraction = point->passive[m];

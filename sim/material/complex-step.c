@@ -82,8 +82,8 @@ pla_dual_spectral(const PlaPoint *point, const PlaDual f[9],
       double gap = w[i] - w[j], mean[3];
       func(0.5 * (w[i] + w[j]), parameter, mean);
       double second = fabs(gap) > 1e-5 * (w[i] + w[j]) ? (at[i][1] - at[j][1]) / gap : mean[2];
-      total = pla_dual_add(total, pla_dual_scale(0.5 * second,
-                                                 pla_dual_mul(c[3 * i + j], c[3 * j + i])));
+      total = pla_dual_add(total,
+                           pla_dual_scale(0.5 * second, pla_dual_mul(c[3 * i + j], c[3 * j + i])));
     }
   }
   return total;
@@ -123,14 +123,14 @@ pla_material_complex_energy(const PlaMaterial *material, const double *constants
 }
 
 void
-pla_complex_step_stress(const PlaMaterial *material, const double *constants,
-                        const PlaPoint *point, double p[9])
+pla_complex_step_stress(const PlaMaterial *material, const double *constants, const PlaPoint *point,
+                        double p[9])
 {
   PlaDual f[9];
   for (int k = 0; k < 9; k++)
     f[k] = pla_dual(point->f[k]);
   for (int k = 0; k < 9; k++) {
-    f[k].a = CMPLX(point->f[k], PLA_COMPLEX_STEP);
+    f[k].a = pla_complex(point->f[k], PLA_COMPLEX_STEP);
     p[k] = cimag(pla_material_complex_energy(material, constants, point, f).a) / PLA_COMPLEX_STEP;
     f[k].a = point->f[k];
   }
@@ -144,7 +144,7 @@ pla_complex_step_tangent(const PlaMaterial *material, const double *constants,
   for (int k = 0; k < 9; k++)
     f[k] = pla_dual(point->f[k]);
   for (int k = 0; k < 9; k++) {
-    f[k].a = CMPLX(point->f[k], PLA_COMPLEX_STEP);
+    f[k].a = pla_complex(point->f[k], PLA_COMPLEX_STEP);
     for (int l = k; l < 9; l++) {
       f[l].b = 1.0;
       PlaDual psi = pla_material_complex_energy(material, constants, point, f);
@@ -185,7 +185,7 @@ pla_invariant_step_stress(const PlaMaterial *material, const double *constants,
   PlaDual x[3] = { pla_dual(value[0]), pla_dual(value[1]), pla_dual(value[2]) };
   memset(p, 0, 9 * sizeof *p);
   for (int m = 0; m < 3; m++) {
-    x[m].a = CMPLX(value[m], PLA_COMPLEX_STEP);
+    x[m].a = pla_complex(value[m], PLA_COMPLEX_STEP);
     double slope = cimag(material->invariant_energy(constants, x).a) / PLA_COMPLEX_STEP;
     x[m].a = value[m];
     for (int k = 0; k < 9; k++)
@@ -202,7 +202,7 @@ pla_invariant_step_tangent(const PlaMaterial *material, const double *constants,
   invariants(f, value, gradient, c);
   PlaDual x[3] = { pla_dual(value[0]), pla_dual(value[1]), pla_dual(value[2]) };
   for (int m = 0; m < 3; m++) {
-    x[m].a = CMPLX(value[m], PLA_COMPLEX_STEP);
+    x[m].a = pla_complex(value[m], PLA_COMPLEX_STEP);
     for (int n = m; n < 3; n++) {
       x[n].b = 1.0;
       PlaDual g = material->invariant_energy(constants, x);
@@ -221,8 +221,8 @@ pla_invariant_step_tangent(const PlaMaterial *material, const double *constants,
                   curve[m][2] * gradient[2][k];
   for (int k = 0; k < 9; k++)
     for (int l = 0; l < 9; l++)
-      h[9 * k + l] = gradient[0][k] * row[0][l] + gradient[1][k] * row[1][l] +
-                     gradient[2][k] * row[2][l];
+      h[9 * k + l] =
+          gradient[0][k] * row[0][l] + gradient[1][k] * row[1][l] + gradient[2][k] * row[2][l];
 
   /* d2 I1 = 2 1;  d2 I2 = 2 (2 F (x) F + I1 1 - d(F F^T F));  d2 J = the cross matrix of F */
   pla_mat3_mul_nt(f, f, ff);
@@ -230,8 +230,8 @@ pla_invariant_step_tangent(const PlaMaterial *material, const double *constants,
     for (int j = 0; j < 3; j++)
       for (int k = 0; k < 3; k++)
         for (int l = 0; l < 3; l++) {
-          double triple = (i == k) * c[3 * l + j] + f[3 * i + l] * f[3 * k + j] +
-                          (j == l) * ff[3 * i + k];
+          double triple =
+              (i == k) * c[3 * l + j] + f[3 * i + l] * f[3 * k + j] + (j == l) * ff[3 * i + k];
           double same = (i == k && j == l);
           double outer = 2.0 * f[3 * i + j] * f[3 * k + l];
           h[9 * (3 * i + j) + 3 * k + l] +=

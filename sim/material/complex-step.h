@@ -13,7 +13,8 @@ PlaDual pla_dual_isochoric_2(const PlaDual invariant[3]);
 /* bulk/2 (ln J)^2, continued likewise */
 PlaDual pla_dual_bulk(double bulk, const PlaDual invariant[3]);
 
-/* sum_i g(w_i) over the eigenvalues w_i of C = F^T F, to second order in the step, for a smooth g that
+/* sum_i g(w_i) over the eigenvalues w_i of C = F^T F, to second order in the step, for a smooth g
+ * that
  * @func gives with its first two derivatives.  Equal eigenvalues are no trouble. */
 PlaDual pla_dual_spectral(const PlaPoint *point, const PlaDual f[9],
                           void (*func)(double w, double parameter, double out[3]),
@@ -38,6 +39,7 @@ void pla_invariant_step_tangent(const PlaMaterial *material, const double *const
                                 const PlaPoint *point, double h[81]);
 
 /* Fills @out as a material of which only the energy is written: @model has id, title, help, params,
- * prepare and one of invariant_energy and complex_energy.  Stress and tangent come by complex steps;
- * so do the moduli (use pla_material_moduli()).  What it costs: `platysma-cli bench csfd`. */
+ * prepare and one of invariant_energy and complex_energy.  Stress and tangent come by complex
+ * steps; so do the moduli (use pla_material_moduli()).  What it costs: `platysma-cli bench csfd`.
+ */
 void pla_material_from_energy(const PlaMaterial *model, PlaMaterial *out);

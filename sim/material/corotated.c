@@ -25,11 +25,11 @@ stretch_sum(const PlaPoint *point, const PlaDual x[3])
   PlaDual t = pla_dual(point->s[0] + point->s[1] + point->s[2]);
   for (int step = 0; step < 3; step++) {
     PlaDual tt = pla_dual_square(t), gap = pla_dual_sub(tt, x[0]);
-    PlaDual value = pla_dual_sub(
-        pla_dual_square(gap),
-        pla_dual_add(pla_dual_scale(8.0, pla_dual_mul(x[2], t)), pla_dual_scale(4.0, x[1])));
-    PlaDual slope = pla_dual_sub(pla_dual_scale(4.0, pla_dual_mul(t, gap)),
-                                 pla_dual_scale(8.0, x[2]));
+    PlaDual value =
+        pla_dual_sub(pla_dual_square(gap), pla_dual_add(pla_dual_scale(8.0, pla_dual_mul(x[2], t)),
+                                                        pla_dual_scale(4.0, x[1])));
+    PlaDual slope =
+        pla_dual_sub(pla_dual_scale(4.0, pla_dual_mul(t, gap)), pla_dual_scale(8.0, x[2]));
     t = pla_dual_sub(t, pla_dual_div(value, slope));
   }
   return t;

@@ -96,7 +96,8 @@ pla_definite_project(int n, double *a)
     }
 }
 
-/* symmetric 3x3 matrices as 6-vectors in an orthonormal basis: 11, 22, 33, then sqrt 2 times 12, 13, 23 */
+/* symmetric 3x3 matrices as 6-vectors in an orthonormal basis: 11, 22, 33, then sqrt 2 times 12,
+ * 13, 23 */
 static const int component[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
 
 static void

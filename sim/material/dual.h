@@ -1,11 +1,11 @@
 /* Numbers that carry derivatives: dual over complex.
  *
- * x = a + b d with complex a, b and d^2 = 0.  A step h along the imaginary unit and one along d give,
- * by one evaluation of f and without any subtraction,
- *   Im f(x + h i + d).b / h = f''(x),   Re f.b = f'(x),   Im f.a / h = f'(x)
- * to rounding, for any h down to 1e-100 (Lantoine et al. 2012; Luo et al. 2019).  Where the real part
- * stands clear of the step, a function uses its real value and slope; near a root or a pole it keeps
- * true complex arithmetic, which passes removable singularities such as sqrt(x^2) at 0. */
+ * x = a + b d with complex a, b and d^2 = 0.  A step h along the imaginary unit and one along d
+ * give, by one evaluation of f and without any subtraction, Im f(x + h i + d).b / h = f''(x),   Re
+ * f.b = f'(x),   Im f.a / h = f'(x) to rounding, for any h down to 1e-100 (Lantoine et al. 2012;
+ * Luo et al. 2019).  Where the real part stands clear of the step, a function uses its real value
+ * and slope; near a root or a pole it keeps true complex arithmetic, which passes removable
+ * singularities such as sqrt(x^2) at 0. */
 #pragma once
 
 #include "sim/material/material.h"
@@ -22,17 +22,29 @@ struct PlaDual {
   double complex a, b;
 };
 
+/* clang has no CMPLX with this C library; re + im i would lose the sign of zero */
+static inline double complex
+pla_complex(double re, double im)
+{
+  union {
+    double part[2];
+    double complex z;
+  } u = { { re, im } };
+  return u.z;
+}
+
 /* plain products: C's own look for infinities first, at five times the cost */
 static inline double complex
 pla_complex_mul(double complex x, double complex y)
 {
-  return CMPLX(creal(x) * creal(y) - cimag(x) * cimag(y), creal(x) * cimag(y) + cimag(x) * creal(y));
+  return pla_complex(creal(x) * creal(y) - cimag(x) * cimag(y),
+                     creal(x) * cimag(y) + cimag(x) * creal(y));
 }
 
 static inline double complex
 pla_complex_scale(double r, double complex x)
 {
-  return CMPLX(r * creal(x), r * cimag(x));
+  return pla_complex(r * creal(x), r * cimag(x));
 }
 
 static inline double complex
@@ -40,7 +52,7 @@ pla_complex_div(double complex x, double complex y)
 {
   double norm = creal(y) * creal(y) + cimag(y) * cimag(y);
   double complex q = pla_complex_mul(x, conj(y));
-  return CMPLX(creal(q) / norm, cimag(q) / norm);
+  return pla_complex(creal(q) / norm, cimag(q) / norm);
 }
 
 /* the imaginary part is a step, not a value: squares of it are below rounding */
@@ -113,7 +125,7 @@ pla_dual_exp(PlaDual x)
   double complex e;
   if (fabs(cimag(x.a)) < 1e-10) {
     double r = exp(creal(x.a));
-    e = CMPLX(r, r * cimag(x.a));
+    e = pla_complex(r, r * cimag(x.a));
   } else {
     e = cexp(x.a);
   }
@@ -124,7 +136,7 @@ static inline PlaDual
 pla_dual_log(PlaDual x)
 {
   bool step = pla_complex_is_step(x.a) && creal(x.a) > 0.0;
-  double complex g = step ? CMPLX(log(creal(x.a)), cimag(x.a) / creal(x.a)) : clog(x.a);
+  double complex g = step ? pla_complex(log(creal(x.a)), cimag(x.a) / creal(x.a)) : clog(x.a);
   return (PlaDual){ g, pla_complex_div(x.b, x.a) };
 }
 
@@ -134,7 +146,7 @@ pla_dual_sqrt(PlaDual x)
   double complex g;
   if (pla_complex_is_step(x.a) && creal(x.a) > 0.0) {
     double r = sqrt(creal(x.a));
-    g = CMPLX(r, 0.5 * cimag(x.a) / r);
+    g = pla_complex(r, 0.5 * cimag(x.a) / r);
   } else {
     g = csqrt(x.a);
   }
@@ -146,8 +158,9 @@ static inline PlaDual
 pla_dual_power(PlaDual x, double r)
 {
   double g = pow(creal(x.a), r);
-  double complex power = CMPLX(g, r * g * cimag(x.a) / creal(x.a));
-  return (PlaDual){ power, pla_complex_scale(r, pla_complex_mul(pla_complex_div(power, x.a), x.b)) };
+  double complex power = pla_complex(g, r * g * cimag(x.a) / creal(x.a));
+  return (PlaDual){ power,
+                    pla_complex_scale(r, pla_complex_mul(pla_complex_div(power, x.a), x.b)) };
 }
 
 /* g + d y + dd y^2 / 2 about @at, y = x - at: how logarithms and powers go on below a floor */

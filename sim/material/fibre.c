@@ -90,7 +90,8 @@ passive_energy(PlaFibreCurve curve, PlaDual e)
   if (at <= 0.0)
     return pla_dual(0.0);
   PlaDual x = at < PASSIVE_LINE ? e : pla_dual(PASSIVE_LINE);
-  PlaDual power = pla_dual_scale(1.0 / P2, pla_dual_plus(pla_dual_exp(pla_dual_scale(P2, x)), -1.0));
+  PlaDual power =
+      pla_dual_scale(1.0 / P2, pla_dual_plus(pla_dual_exp(pla_dual_scale(P2, x)), -1.0));
   PlaDual taken = pla_dual_mul(x, pla_dual_plus(pla_dual_scale(0.5 * linear, x), 1.0));
   PlaDual energy = pla_dual_scale(P1, pla_dual_sub(power, taken));
   if (at < PASSIVE_LINE)

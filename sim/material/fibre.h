@@ -5,9 +5,9 @@
  *          passive p1 (exp(p2 e) - p2 e - 1) for e > 0, a straight line beyond e = 0.4.
  * blemker: active 9 (x-0.4)^2, 1 - 4 (1-x)^2, 9 (x-1.6)^2 between 0.4, 0.6, 1.4, 1.6;
  *          passive p1 (exp(p2 e) - 1) for e > 0, a straight line beyond e = 0.4.
- * p1 = 0.05, p2 = 6.6 (Zajac 1989; Blemker, Pinsky and Delp 2005).  The zajac forces are continuously
- * differentiable.  Of the blemker ones, the active slope jumps at 0.6 and 1.4 (3.6 to 3.2), the passive
- * slope at 1 (0 to 0.33). */
+ * p1 = 0.05, p2 = 6.6 (Zajac 1989; Blemker, Pinsky and Delp 2005).  The zajac forces are
+ * continuously differentiable.  Of the blemker ones, the active slope jumps at 0.6 and 1.4 (3.6
+ * to 3.2), the passive slope at 1 (0 to 0.33). */
 #pragma once
 
 #include "sim/material/dual.h"
@@ -25,8 +25,8 @@ void pla_fibre_force(PlaFibreCurve curve, double x, double active, double passiv
 /* the integral of that force from 0 */
 PlaDual pla_fibre_energy(PlaFibreCurve curve, PlaDual x, double active, double passive);
 
-/* The energy of a fibre in tissue: W(l) = sigma U(l / optimal), where l is the stretch |F v|, or, if
- * deviatoric, J^(-1/3) |F v|: what remains of it when the change of volume is taken out. */
+/* The energy of a fibre in tissue: W(l) = sigma U(l / optimal), where l is the stretch |F v|, or,
+ * if deviatoric, J^(-1/3) |F v|: what remains of it when the change of volume is taken out. */
 typedef struct {
   double sigma;   /* greatest active stress, Pa */
   double optimal; /* stretch at which it is reached */
@@ -38,8 +38,7 @@ typedef struct {
  * taken as 0 where negative, which makes the plain (not deviatoric) term positive semidefinite. */
 void pla_fibre_term(const PlaFibreLaw *law, const PlaPoint *point, int m, int order, bool clamp,
                     PlaField *term);
-PlaDual pla_fibre_complex(const PlaFibreLaw *law, const PlaPoint *point, int m,
-                          const PlaDual f[9]);
+PlaDual pla_fibre_complex(const PlaFibreLaw *law, const PlaPoint *point, int m, const PlaDual f[9]);
 
 /* I4 of fibre @m on a dual F */
 PlaDual pla_fibre_complex_i4(const PlaPoint *point, int m, const PlaDual f[9]);

@@ -20,8 +20,8 @@ pla_field_mul(const PlaField *a, const PlaField *b, PlaField *r)
     r->d[i] = a->d[i] * b->g + a->g * b->d[i];
   for (int i = 0; r->order > 1 && i < 9; i++)
     for (int j = 0; j < 9; j++)
-      r->h[9 * i + j] = a->h[9 * i + j] * b->g + a->g * b->h[9 * i + j] + a->d[i] * b->d[j] +
-                        a->d[j] * b->d[i];
+      r->h[9 * i + j] =
+          a->h[9 * i + j] * b->g + a->g * b->h[9 * i + j] + a->d[i] * b->d[j] + a->d[j] * b->d[i];
 }
 
 void

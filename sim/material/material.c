@@ -1,8 +1,8 @@
-/* Dispatch: from principal stretches to stress and tangent in F; prestrain; mixtures; materials that
- * have nothing but an energy on complex numbers.
+/* Dispatch: from principal stretches to stress and tangent in F; prestrain; mixtures; materials
+ * that have nothing but an energy on complex numbers.
  *
- * For an isotropic energy Psi(s), P = U diag(p) V^T with p = dPsi/ds.  The tangent is block diagonal
- * in the frame of the SVD: the 3x3 Hessian on the modes u_i v_i^T, and for each pair i < j
+ * For an isotropic energy Psi(s), P = U diag(p) V^T with p = dPsi/ds.  The tangent is block
+ * diagonal in the frame of the SVD: the 3x3 Hessian on the modes u_i v_i^T, and for each pair i < j
  *   (u_i v_j^T + u_j v_i^T)/sqrt 2  with  (p_i - p_j) / (s_i - s_j),
  *   (u_i v_j^T - u_j v_i^T)/sqrt 2  with  (p_i + p_j) / (s_i + s_j).
  * (Irving, Teran and Fedkiw 2004; Stomakhin et al. 2012.) */
@@ -134,8 +134,9 @@ pla_stretch_to_tangent(const PlaPoint *point, const double p[3], const double he
   static const int pairs[3][2] = { { 0, 1 }, { 0, 2 }, { 1, 2 } };
   const double *s = point->s;
   double a[9];
-  memcpy(a, (double[9]){ hessian[0], hessian[3], hessian[4], hessian[3], hessian[1], hessian[5],
-                         hessian[4], hessian[5], hessian[2] },
+  memcpy(a,
+         (double[9]){ hessian[0], hessian[3], hessian[4], hessian[3], hessian[1], hessian[5],
+                      hessian[4], hessian[5], hessian[2] },
          sizeof a);
 
   /* stretching modes; negative eigenvalues are dropped when projecting */
@@ -158,8 +159,8 @@ pla_stretch_to_tangent(const PlaPoint *point, const double p[3], const double he
     /* rows of A combined first: three outer products instead of nine */
     double row[9];
     for (int c = 0; c < 9; c++)
-      row[c] = a[3 * i] * diagonal[0][c] + a[3 * i + 1] * diagonal[1][c] +
-               a[3 * i + 2] * diagonal[2][c];
+      row[c] =
+          a[3 * i] * diagonal[0][c] + a[3 * i + 1] * diagonal[1][c] + a[3 * i + 2] * diagonal[2][c];
     add_outer(h, 1.0, diagonal[i], row);
   }
 
@@ -168,9 +169,8 @@ pla_stretch_to_tangent(const PlaPoint *point, const double p[3], const double he
     int i = pairs[k][0], j = pairs[k][1];
     double gap = s[i] - s[j], sum = s[i] + s[j], size = fabs(s[i]) + fabs(s[j]);
     /* equal stretches: the divided difference goes to a second derivative */
-    double shear = fabs(gap) > 1e-5 * size
-                       ? (p[i] - p[j]) / gap
-                       : 0.5 * (hessian[i] + hessian[j]) - hessian[i + j + 2];
+    double shear = fabs(gap) > 1e-5 * size ? (p[i] - p[j]) / gap
+                                           : 0.5 * (hessian[i] + hessian[j]) - hessian[i + j + 2];
     /* the rotation mode has a true pole where s_i = -s_j; the floor keeps it finite */
     double floor_ = 1e-8 * (size + 1e-3);
     double turn = (p[i] + p[j]) / (fabs(sum) > floor_ ? sum : floor_);
@@ -327,7 +327,8 @@ pla_material_check(const PlaMaterial *material, const double *param, PlaError *e
     if (row->choices && param[i] != floor(param[i]))
       return pla_fail(err, PLA_ERR_USAGE,
                       "'%s' of the material '%s' is %g, and must be one of its words, or a whole "
-                      "number that counts them from 0", row->key, material->id, param[i]);
+                      "number that counts them from 0",
+                      row->key, material->id, param[i]);
   }
   return PLA_OK;
 }

@@ -17,28 +17,29 @@
 
 #include <stdbool.h>
 
-#define PLA_STRETCH_FLOOR 0.1  /* below this principal stretch, logarithms and powers are continued */
+#define PLA_STRETCH_FLOOR                                                                          \
+  0.1 /* below this principal stretch, logarithms and powers are continued */
 #define PLA_MAX_CONSTANTS 16
 
 /* One parameter a user can set. */
 typedef struct {
-  const char *key;   /* as in scenes, with its unit: "young_pa", "poisson" */
-  const char *unit;  /* shown: "Pa", "" */
-  const char *help;  /* one line */
-  double min, max;   /* accepted range, inclusive; min_open/max_open exclude an end */
+  const char *key;  /* as in scenes, with its unit: "young_pa", "poisson" */
+  const char *unit; /* shown: "Pa", "" */
+  const char *help; /* one line */
+  double min, max;  /* accepted range, inclusive; min_open/max_open exclude an end */
   bool min_open, max_open;
-  double def;        /* default; NaN: the parameter is required */
-  const char *source; /* where default and range come from */
+  double def;                 /* default; NaN: the parameter is required */
+  const char *source;         /* where default and range come from */
   const char *const *choices; /* NULL-ended words for the values 0, 1, ...; NULL: a plain number */
 } PlaParam;
 
 /* What a stress is evaluated on. */
 typedef struct {
-  double f[9];        /* deformation gradient, row-major */
+  double f[9];             /* deformation gradient, row-major */
   double u[9], s[3], v[9]; /* its rotation-variant SVD */
-  const double *fibre;  /* unit fibre directions at rest (n_fibres x 3), or NULL */
-  const double *active; /* activation times overlap fraction, 0..1, per fibre (n_fibres) */
-  const double *passive; /* overlap fraction per fibre (n_fibres) */
+  const double *fibre;     /* unit fibre directions at rest (n_fibres x 3), or NULL */
+  const double *active;    /* activation times overlap fraction, 0..1, per fibre (n_fibres) */
+  const double *passive;   /* overlap fraction per fibre (n_fibres) */
   int n_fibres;
   /* Prestrain, or NULL: the symmetric stretch G (9) that tissue already has where F = 1, so that
    * Psi(F) = Psi0(F G) / det G.  Fibres are directions of the tissue before that stretch. */
@@ -55,13 +56,13 @@ typedef struct {
   double g, d, dd;
 } PlaCurve;
 
-typedef struct PlaDual PlaDual; /* sim/material/dual.h */
+typedef struct PlaDual PlaDual;       /* sim/material/dual.h */
 typedef struct PlaMixture PlaMixture; /* sim/material/mixture.h */
 typedef struct PlaMaterial PlaMaterial;
 struct PlaMaterial {
-  const char *id;    /* "neo-hookean" */
-  const char *title; /* "Neo-Hookean" */
-  const char *help;  /* formula and use, one or two lines */
+  const char *id;         /* "neo-hookean" */
+  const char *title;      /* "Neo-Hookean" */
+  const char *help;       /* formula and use, one or two lines */
   const PlaParam *params; /* key NULL ends the table */
 
   /* User parameters (in table order) -> the constants that the functions below read. */
@@ -87,8 +88,8 @@ struct PlaMaterial {
    * positive-definite surrogate 2 mu 1 + vol cof F (x) cof F (chen-y 1.3). */
   void (*moduli)(const double *constants, double *mu, double *lambda, double *vol);
 
-  /* The energy on complex numbers, for inverted F too unless the real one is continued there: either
-   * of the invariants I1, I2, J, or of F.  Optional where the functions above are given. */
+  /* The energy on complex numbers, for inverted F too unless the real one is continued there:
+   * either of the invariants I1, I2, J, or of F.  Optional where the functions above are given. */
   PlaDual (*invariant_energy)(const double *constants, const PlaDual *invariant);
   PlaDual (*complex_energy)(const double *constants, const PlaPoint *point, const PlaDual *f);
 

@@ -25,8 +25,8 @@ pla_mixture_new(const PlaMixturePart *parts, int n, PlaMixture **out, PlaError *
                     PLA_MAX_CONSTANTS);
   for (int k = 0; k < n; k++)
     if (parts[k].material->mixture)
-      return pla_fail(err, PLA_ERR_USAGE, "part %d of a mixture is a mixture; list its parts instead",
-                      k + 1);
+      return pla_fail(err, PLA_ERR_USAGE,
+                      "part %d of a mixture is a mixture; list its parts instead", k + 1);
   PlaMixture *mixture = pla_array_new0(1, sizeof *mixture);
   if (!mixture)
     return pla_fail_memory(err, "the mixture");

@@ -1,6 +1,6 @@
 /* A material made of several, side by side in one element: Psi = sum_k w_k Psi_k.  For cells that
- * cross the boundary between tissues; the fractions w_k are the constants of the mixture, so that one
- * mixture serves elements with different ones. */
+ * cross the boundary between tissues; the fractions w_k are the constants of the mixture, so that
+ * one mixture serves elements with different ones. */
 #pragma once
 
 #include "sim/material/material.h"

@@ -1,5 +1,5 @@
-/* Mooney-Rivlin solid: Psi = c10 (J^(-2/3) I1 - 3) + c01 (J^(-4/3) I2 - 3) + k/2 (ln J)^2, powers and
- * logarithm of J continued below the stretch floor (Sifakis 2007, 2.5). */
+/* Mooney-Rivlin solid: Psi = c10 (J^(-2/3) I1 - 3) + c01 (J^(-4/3) I2 - 3) + k/2 (ln J)^2, powers
+ * and logarithm of J continued below the stretch floor (Sifakis 2007, 2.5). */
 #include "sim/material/complex-step.h"
 #include "sim/material/registry.h"
 #include "sim/material/stretch.h"

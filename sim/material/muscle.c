@@ -3,12 +3,13 @@
  *   Psi = Psi_base + k_f/2 sum_i max(s_i - 1, 0)^2 + sum_m sigma U(l_m / optimal)
  *
  * summed over the fibres of the point, whose active and passive parts carry their overlap fractions
- * (sim/material/fibre.h).  The stress is affine in the activations.  With the plain stretch l = |F v|
- * the fibre tangent is (T/l (1 - n n^T) + T' n n^T) on the fibre, positive semidefinite for T >= 0 and
- * T' >= 0, so that clamping T' projects it; the deviatoric one goes through C (Sifakis 2007, 2.5, A.3).
+ * (sim/material/fibre.h).  The stress is affine in the activations.  With the plain stretch l = |F
+ * v| the fibre tangent is (T/l (1 - n n^T) + T' n n^T) on the fibre, positive semidefinite for T >=
+ * 0 and T' >= 0, so that clamping T' projects it; the deviatoric one goes through C (Sifakis
+ * 2007, 2.5, A.3).
  *
- * The sheath's and the bases' constants are those of fascia, mooney-rivlin, neo-hookean and yeoh; one
- * set of parameters serves all bases: shear modulus 2 (c10 + c01), bulk modulus k. */
+ * The sheath's and the bases' constants are those of fascia, mooney-rivlin, neo-hookean and yeoh;
+ * one set of parameters serves all bases: shear modulus 2 (c10 + c01), bulk modulus k. */
 #include "sim/material/complex-step.h"
 #include "sim/material/definite.h"
 #include "sim/material/fascia.h"
@@ -21,17 +22,34 @@ static const char *const base_names[] = { "mooney-rivlin", "neo-hookean", "yeoh"
 static const char *const stretch_names[] = { "plain", "deviatoric", NULL };
 
 static const PlaParam params[] = {
-  { .key = "base", .unit = "", .help = "material between the fibres", .min = 0.0, .max = 2.0,
-    .def = 0.0, .choices = base_names, .source = "face flesh: Sifakis 2007" },
+  { .key = "base",
+    .unit = "",
+    .help = "material between the fibres",
+    .min = 0.0,
+    .max = 2.0,
+    .def = 0.0,
+    .choices = base_names,
+    .source = "face flesh: Sifakis 2007" },
   PLA_PARAMS_MOONEY_RIVLIN,
-  { .key = "c20_pa", .unit = "Pa", .help = "quadratic constant, for the base yeoh", .min = 0.0,
-    .max = 1e12, .def = 0.0, .source = "none in Sifakis 2007; tongue: Buchaillard et al. 2009" },
+  { .key = "c20_pa",
+    .unit = "Pa",
+    .help = "quadratic constant, for the base yeoh",
+    .min = 0.0,
+    .max = 1e12,
+    .def = 0.0,
+    .source = "none in Sifakis 2007; tongue: Buchaillard et al. 2009" },
   PLA_PARAM_BULK,
   PLA_PARAM_FIBRE_STRESS,
   PLA_PARAM_FIBRE_OPTIMAL,
   PLA_PARAM_FIBRE_CURVE(PLA_FIBRE_ZAJAC),
-  { .key = "stretch", .unit = "", .help = "fibre stretch: as it is, or without change of volume",
-    .min = 0.0, .max = 1.0, .def = 0.0, .choices = stretch_names, .source = "Sifakis 2007" },
+  { .key = "stretch",
+    .unit = "",
+    .help = "fibre stretch: as it is, or without change of volume",
+    .min = 0.0,
+    .max = 1.0,
+    .def = 0.0,
+    .choices = stretch_names,
+    .source = "Sifakis 2007" },
   PLA_PARAM_FASCIA(0.0),
   { .key = NULL },
 };
@@ -61,9 +79,10 @@ prepare(const double *param, double c[PLA_MAX_CONSTANTS], PlaError *err)
 {
   double c10 = param[1], c01 = param[2], c20 = param[3], bulk = param[4], mu = 2.0 * (c10 + c01);
   if (!(mu > 0.0))
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "'c10_pa' and 'c01_pa' of the material 'muscle' are both 0, and such a material "
-                    "resists no shear; give at least one");
+    return pla_fail(
+        err, PLA_ERR_USAGE,
+        "'c10_pa' and 'c01_pa' of the material 'muscle' are both 0, and such a material "
+        "resists no shear; give at least one");
   if (param[0] == 0.0)
     memcpy(c, (double[4]){ c10, c01, bulk, 0.0 }, 4 * sizeof *c);
   else if (param[0] == 1.0)
@@ -71,9 +90,11 @@ prepare(const double *param, double c[PLA_MAX_CONSTANTS], PlaError *err)
   else
     memcpy(c, (double[4]){ bulk, c10 + c01, c20, 0.0 }, 4 * sizeof *c);
   if (param[0] == 1.0 && !(c[1] > 0.0))
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "'bulk_pa' of the material 'muscle' is %g, and must be above %g Pa (4/3 of c10 + "
-                    "c01) with the base neo-hookean", bulk, 2.0 / 3.0 * mu);
+    return pla_fail(
+        err, PLA_ERR_USAGE,
+        "'bulk_pa' of the material 'muscle' is %g, and must be above %g Pa (4/3 of c10 + "
+        "c01) with the base neo-hookean",
+        bulk, 2.0 / 3.0 * mu);
   c[BASE] = param[0];
   memcpy(c + SIGMA, param + 5, 5 * sizeof *c);
   return PLA_OK;

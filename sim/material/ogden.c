@@ -1,6 +1,6 @@
 /* Ogden solid: Psi = sum_p mu_p/alpha_p (sum_i l_i^alpha_p - 3) + k/2 (ln J)^2 with the isochoric
- * stretches l_i = J^(-1/3) s_i, powers continued below the stretch floor (Ogden 1972).  The shear modulus
- * is half the sum of mu_p alpha_p. */
+ * stretches l_i = J^(-1/3) s_i, powers continued below the stretch floor (Ogden 1972).  The shear
+ * modulus is half the sum of mu_p alpha_p. */
 #include "sim/material/complex-step.h"
 #include "sim/material/registry.h"
 #include "sim/material/stretch.h"
@@ -10,10 +10,17 @@
 #define TERMS 4
 
 #define TERM(n, mu, alpha, from)                                                                   \
-  { .key = "mu" n "_pa", .unit = "Pa", .help = "constant of term " n, .min = -1e12, .max = 1e12,    \
-    .def = mu, .source = from },                                                                   \
-  { .key = "alpha" n, .unit = "", .help = "exponent of term " n, .min = -50.0, .max = 50.0,         \
-    .def = alpha, .source = from }
+  { .key = "mu" n "_pa",                                                                           \
+    .unit = "Pa",                                                                                  \
+    .help = "constant of term " n,                                                                 \
+    .min = -1e12,                                                                                  \
+    .max = 1e12,                                                                                   \
+    .def = mu,                                                                                     \
+    .source = from },                                                                              \
+  {                                                                                                \
+    .key = "alpha" n, .unit = "", .help = "exponent of term " n, .min = -50.0, .max = 50.0,        \
+    .def = alpha, .source = from                                                                   \
+  }
 
 static const PlaParam params[] = {
   TERM("1", 24444.0, 9.0, "human skin, 110 kPa: Shergold and Fleck 2005"),
@@ -37,7 +44,8 @@ prepare(const double *param, double c[PLA_MAX_CONSTANTS], PlaError *err)
     if (alpha == 0.0)
       return pla_fail(err, PLA_ERR_USAGE,
                       "'alpha%d' of the material 'ogden' is 0; give another exponent, or set "
-                      "'mu%d_pa' to 0", p + 1, p + 1);
+                      "'mu%d_pa' to 0",
+                      p + 1, p + 1);
     c[2 + 2 * n] = mu;
     c[3 + 2 * n] = alpha;
     shear += 0.5 * mu * alpha;
@@ -48,7 +56,8 @@ prepare(const double *param, double c[PLA_MAX_CONSTANTS], PlaError *err)
   if (!(shear > 0.0))
     return pla_fail(err, PLA_ERR_USAGE,
                     "the terms of the material 'ogden' give a shear modulus of %g Pa (half the sum "
-                    "of mu times alpha), and it must be above 0", shear);
+                    "of mu times alpha), and it must be above 0",
+                    shear);
   return PLA_OK;
 }
 
@@ -134,7 +143,8 @@ complex_energy(const double *c, const PlaPoint *point, const PlaDual f[9])
 const PlaMaterial pla_material_ogden = {
   .id = "ogden",
   .title = "Ogden",
-  .help = "powers of the stretches, up to four terms, + k/2 (ln J)^2: skin and other strongly stiffening tissue",
+  .help = "powers of the stretches, up to four terms, + k/2 (ln J)^2: skin and other strongly "
+          "stiffening tissue",
   .params = params,
   .prepare = prepare,
   .stretch_energy = energy,

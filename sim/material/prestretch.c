@@ -12,7 +12,8 @@ pla_prestretch_skin(const double line[3], const double normal[3], double along, 
     t[d] = line[d] - out * normal[d];
   double length = pla_vec3_norm(t);
   /* a line along the normal has no direction in the plane: the same stretch both ways */
-  double mean = sqrt(along * across), a = length > 1e-9 ? along : mean, b = length > 1e-9 ? across : mean;
+  double mean = sqrt(along * across), a = length > 1e-9 ? along : mean,
+         b = length > 1e-9 ? across : mean;
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
       double tt = length > 1e-9 ? t[i] * t[j] / (length * length) : 0.0;

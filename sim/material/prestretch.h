@@ -1,16 +1,18 @@
-/* Stretch that tissue already has in the rest shape of the mesh (PlaPoint.prestretch): the tension of
- * skin along its lines, and muscle whose rest shape changes with activation. */
+/* Stretch that tissue already has in the rest shape of the mesh (PlaPoint.prestretch): the tension
+ * of skin along its lines, and muscle whose rest shape changes with activation. */
 #pragma once
 
-/* Skin under tension in its plane: stretched by @along in the unit direction @line, by @across in the
- * other direction of the plane whose unit normal is @normal, and thinned so that its volume is kept.
+/* Skin under tension in its plane: stretched by @along in the unit direction @line, by @across in
+ * the other direction of the plane whose unit normal is @normal, and thinned so that its volume is
+ * kept.
  * @line need not lie exactly in the plane; it is projected.  Skin cut free shrinks by 1/along and
  * 1/across.  Row-major, symmetric. */
 void pla_prestretch_skin(const double line[3], const double normal[3], double along, double across,
                          double g[9]);
 
 /* Muscle that contracts by a change of rest shape: along the unit direction @fibre its rest length
- * becomes 1/s of what it was, s = (1 + a) / (1 + gamma a), and s^alpha of it across (alpha = 1/2 keeps
- * the volume).  @activation >= 0; gamma in (0, 1) is the shortest rest length (Chen et al. 2023). */
+ * becomes 1/s of what it was, s = (1 + a) / (1 + gamma a), and s^alpha of it across (alpha = 1/2
+ * keeps the volume).  @activation >= 0; gamma in (0, 1) is the shortest rest length (Chen et al.
+ * 2023). */
 void pla_prestretch_activation(const double fibre[3], double activation, double gamma, double alpha,
                                double g[9]);

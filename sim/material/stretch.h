@@ -115,13 +115,13 @@ pla_surface_chain(const PlaSurface *x, double first, double second, double p[3],
   }
 }
 
-/* U diag(p) V^T, and the 9x9 tangent of an isotropic function with gradient p and this Hessian in the
- * stretches; @project makes it positive semidefinite */
+/* U diag(p) V^T, and the 9x9 tangent of an isotropic function with gradient p and this Hessian in
+ * the stretches; @project makes it positive semidefinite */
 void pla_stretch_to_stress(const PlaPoint *point, const double p[3], double out[9]);
 void pla_stretch_to_tangent(const PlaPoint *point, const double p[3], const double hessian[6],
                             bool project, double h[81]);
 
-/* bulk/2 (ln J)^2 in the stretches, ln J continued; added to what is there (p or hessian NULL: not) */
+/* bulk/2 (ln J)^2 in the stretches, ln J continued; added to what is there (p, hessian NULL: not) */
 double pla_bulk_energy(double bulk, const double s[3]);
 void pla_bulk_add(double bulk, const double s[3], double p[3], double hessian[6]);
 
@@ -144,10 +144,17 @@ pla_lame(double young, double poisson, double *mu, double *lambda)
 }
 
 #define PLA_PARAMS_MOONEY_RIVLIN                                                                   \
-  { .key = "c10_pa", .unit = "Pa", .help = "first constant", .min = 0.0, .max = 1e12,              \
-    .def = 60000.0, .source = "face flesh: Sifakis 2007" },                                        \
-  { .key = "c01_pa", .unit = "Pa", .help = "second constant", .min = 0.0, .max = 1e12,             \
-    .def = 20000.0, .source = "face flesh: Sifakis 2007" }
+  { .key = "c10_pa",                                                                               \
+    .unit = "Pa",                                                                                  \
+    .help = "first constant",                                                                      \
+    .min = 0.0,                                                                                    \
+    .max = 1e12,                                                                                   \
+    .def = 60000.0,                                                                                \
+    .source = "face flesh: Sifakis 2007" },                                                        \
+  {                                                                                                \
+    .key = "c01_pa", .unit = "Pa", .help = "second constant", .min = 0.0, .max = 1e12,             \
+    .def = 20000.0, .source = "face flesh: Sifakis 2007"                                           \
+  }
 #define PLA_PARAM_BULK                                                                             \
   {                                                                                                \
     .key = "bulk_pa", .unit = "Pa", .help = "bulk modulus; 1e6 to 1e7 is nearly incompressible",   \
@@ -169,8 +176,7 @@ pla_lame(double young, double poisson, double *mu, double *lambda)
   }
 
 /* prepare() for the materials with those two parameters: constants are mu, lambda */
-PlaStatus pla_prepare_lame(const double *param, double constants[PLA_MAX_CONSTANTS],
-                           PlaError *err);
+PlaStatus pla_prepare_lame(const double *param, double constants[PLA_MAX_CONSTANTS], PlaError *err);
 /* moduli() for constants mu, lambda, with lambda as the volumetric coefficient */
 void pla_moduli_lame(const double *constants, double *mu, double *lambda, double *vol);
 extern const PlaParam pla_params_lame[];

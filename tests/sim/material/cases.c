@@ -43,8 +43,9 @@ add(Cases *cases, const PlaMaterial *material, const char *name)
 void
 cases_init(Cases *cases)
 {
-  static const char *const polynomial[] = { "neo-hookean-mm", "stable-neo-hookean", "corotated",
-                                            "fixed-corotated", "stvk", "linear", NULL };
+  static const char *const polynomial[] = {
+    "neo-hookean-mm", "stable-neo-hookean", "corotated", "fixed-corotated", "stvk", "linear", NULL
+  };
   memset(cases, 0, sizeof *cases);
   for (const PlaMaterial *const *m = pla_materials_get(); *m; m++) {
     Case *c = add(cases, *m, (*m)->id);
@@ -54,17 +55,17 @@ cases_init(Cases *cases)
   const PlaMaterial *muscle = pla_material_find("muscle"), *ogden = pla_material_find("ogden"),
                     *yeoh = pla_material_find("yeoh"), *blemker = pla_material_find("blemker");
   for (int k = 0; k < 12; k++) {
-    g_autofree char *name = g_strdup_printf("muscle, base %d, curve %d, stretch %d", k / 4, k / 2 % 2,
-                                            k % 2);
+    g_autofree char *name =
+        g_strdup_printf("muscle, base %d, curve %d, stretch %d", k / 4, k / 2 % 2, k % 2);
     constants_of(muscle, add(cases, muscle, name)->constants, "base", (double)(k / 4), "curve",
                  (double)(k / 2 % 2), "stretch", (double)(k % 2), "c20_pa", 30e3, "fascia_pa",
                  k % 3 ? 0.0 : 5e4, "optimal_stretch", 1.1, NULL);
   }
-  constants_of(ogden, add(cases, ogden, "ogden, three terms")->constants, "mu1_pa", 6e4, "alpha1", 1.3,
-               "mu2_pa", 100.0, "alpha2", 5.0, "mu3_pa", -1000.0, "alpha3", -2.0, NULL);
+  constants_of(ogden, add(cases, ogden, "ogden, three terms")->constants, "mu1_pa", 6e4, "alpha1",
+               1.3, "mu2_pa", 100.0, "alpha2", 5.0, "mu3_pa", -1000.0, "alpha3", -2.0, NULL);
   constants_of(yeoh, add(cases, yeoh, "yeoh, three terms")->constants, "c30_pa", 300.0, NULL);
-  constants_of(blemker, add(cases, blemker, "blemker, stiff shear")->constants, "g1_pa", 2e5, "g2_pa",
-               1e5, "curve", 0.0, NULL);
+  constants_of(blemker, add(cases, blemker, "blemker, stiff shear")->constants, "g1_pa", 2e5,
+               "g2_pa", 1e5, "curve", 0.0, NULL);
 
   PlaError err = { 0 };
   PlaMixturePart parts[3] = { { .material = muscle },
@@ -111,7 +112,8 @@ point_at(const Case *c, const double f[9])
   point.active = active;
   point.passive = passive;
   if (c->strained) {
-    pla_prestretch_skin((double[3]){ 0.6, 0.8, 0.0 }, (double[3]){ 0.0, 0.0, 1.0 }, 1.15, 1.05, skin);
+    pla_prestretch_skin((double[3]){ 0.6, 0.8, 0.0 }, (double[3]){ 0.0, 0.0, 1.0 }, 1.15, 1.05,
+                        skin);
     point.prestretch = skin;
   }
   return point;

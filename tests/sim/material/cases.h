@@ -1,5 +1,5 @@
-/* What the material tests run over: every registered material with its defaults, every choice of the
- * materials that have choices, a mixture, and tissue under prestrain. */
+/* What the material tests run over: every registered material with its defaults, every choice of
+ * the materials that have choices, a mixture, and tissue under prestrain. */
 #pragma once
 
 #include "sim/material/material.h"
@@ -24,8 +24,8 @@ typedef struct {
 void cases_init(Cases *cases);
 void cases_clear(Cases *cases);
 
-/* Constants of @material with its defaults, but for the pairs of a key and a value that follow; NULL
- * ends them. */
+/* Constants of @material with its defaults, but for the pairs of a key and a value that follow;
+ * NULL ends them. */
 void constants_of(const PlaMaterial *material, double constants[PLA_MAX_CONSTANTS], ...);
 
 /* A point with two fibres, partly active, and the prestretch if the case has one. */

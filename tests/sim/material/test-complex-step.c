@@ -20,7 +20,8 @@ bump_dual(PlaDual x)
   return pla_dual_div(pla_dual_exp(x), pla_dual_plus(pla_dual_add(pla_dual_square(xx), xx), 1.0));
 }
 
-/* at 4: u = 273, u' = 264, u'' = 194; f' = f (1 - u'/u), f'' = f ((1 - u'/u)^2 - u''/u + (u'/u)^2) */
+/* at 4: u = 273, u' = 264, u'' = 194; f' = f (1 - u'/u), f'' = f ((1 - u'/u)^2 - u''/u + (u'/u)^2)
+ */
 static void
 bump_exact(double *first, double *second)
 {
@@ -38,7 +39,7 @@ test_any_step(void)
   g_assert_cmpfloat_with_epsilon(second, 0.0451218459155, 1e-13);
   for (int k = 27; k <= 134; k++) {
     double h = k <= 133 ? exp2(-k) : 1e-100;
-    PlaDual f = bump_dual((PlaDual){ CMPLX(4.0, h), 1.0 });
+    PlaDual f = bump_dual((PlaDual){ pla_complex(4.0, h), 1.0 });
     g_assert_cmpfloat(fabs(cimag(f.a) / h / first - 1.0), <=, 4e-15);
     g_assert_cmpfloat(fabs(creal(f.b) / first - 1.0), <=, 4e-15);
     g_assert_cmpfloat(fabs(cimag(f.b) / h / second - 1.0), <=, 4e-15);
@@ -66,7 +67,7 @@ test_differences_fail(void)
 static void
 test_removable_singularity(void)
 {
-  PlaDual x = { CMPLX(1.0, PLA_COMPLEX_STEP), 1.0 };
+  PlaDual x = { pla_complex(1.0, PLA_COMPLEX_STEP), 1.0 };
   PlaDual root = pla_dual_sqrt(pla_dual_square(pla_dual_plus(x, -1.0)));
   PlaDual f = pla_dual_square(pla_dual_log(pla_dual_sub(pla_dual(1.0), root)));
   g_assert_cmpfloat(fabs(cimag(f.a) / PLA_COMPLEX_STEP), <, 1e-30);
@@ -87,7 +88,7 @@ test_inverse(void)
     for (int i = 0; i < 3; i++)
       for (int j = 0; j < 6; j++)
         a[i][j] = pla_dual(j < 3 ? x[3 * i + j] : (double)(j - 3 == i));
-    a[2][2] = (PlaDual){ CMPLX(x[8], PLA_COMPLEX_STEP), 1.0 };
+    a[2][2] = (PlaDual){ pla_complex(x[8], PLA_COMPLEX_STEP), 1.0 };
     for (int i = 0; i < 3; i++) {
       PlaDual pivot = a[i][i];
       for (int j = 0; j < 6; j++)
@@ -103,14 +104,16 @@ test_inverse(void)
         double first = -inverse[3 * i + 2] * inverse[6 + j];
         double second = 2.0 * inverse[3 * i + 2] * inverse[8] * inverse[6 + j];
         double size = 1.0 + pow(max_abs(inverse, 9), 3);
-        g_assert_cmpfloat_with_epsilon(cimag(a[i][3 + j].a) / PLA_COMPLEX_STEP, first, 1e-13 * size);
-        g_assert_cmpfloat_with_epsilon(cimag(a[i][3 + j].b) / PLA_COMPLEX_STEP, second, 1e-13 * size);
+        g_assert_cmpfloat_with_epsilon(cimag(a[i][3 + j].a) / PLA_COMPLEX_STEP, first,
+                                       1e-13 * size);
+        g_assert_cmpfloat_with_epsilon(cimag(a[i][3 + j].b) / PLA_COMPLEX_STEP, second,
+                                       1e-13 * size);
       }
   }
 }
 
-/* a registered material reduced to its energy gives the same stress, tangent and moduli, whether the
- * energy is of the invariants or of F */
+/* a registered material reduced to its energy gives the same stress, tangent and moduli, whether
+ * the energy is of the invariants or of F */
 static void
 test_energy_alone(void)
 {
@@ -139,7 +142,8 @@ test_energy_alone(void)
         pla_material_tangent(pair[k], c, &point, false, h[k]);
       }
       for (int i = 0; i < 81; i++) {
-        g_assert_cmpfloat_with_epsilon(p[0][i % 9], p[1][i % 9], 1e-12 * (moduli[0] + max_abs(p[0], 9)));
+        g_assert_cmpfloat_with_epsilon(p[0][i % 9], p[1][i % 9],
+                                       1e-12 * (moduli[0] + max_abs(p[0], 9)));
         g_assert_cmpfloat_with_epsilon(h[0][i], h[1][i], 1e-12 * max_abs(h[0], 81));
       }
     }
@@ -147,16 +151,15 @@ test_energy_alone(void)
   g_assert_cmpint(nested, >=, 8);
 }
 
-/* mu (J^(-2/3) I1 - 3) + lambda/2 log^2(1 - 4 (J-1)^2): a barrier at |J - 1| = 1/2, whose pressure meets
- * that of lambda (J-1)^2 at 0.2147 */
+/* mu (J^(-2/3) I1 - 3) + lambda/2 log^2(1 - 4 (J-1)^2): a barrier at |J - 1| = 1/2, whose pressure
+ * meets that of lambda (J-1)^2 at 0.2147 */
 static PlaDual
 barrier_energy(const double *c, const PlaDual *x)
 {
   PlaDual change = pla_dual_plus(x[2], -1.0);
   PlaDual inside = pla_dual_sub(pla_dual(1.0), pla_dual_scale(4.0, pla_dual_square(change)));
-  return pla_dual_add(
-      pla_dual_scale(c[0], pla_dual_plus(pla_dual_isochoric_1(x), -3.0)),
-      pla_dual_scale(0.5 * c[1], pla_dual_square(pla_dual_log(inside))));
+  return pla_dual_add(pla_dual_scale(c[0], pla_dual_plus(pla_dual_isochoric_1(x), -3.0)),
+                      pla_dual_scale(0.5 * c[1], pla_dual_square(pla_dual_log(inside))));
 }
 
 static void
@@ -189,14 +192,15 @@ test_new_material(void)
   }
 }
 
-/* the energy of a flat or inverted element made of continued logarithms stays twice differentiable */
+/* the energy of a flat or inverted element made of continued logarithms stays twice differentiable
+ */
 static void
 test_continued_determinant(void)
 {
   for (int k = 0; k < 2; k++) {
     double h = PLA_COMPLEX_STEP, value[2][3];
     for (int side = 0; side < 2; side++) {
-      PlaDual det = { CMPLX(PLA_DET_FLOOR + (side ? 1e-13 : -1e-13), h), 1.0 };
+      PlaDual det = { pla_complex(PLA_DET_FLOOR + (side ? 1e-13 : -1e-13), h), 1.0 };
       PlaDual y = k ? pla_dual_power_det(det, -2.0 / 3.0) : pla_dual_log_det(det);
       value[side][0] = creal(y.a);
       value[side][1] = creal(y.b);

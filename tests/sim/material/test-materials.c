@@ -1,6 +1,6 @@
-/* Conformance of every material: rest state, moduli, frame invariance, no torque, finite and continuous
- * stress for inverted and flat elements, stress and tangent as derivatives of the energy, definiteness of
- * the projected tangent. */
+/* Conformance of every material: rest state, moduli, frame invariance, no torque, finite and
+ * continuous stress for inverted and flat elements, stress and tangent as derivatives of the
+ * energy, definiteness of the projected tangent. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/svd3.h"
 #include "sim/material/complex-step.h"
@@ -43,10 +43,10 @@ test_rest(void)
       for (int j = 0; j < 9; j++) {
         bool diagonal_i = i % 4 == 0, diagonal_j = j % 4 == 0;
         bool transposed = i / 3 == j % 3 && i % 3 == j / 3;
-        double expected = i == j && diagonal_i          ? 2.0 * mu + lambda
-                          : diagonal_i && diagonal_j    ? lambda
-                          : i == j || transposed        ? mu
-                                                        : 0.0;
+        double expected = i == j && diagonal_i       ? 2.0 * mu + lambda
+                          : diagonal_i && diagonal_j ? lambda
+                          : i == j || transposed     ? mu
+                                                     : 0.0;
         if (fabs(h[9 * i + j] - expected) > 1e-8 * (mu + fabs(lambda)))
           g_error("%s: tangent (%d, %d) at rest is %g, expected %g", c->name, i, j, h[9 * i + j],
                   expected);
@@ -55,7 +55,8 @@ test_rest(void)
   }
 }
 
-/* away from the stretch floor, where third derivatives jump, and from the poles of the rotation modes */
+/* away from the stretch floor, where third derivatives jump, and from the poles of the rotation
+ * modes */
 static bool
 is_tame(const PlaPoint *point)
 {
@@ -81,21 +82,23 @@ check_complex_step(const Case *c, int trial, const PlaPoint *point, double *wors
   double psi = pla_material_energy(c->material, c->constants, point);
   double same = pla_dual_value(pla_material_complex_energy(c->material, c->constants, point, f));
   if (fabs(psi - same) > 1e-11 * (fabs(psi) + scale_p))
-    g_error("%s, trial %d: the energy is %.15g, on complex numbers %.15g", c->name, trial, psi, same);
+    g_error("%s, trial %d: the energy is %.15g, on complex numbers %.15g", c->name, trial, psi,
+            same);
   for (int i = 0; i < 81; i++) {
-    double error_p = fabs(p[i % 9] - p_step[i % 9]) / scale_p, error_h = fabs(h[i] - h_step[i]) / scale_h;
+    double error_p = fabs(p[i % 9] - p_step[i % 9]) / scale_p,
+           error_h = fabs(h[i] - h_step[i]) / scale_h;
     *worst = fmax(*worst, fmax(error_p, error_h));
     if (error_p > 1e-12)
       g_error("%s, trial %d: stress %d is %.15g, by complex step %.15g", c->name, trial, i % 9,
               p[i % 9], p_step[i % 9]);
     if (error_h > 1e-12)
-      g_error("%s, trial %d: tangent (%d, %d) is %.15g, by complex step %.15g", c->name, trial, i / 9,
-              i % 9, h[i], h_step[i]);
+      g_error("%s, trial %d: tangent (%d, %d) is %.15g, by complex step %.15g", c->name, trial,
+              i / 9, i % 9, h[i], h_step[i]);
   }
 }
 
-/* stress and tangent are the derivatives of the energy to 1e-12, inverted too where that is the same
- * function */
+/* stress and tangent are the derivatives of the energy to 1e-12, inverted too where that is the
+ * same function */
 static void
 test_complex_step(void)
 {
@@ -242,7 +245,8 @@ test_inverted(void)
   }
 }
 
-/* the projected tangent has no negative eigenvalue, and equals the true one where that is definite */
+/* the projected tangent has no negative eigenvalue, and equals the true one where that is definite
+ */
 static void
 test_projection(void)
 {

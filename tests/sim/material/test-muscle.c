@@ -1,5 +1,5 @@
-/* Muscle: force-stretch curves, affinity in activation, overlapping fibres, definiteness, contraction;
- * the invariant form of the transversely isotropic tangent; prestretch. */
+/* Muscle: force-stretch curves, affinity in activation, overlapping fibres, definiteness,
+ * contraction; the invariant form of the transversely isotropic tangent; prestretch. */
 #include "anatomy/base/mat3.h"
 #include "sim/material/complex-step.h"
 #include "sim/material/definite.h"
@@ -10,8 +10,9 @@
 #include <lapacke.h>
 #include <string.h>
 
-/* active force: peak 1 at the optimal stretch, 0 from 0.6 of strain on, continuous; slopes continuous for
- * zajac, and for blemker a jump from 3.6 to 3.2 at 0.6 and 1.4, from 0 to 0.33 at 1 (passive) */
+/* active force: peak 1 at the optimal stretch, 0 from 0.6 of strain on, continuous; slopes
+ * continuous for zajac, and for blemker a jump from 3.6 to 3.2 at 0.6 and 1.4, from 0 to 0.33 at 1
+ * (passive) */
 static void
 test_curves(void)
 {
@@ -61,10 +62,12 @@ test_curve_energies(void)
     double active = k % 2, passive = 1.0 - active, before = 0.0;
     for (double x = 0.3; x < 2.0; x += 1e-3) {
       double force, slope;
-      PlaDual u = pla_fibre_energy(curve, (PlaDual){ CMPLX(x, PLA_COMPLEX_STEP), 1.0 }, active, passive);
+      PlaDual u = pla_fibre_energy(curve, (PlaDual){ pla_complex(x, PLA_COMPLEX_STEP), 1.0 },
+                                   active, passive);
       pla_fibre_force(curve, x, active, passive, &force, &slope);
       g_assert_cmpfloat_with_epsilon(cimag(u.a) / PLA_COMPLEX_STEP, force, 1e-13 * (1.0 + force));
-      g_assert_cmpfloat_with_epsilon(cimag(u.b) / PLA_COMPLEX_STEP, slope, 1e-12 * (1.0 + fabs(slope)));
+      g_assert_cmpfloat_with_epsilon(cimag(u.b) / PLA_COMPLEX_STEP, slope,
+                                     1e-12 * (1.0 + fabs(slope)));
       g_assert_cmpfloat(fabs(creal(u.a) - before), <=, 1e-3 * (force + 0.02) + (x < 0.31));
       before = creal(u.a);
     }
@@ -75,8 +78,8 @@ test_curve_energies(void)
   g_assert_cmpfloat_with_epsilon(middle, 1.2 - 248.0 / 375.0 - 4.0 / 3.0 * 0.008, 1e-14);
   g_assert_cmpfloat_with_epsilon(end, 254.0 / 375.0, 1e-14);
   /* with the rounded constants -0.6612, 1.33 and 0.6774 the energy jumps by 8e-5 and 3e-4 */
-  double at_06 = 0.024 - (-0.6612 + 0.6 + 1.33 * 0.064), at_14 = -0.6612 + 1.4 - 1.33 * 0.064 -
-                                                                  (0.6774 - 0.024);
+  double at_06 = 0.024 - (-0.6612 + 0.6 + 1.33 * 0.064),
+         at_14 = -0.6612 + 1.4 - 1.33 * 0.064 - (0.6774 - 0.024);
   g_assert_cmpfloat_with_epsilon(fabs(at_06), 8e-5, 1e-5);
   g_assert_cmpfloat_with_epsilon(fabs(at_14), 2.8e-4, 2e-5);
 }
@@ -106,7 +109,8 @@ test_affine_in_activation(void)
   cases_clear(&cases);
 }
 
-/* two fibres of fractions 0.3 and 0.5 in one direction pull as one of 0.8, active and passive alike */
+/* two fibres of fractions 0.3 and 0.5 in one direction pull as one of 0.8, active and passive alike
+ */
 static void
 test_overlap_scales_both_parts(void)
 {
@@ -179,7 +183,8 @@ invariant_derivatives(int term, const double *c, const double x[5], double activ
     second[3][3] = 6.0 * g1 * i5 / pow(i4, 4);
     second[3][4] = second[4][3] = -2.0 * g1 / pow(i4, 3);
   } else if (term == 1) {
-    double w = (i1 * i4 - i5) / (2.0 * sqrt(i3 * i4)), slope = 2.0 * g2 * acosh(w) / sqrt(w * w - 1.0);
+    double w = (i1 * i4 - i5) / (2.0 * sqrt(i3 * i4)),
+           slope = 2.0 * g2 * acosh(w) / sqrt(w * w - 1.0);
     double curve = (2.0 * g2 - w * slope) / (w * w - 1.0);
     double d[5] = { 0.5 * sqrt(i4 / i3), 0.0, -w / (2.0 * i3),
                     (i1 * i4 + i5) / (4.0 * sqrt(i3 * pow(i4, 3))), -0.5 / sqrt(i3 * i4) };
@@ -212,11 +217,11 @@ invariant_derivatives(int term, const double *c, const double x[5], double activ
   }
 }
 
-/* the 3x3 S and the 6x6 T of a fibre term in the frame of the SVD, from those derivatives; @factor is 2
- * for T : dC */
+/* the 3x3 S and the 6x6 T of a fibre term in the frame of the SVD, from those derivatives; @factor
+ * is 2 for T : dC */
 static void
-invariant_form(const double s[3], const double w[3], const double first[5], const double second[5][5],
-               double factor, double stress[9], double t[36])
+invariant_form(const double s[3], const double w[3], const double first[5],
+               const double second[5][5], double factor, double stress[9], double t[36])
 {
   const double r = M_SQRT2, i3 = pow(s[0] * s[1] * s[2], 2);
   static const int at[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
@@ -248,7 +253,8 @@ invariant_form(const double s[3], const double w[3], const double first[5], cons
       for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
           for (int m = 0; m < 3; m++)
-            sum += e[0][3 * a + b] * (e[1][3 * a + m] * w[m] * w[b] + w[a] * w[m] * e[1][3 * m + b]);
+            sum +=
+                e[0][3 * a + b] * (e[1][3 * a + m] * w[m] * w[b] + w[a] * w[m] * e[1][3 * m + b]);
       h[4][6 * c + d] = sum;
     }
   memset(t, 0, 36 * sizeof *t);
@@ -304,8 +310,9 @@ invariant_tangent(const PlaPoint *point, const double stress[9], const double t[
   }
 }
 
-/* The tangent of each term of the transversely isotropic model from its derivatives in the invariants, as
- * published, is the one by complex steps with the factor 2; the printed factor 4 is not. */
+/* The tangent of each term of the transversely isotropic model from its derivatives in the
+ * invariants, as published, is the one by complex steps with the factor 2; the printed factor 4 is
+ * not. */
 static void
 test_invariant_form(void)
 {
@@ -314,8 +321,10 @@ test_invariant_form(void)
   const double v[3] = { 0.48, 0.6, 0.64 }, none = 0.0, one = 1.0;
   for (int term = 0; term < 3; term++)
     for (int trial = 0; trial < 20; trial++) {
-      double c[PLA_MAX_CONSTANTS] = { term == 0 ? 700.0 : 0.0, term == 1 ? 400.0 : 0.0, 0.0,
-                                      term == 2 ? 3e5 : 0.0, 1.0, PLA_FIBRE_BLEMKER };
+      double c[PLA_MAX_CONSTANTS] = {
+        term == 0 ? 700.0 : 0.0, term == 1 ? 400.0 : 0.0, 0.0, term == 2 ? 3e5 : 0.0, 1.0,
+        PLA_FIBRE_BLEMKER
+      };
       double f[9], h[81], truth[81], w[3], cv[3], first[5], second[5][5], stress[9], t[36];
       random_f(rand, 0.3, false, f);
       PlaPoint point = bare_point(f);
@@ -352,7 +361,8 @@ test_invariant_form(void)
     }
 }
 
-/* clamping S and T is enough for definiteness, and takes more than the nearest definite matrix would */
+/* clamping S and T is enough for definiteness, and takes more than the nearest definite matrix
+ * would */
 static void
 test_projection_through_strain(void)
 {
@@ -465,8 +475,8 @@ test_contraction(void)
   g_assert_cmpfloat(before, <, 0.8);
 }
 
-/* skin cut free of its tension shrinks by what it was stretched; held, it pulls along its lines more than
- * across */
+/* skin cut free of its tension shrinks by what it was stretched; held, it pulls along its lines
+ * more than across */
 static void
 test_skin_tension(void)
 {
@@ -502,8 +512,8 @@ test_skin_tension(void)
   g_assert_cmpfloat_with_epsilon(along, c[0] * (1.3 * 1.3 - 1.0), 1e-9 * c[0]);
 }
 
-/* rest length 1/s: 0.70 at a = 1, 0.55 at a = 3 with gamma 0.4; alpha = 1/2 keeps the volume, alpha = 1
- * changes it by s: 43 % at a = 1 */
+/* rest length 1/s: 0.70 at a = 1, 0.55 at a = 3 with gamma 0.4; alpha = 1/2 keeps the volume, alpha
+ * = 1 changes it by s: 43 % at a = 1 */
 static void
 test_activated_rest_shape(void)
 {
