@@ -5,4 +5,5 @@
 
 extern const PlaBenchmark pla_benchmark_bar_sag;
 extern const PlaBenchmark pla_benchmark_bar_twist;
+extern const PlaBenchmark pla_benchmark_csfd;
 extern const PlaBenchmark pla_benchmark_svd;

@@ -13,6 +13,7 @@
 static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_bar_sag,
   &pla_benchmark_bar_twist,
+  &pla_benchmark_csfd,
   &pla_benchmark_svd,
   NULL,
 };
