@@ -93,7 +93,7 @@ pla_phantom_build_arm(PlaPhantomModel *model)
   static const double lo[3] = { -62, -60, -255 }, hi[3] = { 62, 60, 362 };
   memcpy(model->lo_mm, lo, sizeof lo);
   memcpy(model->hi_mm, hi, sizeof hi);
-  PlaScene *s = model->scene;
+  PlaShapeScene *s = model->scene;
   const int surface = pla_scene_add_part(s, "arm guide", 0, PLA_SIDE_NONE, NULL);
   pla_scene_add_rows(s, PLA_ROWS(surface_rows));
   const int humerus = pla_scene_add_part(s, "humerus", 0, PLA_SIDE_NONE, NULL);

@@ -110,7 +110,7 @@ static const PlaShapeRow crease_rows[] = {
 int
 pla_head_add_surface(PlaPhantomModel *model)
 {
-  PlaScene *s = model->scene;
+  PlaShapeScene *s = model->scene;
   const int cranium = pla_scene_add_part(s, "cranium guide", 0, PLA_SIDE_MID, NULL);
   pla_scene_set_fold(s, 1.5);
   pla_scene_add_rows(s, PLA_ROWS(cranium_rows));
@@ -185,7 +185,7 @@ arch_point(const Arch *arch, double s, double pos[2], double out[2])
 
 /* a tube along an arch at @height mm above the occlusal plane, to arc length @end */
 static void
-add_arch_tube(PlaScene *s, const Arch *arch, double height, double radius, double end,
+add_arch_tube(PlaShapeScene *s, const Arch *arch, double height, double radius, double end,
               double blend)
 {
   PlaPathPoint path[13];
@@ -216,7 +216,7 @@ static const Tooth lower_teeth[N_TEETH] = {
 };
 
 static void
-add_tooth(PlaScene *s, const Arch *arch, const Tooth *tooth, double at, int index, bool upper)
+add_tooth(PlaShapeScene *s, const Arch *arch, const Tooth *tooth, double at, int index, bool upper)
 {
   double pos[2], out[2];
   arch_point(arch, at, pos, out);
@@ -330,7 +330,7 @@ static const PlaShapeRow septum_rows[] = {
 int
 pla_head_add_skull(PlaPhantomModel *model, int label)
 {
-  PlaScene *s = model->scene;
+  PlaShapeScene *s = model->scene;
   const int cranium = pla_scene_find_name(s, "cranium guide");
   const int head = pla_scene_find_name(s, "head guide");
   const int condyle = pla_scene_add_part(s, "condyle guide", 0, PLA_SIDE_MID, NULL);
@@ -380,7 +380,7 @@ static const PlaShapeRow mandible_rows[] = {
 int
 pla_head_add_mandible(PlaPhantomModel *model, int label)
 {
-  PlaScene *s = model->scene;
+  PlaShapeScene *s = model->scene;
   const int head = pla_scene_find_name(s, "head guide");
   const int condyle = pla_scene_find_name(s, "condyle guide");
   const int part =

@@ -225,7 +225,7 @@ static const PlaShapeRow disc_rows[] = {
 static const PlaShapeRow sinus_rows[] = { { ADD, BALL, 0, { 27, 63, -14, 8, 11, 10 } } };
 
 static void
-add_pair(PlaScene *s, const char *name, int label, const uint8_t rgba[4], const PlaShapeRow *rows,
+add_pair(PlaShapeScene *s, const char *name, int label, const uint8_t rgba[4], const PlaShapeRow *rows,
          int n_rows, int within, double margin)
 {
   for (int k = 0; k < 2; k++) {
@@ -239,7 +239,7 @@ add_pair(PlaScene *s, const char *name, int label, const uint8_t rgba[4], const 
 }
 
 static void
-add_lip(PlaScene *s, const char *name, int label, double up, int head)
+add_lip(PlaShapeScene *s, const char *name, int label, double up, int head)
 {
   const int lips = pla_scene_find_name(s, "lip guide");
   pla_scene_add_part(s, name, label, PLA_SIDE_MID, (uint8_t[4]){ 200, 96, 96, 255 });
@@ -319,7 +319,7 @@ pla_phantom_build_head(PlaPhantomModel *model)
   static const double lo[3] = { -92, -112, -145 }, hi[3] = { 92, 126, 136 };
   memcpy(model->lo_mm, lo, sizeof lo);
   memcpy(model->hi_mm, hi, sizeof hi);
-  PlaScene *s = model->scene;
+  PlaShapeScene *s = model->scene;
 
   /* guides first: surfaces that other parts are measured from */
   const int head = pla_head_add_surface(model);

@@ -34,7 +34,7 @@ spline(double a, double b, double c, double d, double t)
 
 /* lifts @p off the bones along the surface's outward direction, as far as the surface allows */
 static void
-lift_off_bone(const PlaScene *scene, const PlaMuscleBed *bed, double thick, double p[3])
+lift_off_bone(const PlaShapeScene *scene, const PlaMuscleBed *bed, double thick, double p[3])
 {
   for (int step = 0; step < 40; step++) {
     double lack = 0.0;
@@ -57,7 +57,7 @@ static int
 fit_path(const PlaPhantomModel *model, const PlaMuscleRow *row, const PlaMuscleBed *bed,
          PlaPathPoint path[MAX_PATH])
 {
-  const PlaScene *scene = model->scene;
+  const PlaShapeScene *scene = model->scene;
   const bool sheet = is_sheet(row);
   PlaMusclePoint c[PLA_MUSCLE_POINTS];
   memcpy(c, row->point, sizeof c);

@@ -4,7 +4,7 @@
 #include "anatomy/phantom/phantom.h"
 
 struct PlaPhantomModel {
-  PlaScene *scene;
+  PlaShapeScene *scene;
   double lo_mm[3], hi_mm[3]; /* box that the label volume covers */
   PlaPhantom notes;          /* landmarks, muscles and joints; no labels or mesh */
   bool short_of_memory;

@@ -246,7 +246,7 @@ pla_phantom_model_free(PlaPhantomModel *self)
   free(self);
 }
 
-const PlaScene *
+const PlaShapeScene *
 pla_phantom_model_scene(const PlaPhantomModel *self)
 {
   return self->scene;

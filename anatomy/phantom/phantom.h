@@ -84,7 +84,7 @@ typedef struct PlaPhantomModel PlaPhantomModel;
 /* PLA_ERR_UNSUPPORTED for a mesh phantom.  Caller frees *out. */
 PlaStatus pla_phantom_model_new(const char *name, PlaPhantomModel **out, PlaError *err);
 void pla_phantom_model_free(PlaPhantomModel *self); /* NULL is fine */
-const PlaScene *pla_phantom_model_scene(const PlaPhantomModel *self);
+const PlaShapeScene *pla_phantom_model_scene(const PlaPhantomModel *self);
 
 /* Signed distance, mm, negative inside, of the region that carries @label at @pos_mm; its sign is
  * that of the label volume.  A positive number far away for an unknown label.  Any thread. */

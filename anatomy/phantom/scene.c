@@ -44,7 +44,7 @@ typedef struct {
   double margin; /* widest blend of the parts that refer to this one */
 } Part;
 
-struct PlaScene {
+struct PlaShapeScene {
   int n_parts, parts_room;
   Part *part;
   int n_shapes, shapes_room;
@@ -57,14 +57,14 @@ struct PlaScene {
 /* ---- building ---- */
 
 PlaStatus
-pla_scene_new(PlaScene **out, PlaError *err)
+pla_scene_new(PlaShapeScene **out, PlaError *err)
 {
   *out = pla_array_new0(1, sizeof **out);
   return *out ? PLA_OK : pla_fail_memory(err, "a phantom");
 }
 
 void
-pla_scene_free(PlaScene *scene)
+pla_scene_free(PlaShapeScene *scene)
 {
   if (!scene)
     return;
@@ -77,7 +77,7 @@ pla_scene_free(PlaScene *scene)
 }
 
 static bool
-make_room(PlaScene *scene, void **array, int *room, int needed, size_t size)
+make_room(PlaShapeScene *scene, void **array, int *room, int needed, size_t size)
 {
   if (needed > *room) {
     const int wanted = needed + needed / 2 + 16;
@@ -91,7 +91,7 @@ make_room(PlaScene *scene, void **array, int *room, int needed, size_t size)
 }
 
 int
-pla_scene_add_part(PlaScene *scene, const char *name, int label, PlaSide side,
+pla_scene_add_part(PlaShapeScene *scene, const char *name, int label, PlaSide side,
                    const uint8_t rgba[4])
 {
   assert(!scene->finished);
@@ -113,14 +113,14 @@ pla_scene_add_part(PlaScene *scene, const char *name, int label, PlaSide side,
 }
 
 void
-pla_scene_set_fold(PlaScene *scene, double fold_mm)
+pla_scene_set_fold(PlaShapeScene *scene, double fold_mm)
 {
   if (!scene->short_of_memory)
     scene->part[scene->n_parts - 1].fold = fold_mm;
 }
 
 void
-pla_scene_set_reach(PlaScene *scene, double reach_mm)
+pla_scene_set_reach(PlaShapeScene *scene, double reach_mm)
 {
   if (!scene->short_of_memory)
     scene->part[scene->n_parts - 1].reach = reach_mm;
@@ -159,7 +159,7 @@ include_point(double lo[3], double hi[3], const double p[3], double r)
 
 /* the box of one shape, in its part's coordinates */
 static void
-bound_shape(const PlaScene *scene, Shape *s)
+bound_shape(const PlaShapeScene *scene, Shape *s)
 {
   const double *n = s->n;
   for (int d = 0; d < 3; d++) {
@@ -219,7 +219,7 @@ bound_shape(const PlaScene *scene, Shape *s)
 }
 
 static void
-add(PlaScene *scene, const Shape *template)
+add(PlaShapeScene *scene, const Shape *template)
 {
   assert(!scene->finished);
   if (scene->short_of_memory || !make_room(scene, (void **)&scene->shape, &scene->shapes_room,
@@ -254,7 +254,7 @@ add(PlaScene *scene, const Shape *template)
 }
 
 void
-pla_scene_add_shape(PlaScene *scene, PlaShapeOp op, PlaShapeKind kind, double blend,
+pla_scene_add_shape(PlaShapeScene *scene, PlaShapeOp op, PlaShapeKind kind, double blend,
                     const double numbers[PLA_SHAPE_NUMBERS])
 {
   assert(kind < PLA_SHAPE_PART);
@@ -264,14 +264,14 @@ pla_scene_add_shape(PlaScene *scene, PlaShapeOp op, PlaShapeKind kind, double bl
 }
 
 void
-pla_scene_add_rows(PlaScene *scene, const PlaShapeRow *rows, int n_rows)
+pla_scene_add_rows(PlaShapeScene *scene, const PlaShapeRow *rows, int n_rows)
 {
   for (int i = 0; i < n_rows; i++)
     pla_scene_add_shape(scene, rows[i].op, rows[i].kind, rows[i].blend, rows[i].n);
 }
 
 void
-pla_scene_add_ref(PlaScene *scene, PlaShapeOp op, double blend, int part, double offset_mm)
+pla_scene_add_ref(PlaShapeScene *scene, PlaShapeOp op, double blend, int part, double offset_mm)
 {
   assert(part < scene->n_parts - 1);
   const Shape s = {
@@ -282,7 +282,7 @@ pla_scene_add_ref(PlaScene *scene, PlaShapeOp op, double blend, int part, double
 }
 
 void
-pla_scene_add_path(PlaScene *scene, PlaShapeOp op, PlaShapeKind kind, double blend,
+pla_scene_add_path(PlaShapeScene *scene, PlaShapeOp op, PlaShapeKind kind, double blend,
                    const PlaPathPoint *path, int n_points, int reference)
 {
   assert(kind >= PLA_SHAPE_TUBE && n_points >= 2);
@@ -302,7 +302,7 @@ pla_scene_add_path(PlaScene *scene, PlaShapeOp op, PlaShapeKind kind, double ble
 }
 
 PlaStatus
-pla_scene_finish(PlaScene *scene, PlaError *err)
+pla_scene_finish(PlaShapeScene *scene, PlaError *err)
 {
   if (scene->short_of_memory)
     return pla_fail_memory(err, "a phantom");
@@ -322,31 +322,31 @@ pla_scene_finish(PlaScene *scene, PlaError *err)
 }
 
 int
-pla_scene_n_parts(const PlaScene *scene)
+pla_scene_n_parts(const PlaShapeScene *scene)
 {
   return scene->n_parts;
 }
 
 const char *
-pla_scene_part_name(const PlaScene *scene, int part)
+pla_scene_part_name(const PlaShapeScene *scene, int part)
 {
   return scene->part[part].name;
 }
 
 int
-pla_scene_part_label(const PlaScene *scene, int part)
+pla_scene_part_label(const PlaShapeScene *scene, int part)
 {
   return scene->part[part].label;
 }
 
 PlaSide
-pla_scene_part_side(const PlaScene *scene, int part)
+pla_scene_part_side(const PlaShapeScene *scene, int part)
 {
   return scene->part[part].side;
 }
 
 int
-pla_scene_find_label(const PlaScene *scene, int label)
+pla_scene_find_label(const PlaShapeScene *scene, int label)
 {
   for (int i = 0; i < scene->n_parts; i++)
     if (scene->part[i].label == label)
@@ -355,7 +355,7 @@ pla_scene_find_label(const PlaScene *scene, int label)
 }
 
 int
-pla_scene_find_name(const PlaScene *scene, const char *name)
+pla_scene_find_name(const PlaShapeScene *scene, const char *name)
 {
   for (int i = 0; i < scene->n_parts; i++)
     if (scene->part[i].name && strcmp(scene->part[i].name, name) == 0)
@@ -364,7 +364,7 @@ pla_scene_find_name(const PlaScene *scene, const char *name)
 }
 
 void
-pla_scene_part_bounds(const PlaScene *scene, int part, double lo[3], double hi[3])
+pla_scene_part_bounds(const PlaShapeScene *scene, int part, double lo[3], double hi[3])
 {
   memcpy(lo, scene->part[part].lo, 3 * sizeof *lo);
   memcpy(hi, scene->part[part].hi, 3 * sizeof *hi);
@@ -481,7 +481,7 @@ disc(const Shape *s, const double p[3])
 }
 
 static double
-tube(const PlaScene *scene, const Shape *s, const double p[3])
+tube(const PlaShapeScene *scene, const Shape *s, const double p[3])
 {
   const PlaPathPoint *q = scene->point + s->path;
   double d = FAR_MM;
@@ -494,7 +494,7 @@ tube(const PlaScene *scene, const Shape *s, const double p[3])
  * is (u/width)^4 + (v/thick)^4 + (e/thick)^4 = 1.  @surface: the reference's distance at @p for a
  * sheet, NaN for a ribbon. */
 static double
-band(const PlaScene *scene, const Shape *s, const double p[3], double surface)
+band(const PlaShapeScene *scene, const Shape *s, const double p[3], double surface)
 {
   const PlaPathPoint *q = scene->point + s->path;
   double best = FAR_MM;
@@ -535,10 +535,10 @@ typedef struct {
   const int *list, *start, *count; /* shapes per part that matter here; NULL: all */
 } Probe;
 
-static double part_distance(const PlaScene *scene, int part, Probe *probe);
+static double part_distance(const PlaShapeScene *scene, int part, Probe *probe);
 
 static double
-shape_distance(const PlaScene *scene, const Shape *s, const double p[3], Probe *probe)
+shape_distance(const PlaShapeScene *scene, const Shape *s, const double p[3], Probe *probe)
 {
   switch (s->kind) {
   case PLA_SHAPE_BALL:
@@ -579,7 +579,7 @@ to_part(const Part *part, const double p[3], double q[3])
 }
 
 static double
-part_distance(const PlaScene *scene, int part, Probe *probe)
+part_distance(const PlaShapeScene *scene, int part, Probe *probe)
 {
   if (probe->stamp[part] == probe->now)
     return probe->value[part];
@@ -604,7 +604,7 @@ part_distance(const PlaScene *scene, int part, Probe *probe)
 #define PROBE_PARTS 512 /* parts a probe on the stack serves; no phantom has more */
 
 double
-pla_scene_distance(const PlaScene *scene, int part, const double p[3])
+pla_scene_distance(const PlaShapeScene *scene, int part, const double p[3])
 {
   double value[PROBE_PARTS];
   int stamp[PROBE_PARTS] = { 0 };
@@ -614,7 +614,7 @@ pla_scene_distance(const PlaScene *scene, int part, const double p[3])
 }
 
 double
-pla_scene_region_distance(const PlaScene *scene, int part, const double p[3])
+pla_scene_region_distance(const PlaShapeScene *scene, int part, const double p[3])
 {
   double value[PROBE_PARTS];
   int stamp[PROBE_PARTS] = { 0 };
@@ -628,7 +628,7 @@ pla_scene_region_distance(const PlaScene *scene, int part, const double p[3])
 }
 
 void
-pla_scene_gradient(const PlaScene *scene, int part, const double p[3], double gradient[3])
+pla_scene_gradient(const PlaShapeScene *scene, int part, const double p[3], double gradient[3])
 {
   const double h = 0.05; /* mm: well under any feature, well over rounding */
   for (int d = 0; d < 3; d++) {
@@ -641,7 +641,7 @@ pla_scene_gradient(const PlaScene *scene, int part, const double p[3], double gr
 }
 
 bool
-pla_scene_snap(const PlaScene *scene, int part, double level, double p[3])
+pla_scene_snap(const PlaShapeScene *scene, int part, double level, double p[3])
 {
   for (int step = 0; step < 60; step++) {
     const double miss = pla_scene_distance(scene, part, p) - level;
@@ -668,7 +668,7 @@ typedef struct {
 } Scratch;
 
 static bool
-scratch_init(Scratch *s, const PlaScene *scene)
+scratch_init(Scratch *s, const PlaShapeScene *scene)
 {
   const size_t n = (size_t)scene->n_parts + 1;
   memset(s, 0, sizeof *s);
@@ -718,7 +718,7 @@ shape_meets(const Part *part, const Shape *s, double margin, const double lo[3],
 }
 
 static void
-list_block(const PlaScene *scene, const double lo[3], const double hi[3], Scratch *w)
+list_block(const PlaShapeScene *scene, const double lo[3], const double hi[3], Scratch *w)
 {
   int n_list = 0;
   for (int i = 0; i < scene->n_parts; i++) {
@@ -751,7 +751,7 @@ list_block(const PlaScene *scene, const double lo[3], const double hi[3], Scratc
 }
 
 static void
-fill_block(const PlaScene *scene, PlaVolume *vol, int edge, const int b[3], Scratch *w)
+fill_block(const PlaShapeScene *scene, PlaVolume *vol, int edge, const int b[3], Scratch *w)
 {
   const double *a = vol->affine_mm;
   const double h = a[0];
@@ -811,7 +811,7 @@ fill_block(const PlaScene *scene, PlaVolume *vol, int edge, const int b[3], Scra
 }
 
 static PlaStatus
-fill(const PlaScene *scene, PlaVolume *vol, PlaProgress *progress, PlaError *err)
+fill(const PlaShapeScene *scene, PlaVolume *vol, PlaProgress *progress, PlaError *err)
 {
   const int edge = (int)fmin(fmax(BLOCK_MM / vol->affine_mm[0], 2.0), 16.0);
   int nb[3];
@@ -842,7 +842,7 @@ fill(const PlaScene *scene, PlaVolume *vol, PlaProgress *progress, PlaError *err
 }
 
 PlaStatus
-pla_scene_labels(const PlaScene *scene, const double lo[3], const double hi[3], double spacing_mm,
+pla_scene_labels(const PlaShapeScene *scene, const double lo[3], const double hi[3], double spacing_mm,
                  PlaProgress *progress, PlaLabelMap **out, PlaError *err)
 {
   assert(scene->finished);

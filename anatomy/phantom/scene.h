@@ -64,50 +64,50 @@ typedef struct {
   double depth;           /* SHEET: mm below the reference surface */
 } PlaPathPoint;
 
-typedef struct PlaScene PlaScene;
+typedef struct PlaShapeScene PlaShapeScene;
 
-PlaStatus pla_scene_new(PlaScene **out, PlaError *err);
-void pla_scene_free(PlaScene *scene); /* NULL is fine */
+PlaStatus pla_scene_new(PlaShapeScene **out, PlaError *err);
+void pla_scene_free(PlaShapeScene *scene); /* NULL is fine */
 
 /* While a scene is built a failed allocation is remembered; pla_scene_finish() tells of it.
  * @label 0 makes a guide: a field that other parts refer to and that fills no voxel.  Returns the
  * part's number; later shapes go to it. */
-int pla_scene_add_part(PlaScene *scene, const char *name, int label, PlaSide side,
+int pla_scene_add_part(PlaShapeScene *scene, const char *name, int label, PlaSide side,
                        const uint8_t rgba[4]);
 /* mm by which |x| is rounded at the midplane of a PLA_SIDE_MID part, so that shapes meeting there
  * leave no crease; and how far below its surface the part's distance is used by others. */
-void pla_scene_set_fold(PlaScene *scene, double fold_mm);
-void pla_scene_set_reach(PlaScene *scene, double reach_mm);
-void pla_scene_add_rows(PlaScene *scene, const PlaShapeRow *rows, int n_rows);
-void pla_scene_add_shape(PlaScene *scene, PlaShapeOp op, PlaShapeKind kind, double blend,
+void pla_scene_set_fold(PlaShapeScene *scene, double fold_mm);
+void pla_scene_set_reach(PlaShapeScene *scene, double reach_mm);
+void pla_scene_add_rows(PlaShapeScene *scene, const PlaShapeRow *rows, int n_rows);
+void pla_scene_add_shape(PlaShapeScene *scene, PlaShapeOp op, PlaShapeKind kind, double blend,
                          const double numbers[PLA_SHAPE_NUMBERS]);
-void pla_scene_add_ref(PlaScene *scene, PlaShapeOp op, double blend, int part, double offset_mm);
+void pla_scene_add_ref(PlaShapeScene *scene, PlaShapeOp op, double blend, int part, double offset_mm);
 /* @reference: the part a SHEET measures depth from, else -1. */
-void pla_scene_add_path(PlaScene *scene, PlaShapeOp op, PlaShapeKind kind, double blend,
+void pla_scene_add_path(PlaShapeScene *scene, PlaShapeOp op, PlaShapeKind kind, double blend,
                         const PlaPathPoint *path, int n_points, int reference);
-PlaStatus pla_scene_finish(PlaScene *scene, PlaError *err);
+PlaStatus pla_scene_finish(PlaShapeScene *scene, PlaError *err);
 
-int pla_scene_n_parts(const PlaScene *scene);
-const char *pla_scene_part_name(const PlaScene *scene, int part);
-int pla_scene_part_label(const PlaScene *scene, int part);
-PlaSide pla_scene_part_side(const PlaScene *scene, int part);
-int pla_scene_find_label(const PlaScene *scene, int label);       /* part, or -1 */
-int pla_scene_find_name(const PlaScene *scene, const char *name); /* part, or -1 */
-void pla_scene_part_bounds(const PlaScene *scene, int part, double lo[3], double hi[3]); /* mm */
+int pla_scene_n_parts(const PlaShapeScene *scene);
+const char *pla_scene_part_name(const PlaShapeScene *scene, int part);
+int pla_scene_part_label(const PlaShapeScene *scene, int part);
+PlaSide pla_scene_part_side(const PlaShapeScene *scene, int part);
+int pla_scene_find_label(const PlaShapeScene *scene, int label);       /* part, or -1 */
+int pla_scene_find_name(const PlaShapeScene *scene, const char *name); /* part, or -1 */
+void pla_scene_part_bounds(const PlaShapeScene *scene, int part, double lo[3], double hi[3]); /* mm */
 
 /* The part's own distance, parts that lie over it notwithstanding (mm, negative inside).  Works
  * while the scene is built. */
-double pla_scene_distance(const PlaScene *scene, int part, const double p[3]);
-void pla_scene_gradient(const PlaScene *scene, int part, const double p[3], double gradient[3]);
+double pla_scene_distance(const PlaShapeScene *scene, int part, const double p[3]);
+void pla_scene_gradient(const PlaShapeScene *scene, int part, const double p[3], double gradient[3]);
 /* Distance of what is left of the part once the parts above it have taken theirs: negative
  * exactly where pla_scene_labels() writes the part's label. */
-double pla_scene_region_distance(const PlaScene *scene, int part, const double p[3]);
+double pla_scene_region_distance(const PlaShapeScene *scene, int part, const double p[3]);
 /* Moves @p along the gradient to where the part's distance is @level; false when it does not get
  * within 0.05 mm. */
-bool pla_scene_snap(const PlaScene *scene, int part, double level, double p[3]);
+bool pla_scene_snap(const PlaShapeScene *scene, int part, double level, double p[3]);
 
 /* Samples the labels at voxel centres of a grid that covers lo..hi mm and is symmetric about the
  * middle of the box in x.  Same bytes for any number of threads. */
-PlaStatus pla_scene_labels(const PlaScene *scene, const double lo[3], const double hi[3],
+PlaStatus pla_scene_labels(const PlaShapeScene *scene, const double lo[3], const double hi[3],
                            double spacing_mm, PlaProgress *progress, PlaLabelMap **out,
                            PlaError *err);

@@ -96,7 +96,7 @@ static const Group groups[] = {
 #define N_GROUPS ((int)(sizeof groups / sizeof groups[0]))
 
 static void
-keep_plane(PlaScene *s, double y, double z, double x, const double normal[3])
+keep_plane(PlaShapeScene *s, double y, double z, double x, const double normal[3])
 {
   const double n[PLA_SHAPE_NUMBERS] = { x, y, z, normal[0], normal[1], normal[2] };
   pla_scene_add_shape(s, KEEP, PLA_SHAPE_PLANE, 0.0, n);
@@ -106,7 +106,7 @@ static void
 add_group_part(PlaPhantomModel *model, const Group *g, PlaSide side, int label, int tongue)
 {
   static const double inward[3] = { -1, 0, 0 }, outward[3] = { 1, 0, 0 };
-  PlaScene *s = model->scene;
+  PlaShapeScene *s = model->scene;
   char name[64];
   const int i = label - MUSCLES;
   snprintf(name, sizeof name, "%s, %s", g->row[0].name, side == PLA_SIDE_RIGHT ? "right" : "left");
@@ -155,7 +155,7 @@ pla_phantom_build_tongue(PlaPhantomModel *model)
   static const double lo[3] = { -58, -6, -108 }, hi[3] = { 58, 96, -14 };
   memcpy(model->lo_mm, lo, sizeof lo);
   memcpy(model->hi_mm, hi, sizeof hi);
-  PlaScene *s = model->scene;
+  PlaShapeScene *s = model->scene;
   pla_head_add_surface(model);
   const int skull = pla_head_add_skull(model, 0);
   const int mandible = pla_head_add_mandible(model, 0);

@@ -4,6 +4,7 @@
 #include "app/operation.h"
 
 extern const PlaOperation pla_operation_import;
+extern const PlaOperation pla_operation_phantom;
 extern const PlaOperation pla_operation_segment;
 extern const PlaOperation pla_operation_edit_label;
 extern const PlaOperation pla_operation_rename;

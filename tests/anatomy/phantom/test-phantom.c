@@ -365,7 +365,7 @@ test_jaw_joint(void)
   PlaPhantom head;
   make("head", 6.0, &head);
   PlaPhantomModel *model = model_of("head");
-  const PlaScene *scene = pla_phantom_model_scene(model);
+  const PlaShapeScene *scene = pla_phantom_model_scene(model);
   const int skull = pla_scene_find_name(scene, "skull");
   const int jaw = pla_scene_find_name(scene, "mandible");
   g_assert_cmpint(head.n_joints, ==, 1);
@@ -406,7 +406,7 @@ is_bone(const char *name)
 
 /* a named end lies within 2 mm of its bone's surface */
 static void
-check_end(const PlaScene *scene, const char *muscle, const char *bone, const double p[3])
+check_end(const PlaShapeScene *scene, const char *muscle, const char *bone, const double p[3])
 {
   if (bone[0] == '\0')
     return;
@@ -425,7 +425,7 @@ check_muscles(const char *name, int at_least, const char *skin)
   PlaPhantom phantom;
   make(name, 6.0, &phantom);
   PlaPhantomModel *model = model_of(name);
-  const PlaScene *scene = pla_phantom_model_scene(model);
+  const PlaShapeScene *scene = pla_phantom_model_scene(model);
   g_assert_cmpint(phantom.n_muscles, >=, at_least);
   for (int m = 0; m < phantom.n_muscles; m++) {
     const PlaPhantomMuscle *muscle = &phantom.muscle[m];
@@ -499,7 +499,7 @@ check_pieces(const char *name, double spacing_mm, int first_label)
 {
   const double most_mm3 = g_getenv("PLA_PHANTOM_FINE") ? HUGE_VAL : 30e3;
   PlaPhantomModel *model = model_of(name);
-  const PlaScene *scene = pla_phantom_model_scene(model);
+  const PlaShapeScene *scene = pla_phantom_model_scene(model);
   for (int part = 0; part < pla_scene_n_parts(scene); part++) {
     const int label = pla_scene_part_label(scene, part);
     if (label < first_label || pla_scene_part_side(scene, part) == PLA_SIDE_LEFT)
