@@ -51,7 +51,8 @@ eigen(int n, double *a, double *w, double *q)
         all += a[n * i + j] * a[n * i + j];
         off += i != j ? a[n * i + j] * a[n * i + j] : 0.0;
       }
-    if (off <= 1e-32 * all)
+    /* converges quadratically: what is left moves the eigenvalues by far less than rounding */
+    if (off <= 1e-24 * all)
       break;
     for (int i = 0; i < n; i++)
       for (int j = i + 1; j < n; j++) {

@@ -229,7 +229,7 @@ pla_material_tangent(const PlaMaterial *material, const double *constants, const
         for (int c = 0; c < 81; c++)
           h[c] += constants[k] * own[c];
       }
-      if (pla_definite(9, h))
+      if (!project || pla_definite(9, h))
         return;
     }
     return;
