@@ -3,7 +3,7 @@
  * Directly: P_k = Im Psi(F + h i e_k) / h, and H_kl = Im b(Psi(F + h i e_k + d e_l)) / h.
  * Nested: with g(I1, I2, J) differentiated by complex steps and the invariants by hand,
  *   P = sum_m g_m dI_m/dF,   H = sum_mn g_mn dI_m (x) dI_n + sum_m g_m d2I_m/dF2.
- * (Luo et al. 2019.) */
+ * (Luo 2020.) */
 #include "sim/material/complex-step.h"
 
 #include "anatomy/base/mat3.h"

@@ -3,7 +3,7 @@
  * x = a + b d with complex a, b and d^2 = 0.  A step h along the imaginary unit and one along d
  * give, by one evaluation of f and without any subtraction, Im f(x + h i + d).b / h = f''(x),   Re
  * f.b = f'(x),   Im f.a / h = f'(x) to rounding, for any h down to 1e-100 (Lantoine et al. 2012;
- * Luo et al. 2019).  Where the real part stands clear of the step, a function uses its real value
+ * Luo 2020).  Where the real part stands clear of the step, a function uses its real value
  * and slope; near a root or a pole it keeps true complex arithmetic, which passes removable
  * singularities such as sqrt(x^2) at 0. */
 #pragma once

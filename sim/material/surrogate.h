@@ -1,5 +1,5 @@
 /* The positive-definite stand-in for the tangent of an isotropic material, without SVD or
- * eigenvalues: C(F) = 2 mu 1 + vol cof F (x) cof F (Chen et al. 2023).  Its eigenvalues are 2 mu
+ * eigenvalues: C(F) = 2 mu 1 + vol cof F (x) cof F (Chen 2024).  Its eigenvalues are 2 mu
  * (eight times) and 2 mu + vol |cof F|^2, for every F; at rest it is exact but for the rotations,
  * which it resists with 2 mu instead of 0.  mu and vol come from pla_material_moduli(). */
 #pragma once
