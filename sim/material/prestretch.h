@@ -12,7 +12,7 @@ void pla_prestretch_skin(const double line[3], const double normal[3], double al
 
 /* Muscle that contracts by a change of rest shape: along the unit direction @fibre its rest length
  * becomes 1/s of what it was, s = (1 + a) / (1 + gamma a), and s^alpha of it across (alpha = 1/2
- * keeps the volume).  @activation >= 0; gamma in (0, 1) is the shortest rest length (Chen et al.
- * 2023). */
+ * keeps the volume).  @activation >= 0; gamma in (0, 1) is the shortest rest length (Chen
+ * 2024). */
 void pla_prestretch_activation(const double fibre[3], double activation, double gamma, double alpha,
                                double g[9]);
