@@ -6,4 +6,6 @@
 extern const PlaBenchmark pla_benchmark_bar_sag;
 extern const PlaBenchmark pla_benchmark_bar_twist;
 extern const PlaBenchmark pla_benchmark_csfd;
+extern const PlaBenchmark pla_benchmark_case_store;
+extern const PlaBenchmark pla_benchmark_nifti_read;
 extern const PlaBenchmark pla_benchmark_svd;
