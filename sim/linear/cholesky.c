@@ -226,7 +226,7 @@ pla_cholesky_refine(PlaCholesky *self, const PlaBlockMatrix *a, const double *b,
 {
   const size_t n = 3 * (size_t)self->n;
   double *r = pla_array_dup(b, n, sizeof *r), *z = pla_array_new(n, sizeof *z);
-  double *p = pla_array_new(n, sizeof *p), *ap = pla_array_new(n, sizeof *ap);
+  double *p = pla_array_new0(n, sizeof *p), *ap = pla_array_new(n, sizeof *ap);
   double *r_old = pla_array_new(n, sizeof *r_old);
   PlaStatus st = r && z && p && ap && r_old ? PLA_OK : pla_fail_memory(err, "conjugate gradients");
   *report = (PlaRefineReport){ 0 };
@@ -248,7 +248,7 @@ pla_cholesky_refine(PlaCholesky *self, const PlaBlockMatrix *a, const double *b,
       double rz = pla_dot(r, z, n);
       double beta = report->iterations ? (rz - pla_dot(r_old, z, n)) / rz_old : 0.0;
       for (size_t i = 0; i < n; i++)
-        p[i] = z[i] + beta * p[i] * (report->iterations > 0);
+        p[i] = z[i] + beta * p[i];
       pla_block_matrix_mul(a, p, ap);
       double curvature = pla_dot(p, ap, n);
       if (!(curvature > 0.0)) {
