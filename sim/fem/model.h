@@ -90,7 +90,7 @@ typedef enum { PLA_SOLVER_AUTO = 0, PLA_SOLVER_NEWTON, PLA_SOLVER_PBNG } PlaSolv
 typedef struct {
   PlaSolverMethod method;
   double tolerance_rel; /* residual_rel of the command-line contract; 1e-6 */
-  int max_iterations;   /* 200 */
+  int max_iterations;   /* 200; PLA_SOLVER_PBNG makes up to a hundred sweeps for each */
   bool warm_start;      /* the start is close to the answer: no search for a better one */
   PlaProgress *progress;
 } PlaFemOptions;

@@ -3,11 +3,17 @@
 #include "anatomy/base/parallel.h"
 #include "sim/fem/coarse.h"
 #include "sim/fem/model-private.h"
+#include "sim/fem/pbng.h"
 #include "sim/fem/solvers.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+  SMOOTHING_SWEEPS = 15, /* less than what they save of a factorisation, at any size */
+  REPAIR_SWEEPS = 60,    /* enough to spread a jump through a body, and to settle after it */
+};
 
 PlaFemOptions
 pla_fem_options_default(void)
@@ -53,19 +59,68 @@ start_residual(const PlaFemModel *model, const PlaFemConditions *conditions, con
   return st;
 }
 
+/* Sweeps over the vertices before Newton's method begins.  A start with inverted elements, such as a
+ * jump of what is prescribed, is repaired from @before, the positions without the jump.  Any other
+ * start is smoothed: an interpolated or stretched one has most of its error in the short waves, which
+ * sweeps remove for a fraction of a factorisation.  Kept only where it helps. */
+static PlaStatus
+sweep_start(const PlaFemModel *model, const PlaFemConditions *conditions, const double *before,
+            double *pos, PlaFemReport *report, PlaError *err)
+{
+  const size_t n = 3 * (size_t)model->n_verts;
+  const PlaPbngOptions options = pla_pbng_options_default();
+  int inverted = pla_fem_inverted(model, pos, NULL, NULL);
+  PlaPbng *state = NULL;
+  double *trial = pla_array_new(n, sizeof *trial);
+  PlaStatus st = trial ? pla_pbng_new(model, conditions, &options, inverted ? before : pos, &state, err)
+                       : pla_fail_memory(err, "the solver");
+  if (st == PLA_OK) {
+    double residual = inverted ? INFINITY : pla_pbng_residual(state);
+    double energy = inverted ? INFINITY : pla_pbng_energy(state);
+    /* loads alone, on a body at rest, are no short waves */
+    bool rough = residual > 1.01 * pla_fem_load_norm(model, conditions);
+    if (rough)
+      pla_pbng_sweep(state, inverted ? REPAIR_SWEEPS : SMOOTHING_SWEEPS);
+    pla_pbng_get_positions(state, trial);
+    if (rough && pla_fem_inverted(model, trial, NULL, NULL) <= inverted &&
+        pla_pbng_residual(state) < residual && pla_pbng_energy(state) < energy) {
+      memcpy(pos, trial, n * sizeof *pos);
+      report->method = "pbng+newton";
+    }
+  }
+  pla_pbng_free(state);
+  free(trial);
+  return st;
+}
+
 PlaStatus
 pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
               const PlaFemOptions *options, double *pos, PlaFemReport *report, PlaError *err)
 {
+  const size_t n = 3 * (size_t)model->n_verts;
+  const bool mixed = model->formulation != PLA_FORMULATION_STANDARD;
   *report = (PlaFemReport){ .worst_element = -1, .method = "newton" };
-  for (size_t i = 0; i < 3 * (size_t)model->n_verts; i++)
+  double *before = pla_array_dup(pos, n, sizeof *before);
+  if (!before)
+    return pla_fail_memory(err, "the solver");
+  for (size_t i = 0; i < n; i++)
     if (conditions->fixed[i])
       pos[i] = conditions->target[i];
   PlaStatus st = start_residual(model, conditions, pos, &report->residual_scale_n, err);
   if (st == PLA_OK && !options->warm_start)
     st = pla_fem_coarse_start(model, conditions, options, pos, report, err);
-  if (st == PLA_OK)
-    st = pla_fem_solve_newton(model, conditions, options, pos, report, err);
+  if (st == PLA_OK && options->method == PLA_SOLVER_PBNG) {
+    report->method = "pbng";
+    if (pla_fem_inverted(model, pos, NULL, NULL) > 0)
+      memcpy(pos, before, n * sizeof *pos);
+    st = pla_fem_solve_pbng(model, conditions, options, pos, report, err);
+  } else if (st == PLA_OK) {
+    if (options->method == PLA_SOLVER_AUTO && !mixed)
+      st = sweep_start(model, conditions, before, pos, report, err);
+    if (st == PLA_OK)
+      st = pla_fem_solve_newton(model, conditions, options, pos, report, err);
+  }
+  free(before);
   if (st == PLA_ERR_CANCELLED) {
     report->reason = PLA_STOP_CANCELLED;
     st = PLA_OK;

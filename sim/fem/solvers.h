@@ -7,3 +7,9 @@
 PlaStatus pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *conditions,
                                const PlaFemOptions *options, double *pos, PlaFemReport *report,
                                PlaError *err);
+PlaStatus pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *conditions,
+                             const PlaFemOptions *options, double *pos, PlaFemReport *report,
+                             PlaError *err);
+
+/* |load| over free coordinates, N */
+double pla_fem_load_norm(const PlaFemModel *model, const PlaFemConditions *conditions);
