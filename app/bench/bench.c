@@ -16,6 +16,7 @@ static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_csfd,
   &pla_benchmark_case_store,
   &pla_benchmark_nifti_read,
+  &pla_benchmark_pbng_box,
   &pla_benchmark_svd,
   NULL,
 };
