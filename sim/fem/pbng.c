@@ -22,6 +22,7 @@
 
 enum {
   CHUNK = 32,        /* groups that a thread takes at a time */
+  FEW_VERTS = 8192,  /* below this, waiting for each other costs threads more than they gain */
   SPAN = 12,         /* sweeps over which convergence is measured */
   MOST_PLAIN = 40,   /* plain sweeps after many restarts */
   LOOK = 5,          /* sweeps between two looks for inverted elements while repairing */
@@ -178,7 +179,7 @@ any_inverted(const PlaPbng *self)
   const PlaFemModel *model = self->model;
   const double *x = self->x;
   int found = 0;
-#pragma omp parallel for schedule(static) reduction(| : found)
+#pragma omp parallel for schedule(static) reduction(| : found) if (model->n_verts >= FEW_VERTS)
   for (int t = 0; t < model->n_tets; t++) {
     const int *tet = model->tet + 4 * (size_t)t;
     double e[9];
@@ -186,7 +187,7 @@ any_inverted(const PlaPbng *self)
       pla_vec3_sub(x + 4 * (size_t)tet[a + 1], x + 4 * (size_t)tet[0], e + 3 * a);
     found |= !(pla_mat3_det(e) > 0.0);
   }
-#pragma omp parallel for schedule(static) reduction(| : found)
+#pragma omp parallel for schedule(static) reduction(| : found) if (model->n_verts >= FEW_VERTS)
   for (int h = 0; h < model->n_hexes; h++)
     for (int q = 0; q < 8; q++) {
       const double *grad = model->hex_grad + (8 * (size_t)h + (size_t)q) * 24;
@@ -600,7 +601,7 @@ visit(PlaPbng *self, const PlaPbngWork *work)
 #endif
   const int n_colours = self->linked.n_colours;
   const PlaPbngPack *packs[2] = { &self->pack, &self->moved };
-#pragma omp parallel
+#pragma omp parallel if (self->model->n_verts >= FEW_VERTS)
   for (int colour = 0; colour < n_colours; colour++)
     for (int p = 0; p < 2; p++) {
       if (colour >= packs[p]->n_colours)
@@ -620,7 +621,7 @@ step_size(PlaPbng *self)
 {
   const int nv = self->model->n_verts, n_blocks = (nv + PLA_BLOCK - 1) / PLA_BLOCK;
   double sum = 0.0;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (nv >= FEW_VERTS)
   for (int b = 0; b < n_blocks; b++) {
     int end = (b + 1) * PLA_BLOCK < nv ? (b + 1) * PLA_BLOCK : nv;
     double part = 0.0;
@@ -640,7 +641,7 @@ static void
 extrapolate(PlaPbng *self, double relax, double momentum)
 {
   const ptrdiff_t n = 4 * (ptrdiff_t)self->model->n_verts;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n >= 4 * FEW_VERTS)
   for (ptrdiff_t i = 0; i < n; i++)
     self->x[i] = self->before[i] + relax * (self->x[i] - self->before[i]) +
                  momentum * (self->before[i] - self->previous[i]);
