@@ -2,6 +2,7 @@
 
 #include "anatomy/segment/segment.h"
 #include "app/content.h"
+#include "app/demo.h"
 #include "app/picture.h"
 #include "io/format.h"
 
@@ -90,6 +91,7 @@ struct _PlaDocument {
   GPtrArray *shown;    /* of Wanted: what is shown of the session */
   guint serial;        /* of the newest reading of the session */
   char *title;
+  PlaEntry *making; /* whose surface is being made, or NULL */
   guint generation; /* grows when the case changes: results of older jobs are dropped */
   Holding *volume, *labels;
   PlaLabelTable overlay;
@@ -97,7 +99,6 @@ struct _PlaDocument {
   PlaEntry *volumes_group, *labels_group, *meshes_group; /* borrowed from tree, or NULL */
   GListStore *jobs;
   int next_id;
-  const char *segment_next; /* preset for the volume being read, or NULL */
   double cursor[3], window[2];
   gboolean radiological, linear;
 };
@@ -220,6 +221,8 @@ start(PlaDocument *self, const char *title, PlaJobWork func, PlaJobDone done, Wo
 
 /* ----------------------------------------------------------------- entries */
 
+static void next_surface(PlaDocument *self);
+
 static void
 on_entry_changed(PlaEntry *entry, GParamSpec *spec, PlaDocument *self)
 {
@@ -236,6 +239,8 @@ on_entry_changed(PlaEntry *entry, GParamSpec *spec, PlaDocument *self)
       label->rgba[3] = pla_entry_get_visible(entry) ? 255 : 0;
     }
     g_signal_emit(self, signals[SLICES_CHANGED], 0);
+    /* a tissue shown for the first time gets its surface now */
+    next_surface(self);
   }
   if (pla_entry_get_kind(entry) == PLA_ENTRY_VOLUME)
     g_signal_emit(self, signals[SLICES_CHANGED], 0);
@@ -296,8 +301,6 @@ make_surface(gpointer data, PlaProgress *progress, PlaError *err)
                                 &work->open, progress, err);
 }
 
-static void next_surface(PlaDocument *self);
-
 static void
 on_surface(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 {
@@ -312,7 +315,10 @@ on_surface(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
   }
   if (work->generation == self->generation) {
     pla_entry_set_pending(work->entry, FALSE);
-    next_surface(self);
+    if (self->making == work->entry) {
+      self->making = NULL;
+      next_surface(self);
+    }
   }
   retire(job, self);
 }
@@ -327,7 +333,7 @@ static void
 consider(PlaEntry *entry, gpointer data)
 {
   Choice *choice = data;
-  if (!pla_entry_get_pending(entry))
+  if (!pla_entry_get_pending(entry) || !pla_entry_get_visible(entry))
     return;
   PlaFinish finish_ = pla_entry_get_finish(entry);
   int rank = finish_ == PLA_FINISH_BONE ? 3 : finish_ == PLA_FINISH_SKIN ? 2 : 1;
@@ -342,8 +348,9 @@ next_surface(PlaDocument *self)
 {
   Choice choice = { 0 };
   pla_document_foreach(self, consider, &choice);
-  if (!choice.best || !self->labels)
+  if (!choice.best || !self->labels || self->making)
     return;
+  self->making = choice.best;
   Work *work = work_new(self);
   work->entry = g_object_ref(choice.best);
   const PlaLabelTable *table = &self->labels->labels->table;
@@ -367,6 +374,25 @@ set_title(PlaDocument *self, const char *title)
   g_object_notify_by_pspec(G_OBJECT(self), props[PROP_TITLE]);
 }
 
+/* Voxels of the smallest tissue that is shown at once: a map of a hundred begins with its largest,
+ * and the others wait to be asked for. */
+static size_t
+smallest_shown(const PlaLabelMap *map, const size_t *counts)
+{
+  enum { AT_ONCE = 8 };
+  size_t largest[AT_ONCE] = { 0 };
+  for (int i = 0; i < map->table.n; i++) {
+    size_t count = counts[map->table.label[i].id];
+    for (int k = 0; k < AT_ONCE; k++)
+      if (count > largest[k]) {
+        memmove(largest + k + 1, largest + k, (size_t)(AT_ONCE - 1 - k) * sizeof *largest);
+        largest[k] = count;
+        break;
+      }
+  }
+  return largest[AT_ONCE - 1];
+}
+
 /* the labels that must not be lost behind a wall of skin: see-through when there is bone in it */
 static void
 show_labels(PlaDocument *self, Holding *held)
@@ -383,6 +409,8 @@ show_labels(PlaDocument *self, Holding *held)
   g_autofree size_t *counts = g_new0(size_t, 65536);
   pla_label_map_count(map, counts);
   const double voxel_ml = pla_volume_voxel_mm3(map->volume) / 1000.0;
+  self->making = NULL;
+  const size_t shown = smallest_shown(map, counts);
   gboolean bone = FALSE;
   for (int i = 0; i < map->table.n; i++)
     bone = bone || pla_surface_look_for(&map->table.label[i]).finish == PLA_FINISH_BONE;
@@ -398,6 +426,7 @@ show_labels(PlaDocument *self, Holding *held)
     g_autofree char *detail = g_strdup_printf(_("%.1f ml"), (double)counts[label->id] * voxel_ml);
     pla_entry_set_detail(entry, detail);
     pla_entry_set_pending(entry, counts[label->id] > 0);
+    pla_entry_set_visible(entry, counts[label->id] >= shown);
     watch(self, entry);
     g_list_store_append(pla_entry_get_children(parent), entry);
     on_entry_changed(entry, NULL, self);
@@ -526,8 +555,6 @@ on_read(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
       }
       g_signal_emit(self, signals[SLICES_CHANGED], 0);
       g_signal_emit(self, signals[CURSOR_CHANGED], 0);
-      if (self->segment_next && self->volume)
-        pla_document_segment(self, g_steal_pointer(&self->segment_next));
     } else {
       g_autofree char *text = g_strdup_printf(_("%s is a file of %s, which the views cannot show"),
                                               work->name, pla_kind_name(work->item.kind));
@@ -807,6 +834,7 @@ void
 pla_document_close(PlaDocument *self)
 {
   self->generation++;
+  self->making = NULL;
   if (self->session)
     g_signal_handlers_disconnect_by_data(self->session, self);
   g_clear_object(&self->session);
@@ -918,22 +946,44 @@ find_beside(const char *folder, const char *inner, const char *name)
   return NULL;
 }
 
+/* the demo case is made once and kept with the user's caches; work->name is the scan, or NULL */
+static PlaStatus
+make_demo(gpointer data, PlaProgress *progress, PlaError *err)
+{
+  Work *work = data;
+  PlaSession *session = NULL;
+  PlaStatus st = pla_demo_create(work->path, work->name, progress, &session, err);
+  g_clear_object(&session);
+  return st;
+}
+
+static void
+on_demo_made(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+{
+  Work *work = data;
+  if (finish(job, work, status, err))
+    pla_document_open(work->document, work->path);
+  retire(job, work->document);
+}
+
 void
 pla_document_open_demo(PlaDocument *self)
 {
   g_autofree char *made = find_beside("out", "", "demo.platysma");
   g_autofree char *scan = find_beside("datasets", "cache", "ct-head.nii.gz");
+  g_autofree char *folder = g_build_filename(g_get_user_cache_dir(), "platysma", NULL);
   pla_document_close(self);
-  if (made) {
+  if (!made)
+    made = g_build_filename(folder, scan ? "demo-ct.platysma" : "demo-phantom.platysma", NULL);
+  if (g_file_test(made, G_FILE_TEST_EXISTS)) {
     pla_document_open(self, made);
     return;
   }
-  if (scan) {
-    self->segment_next = "ct-head";
-    pla_document_open(self, scan);
-    return;
-  }
-  g_signal_emit(self, signals[FAILED], 0, _("The head CT has not been fetched"));
+  Work *work = work_new(self);
+  g_mkdir_with_parents(folder, 0700);
+  work->path = g_steal_pointer(&made);
+  work->name = g_steal_pointer(&scan);
+  start(self, _("Making the demo case"), make_demo, on_demo_made, work);
 }
 
 /* ------------------------------------------------------------------- access */
