@@ -1,8 +1,10 @@
 /* Meshes, their fields, checks and summary, and embedded points. */
 #include "anatomy/mesh.h"
 
+#include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
+#include "anatomy/base/union-find.h"
 
 #include <assert.h>
 #include <float.h>
@@ -186,37 +188,16 @@ pla_mesh_check(const PlaMesh *mesh, PlaError *err)
   return st;
 }
 
-static void
-edge(const double *a, const double *b, double e[3])
-{
-  for (int d = 0; d < 3; d++)
-    e[d] = b[d] - a[d];
-}
-
-static void
-cross(const double a[3], const double b[3], double c[3])
-{
-  c[0] = a[1] * b[2] - a[2] * b[1];
-  c[1] = a[2] * b[0] - a[0] * b[2];
-  c[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-static double
-dot(const double a[3], const double b[3])
-{
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 /* six times the signed volume of a tet */
 static double
 tet_det(const double *a, const double *b, const double *c, const double *d)
 {
   double u[3], v[3], w[3], n[3];
-  edge(a, b, u);
-  edge(a, c, v);
-  edge(a, d, w);
-  cross(u, v, n);
-  return dot(n, w);
+  pla_vec3_sub(b, a, u);
+  pla_vec3_sub(c, a, v);
+  pla_vec3_sub(d, a, w);
+  pla_vec3_cross(u, v, n);
+  return pla_vec3_dot(n, w);
 }
 
 /* the three neighbours of each hex corner, right-handed as seen from the corner */
@@ -288,16 +269,6 @@ pla_mesh_count_inverted(const PlaMesh *mesh)
   return inverted;
 }
 
-static int
-find_root(int *parent, int v)
-{
-  while (parent[v] != v) {
-    parent[v] = parent[parent[v]];
-    v = parent[v];
-  }
-  return v;
-}
-
 static void
 join_cells(int *parent, const int *cells, int n, int k)
 {
@@ -309,7 +280,7 @@ join_cells(int *parent, const int *cells, int n, int k)
         parent[v] = v;
       if (parent[first] < 0)
         parent[first] = first;
-      parent[find_root(parent, v)] = find_root(parent, first);
+      parent[pla_union_find_root(parent, v)] = pla_union_find_root(parent, first);
     }
 }
 
@@ -392,16 +363,16 @@ tet_dihedrals(const double *pos, const int *tet, Angle *lo, Angle *hi)
   for (int f = 0; f < 4; f++) {
     double u[3], v[3];
     const double *a = pos + 3 * (size_t)tet[face[f][0]];
-    edge(a, pos + 3 * (size_t)tet[face[f][1]], u);
-    edge(a, pos + 3 * (size_t)tet[face[f][2]], v);
-    cross(u, v, normal[f]);
+    pla_vec3_sub(pos + 3 * (size_t)tet[face[f][1]], a, u);
+    pla_vec3_sub(pos + 3 * (size_t)tet[face[f][2]], a, v);
+    pla_vec3_cross(u, v, normal[f]);
   }
   for (int f = 0; f < 4; f++)
     for (int g = f + 1; g < 4; g++) {
       double c[3];
-      cross(normal[f], normal[g], c);
+      pla_vec3_cross(normal[f], normal[g], c);
       /* the angle inside is pi minus that of the normals */
-      Angle angle = { -dot(normal[f], normal[g]), sqrt(dot(c, c)) };
+      Angle angle = { -pla_vec3_dot(normal[f], normal[g]), sqrt(pla_vec3_dot(c, c)) };
       double scale = fabs(angle.cos) + angle.sin;
       if (scale > 0.0) {
         angle.cos /= scale;
@@ -434,10 +405,10 @@ summarise_block(const PlaMesh *mesh, size_t first, size_t last)
       for (int i = 0; i < 3; i++)
         p[i] = mesh->pos + 3 * (size_t)tri[i];
       double u[3], v[3], n[3];
-      edge(p[0], p[1], u);
-      edge(p[0], p[2], v);
-      cross(u, v, n);
-      sum.area_m2 += 0.5 * sqrt(dot(n, n));
+      pla_vec3_sub(p[1], p[0], u);
+      pla_vec3_sub(p[2], p[0], v);
+      pla_vec3_cross(u, v, n);
+      sum.area_m2 += 0.5 * sqrt(pla_vec3_dot(n, n));
       if (mesh->n_tets == 0 && mesh->n_hexes == 0)
         sum.volume_m3 += tet_det(mesh->pos, p[0], p[1], p[2]) / 6.0;
     } else if (c < hexes) {

@@ -7,6 +7,7 @@
 #include "sim/fem/model-private.h"
 
 #include "anatomy/base/memory.h"
+#include "anatomy/base/union-find.h"
 
 #include <lapack.h>
 #include <math.h>
@@ -21,16 +22,6 @@ typedef struct {
   int first_vert;
 } Piece;
 
-static int
-find_root(int *parent, int v)
-{
-  while (parent[v] != v) {
-    parent[v] = parent[parent[v]];
-    v = parent[v];
-  }
-  return v;
-}
-
 /* pieces by shared vertices: piece[v], or -1 for unused vertices; returns their number */
 static int
 label_pieces(const PlaFemModel *model, int *piece)
@@ -41,7 +32,7 @@ label_pieces(const PlaFemModel *model, int *piece)
     const int *verts;
     int k = pla_fem_cell_verts(model, c, &verts);
     for (int a = 1; a < k; a++) {
-      int x = find_root(piece, verts[a]), y = find_root(piece, verts[0]);
+      int x = pla_union_find_root(piece, verts[a]), y = pla_union_find_root(piece, verts[0]);
       /* the smaller id stays the root, so pieces come in the order of their first vertex */
       if (x < y)
         piece[y] = x;
@@ -50,7 +41,7 @@ label_pieces(const PlaFemModel *model, int *piece)
     }
   }
   for (int v = 0; v < model->n_verts; v++)
-    piece[v] = find_root(piece, v);
+    piece[v] = pla_union_find_root(piece, v);
   int n = 0;
   for (int v = 0; v < model->n_verts; v++) {
     bool used = model->incidence.start[v + 1] > model->incidence.start[v];
