@@ -9,4 +9,5 @@ extern const PlaBenchmark pla_benchmark_csfd;
 extern const PlaBenchmark pla_benchmark_case_store;
 extern const PlaBenchmark pla_benchmark_nifti_read;
 extern const PlaBenchmark pla_benchmark_pbng_box;
+extern const PlaBenchmark pla_benchmark_distance;
 extern const PlaBenchmark pla_benchmark_svd;

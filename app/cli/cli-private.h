@@ -12,3 +12,4 @@ extern const PlaVerb pla_verb_phantom;
 extern const PlaVerb pla_verb_report;
 extern const PlaVerb pla_verb_segment;
 extern const PlaVerb pla_verb_simulate;
+extern const PlaVerb pla_verb_surface;

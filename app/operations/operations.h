@@ -6,6 +6,7 @@
 extern const PlaOperation pla_operation_import;
 extern const PlaOperation pla_operation_phantom;
 extern const PlaOperation pla_operation_segment;
+extern const PlaOperation pla_operation_surface;
 extern const PlaOperation pla_operation_edit_label;
 extern const PlaOperation pla_operation_rename;
 extern const PlaOperation pla_operation_delete;

@@ -1,0 +1,18 @@
+/* Inside of the tree of triangles. */
+#pragma once
+
+#include "anatomy/surface/tri-tree.h"
+
+typedef struct {
+  double lo[3], hi[3];
+  double normal[3], centre[3], area, radius; /* of all triangles below, as a dipole */
+  int first, n; /* in order[] */
+  int right;    /* second child; the first is the next node; -1: a leaf */
+} PlaTriNode;
+
+struct PlaTriTree {
+  PlaTriMesh mesh;
+  int n_nodes;
+  PlaTriNode *node;
+  int *order; /* triangle numbers, node by node */
+};

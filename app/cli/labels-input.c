@@ -1,0 +1,74 @@
+/* Reads the label volume of a verb and the labels that it is asked for. */
+#include "app/cli/labels-input.h"
+
+#include "app/cli/cli-private.h"
+#include "io/format.h"
+
+#include <string.h>
+
+PlaStatus
+pla_labels_input_read(PlaInvocation *inv, PlaLabelMap **out, PlaError *err)
+{
+  const char *path = pla_invocation_file(inv, 0);
+  PlaReadOptions read = pla_read_options_default();
+  PlaItem item = { 0 };
+  read.progress = pla_invocation_progress(inv);
+  *out = NULL;
+  PlaStatus st = pla_item_read(path, &read, &item, err);
+  if (st != PLA_OK)
+    return st;
+  for (int i = 0; i < item.notes.n; i++)
+    pla_say(inv, "note: %s", item.notes.text[i]);
+  if (item.kind != PLA_KIND_VOLUME)
+    st = pla_fail(err, PLA_ERR_USAGE, "%s is a %s; a label volume is needed", path,
+                  pla_kind_name(item.kind));
+  else if (item.volume->dims[3] != 1)
+    st = pla_fail(err, PLA_ERR_USAGE, "%s has %d frames; a label volume has one", path,
+                  item.volume->dims[3]);
+  if (st == PLA_OK) {
+    st = pla_label_map_take(item.volume, &item.labels, out, err);
+    if (st == PLA_OK)
+      item.volume = NULL;
+    else
+      pla_fail_within(err, "%s", path);
+  }
+  pla_item_clear(&item);
+  return st;
+}
+
+static PlaStatus
+add_label(const char *path, const PlaLabelMap *map, const char *text, GArray *ids, PlaError *err)
+{
+  char *end;
+  gint64 number = g_ascii_strtoll(text, &end, 10);
+  const PlaLabel *label = NULL;
+  if (end != text && *end == '\0') {
+    label = number > 0 && number < 65536 ? pla_label_table_find(&map->table, (int)number) : NULL;
+    if (!label)
+      return pla_fail(err, PLA_ERR_EMPTY,
+                      "%s has no voxel of label %s; 'platysma-cli info' lists its labels", path, text);
+  } else {
+    label = pla_label_table_find_name(&map->table, text);
+    if (!label)
+      return pla_fail(err, PLA_ERR_USAGE,
+                      "%s has no label called '%s'; 'platysma-cli info' lists its labels", path, text);
+  }
+  g_array_append_val(ids, label->id);
+  return PLA_OK;
+}
+
+PlaStatus
+pla_labels_input_ids(PlaInvocation *inv, const PlaLabelMap *map, GArray *ids, PlaError *err)
+{
+  const char *text = pla_invocation_text(inv, "label", 0, NULL);
+  if (!text) {
+    for (int i = 0; i < map->table.n; i++)
+      g_array_append_val(ids, map->table.label[i].id);
+    return PLA_OK;
+  }
+  PlaStatus st = PLA_OK;
+  g_auto(GStrv) parts = g_strsplit(text, ",", -1);
+  for (char **p = parts; st == PLA_OK && *p; p++)
+    st = add_label(pla_invocation_file(inv, 0), map, g_strstrip(*p), ids, err);
+  return st;
+}

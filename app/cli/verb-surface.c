@@ -1,0 +1,109 @@
+/* `surface`: the closed surface of a label. */
+#include "anatomy/surface/surface.h"
+#include "app/cli/cli-private.h"
+#include "app/cli/labels-input.h"
+#include "io/format.h"
+
+#include <glib.h>
+
+static void
+describe(PlaInvocation *inv, const PlaMesh *mesh, const PlaSurfaceReport *r, double seconds)
+{
+  JsonBuilder *json = pla_invocation_json(inv);
+  pla_json_int(json, "vertices", mesh->n_verts);
+  pla_json_int(json, "triangles", mesh->n_tris);
+  pla_json_bool(json, "closed", r->closed);
+  pla_json_int(json, "components", r->components);
+  pla_json_int(json, "self_intersections", r->self_intersections);
+  pla_json_int(json, "cap_triangles", r->cap_tris);
+  pla_json_number(json, "volume_mm3", r->volume_mm3);
+  pla_json_number(json, "label_volume_mm3", r->label_volume_mm3);
+  pla_json_number(json, "decimation_mm", r->decimation_mm);
+  if (pla_invocation_has(inv, "measure"))
+    pla_json_number(json, "interface_mm", r->interface_mm);
+  pla_json_number(json, "seconds", seconds);
+
+  pla_say(inv, "%d triangles, %d vertices, %d %s, %s, %" G_GINT64_FORMAT " self-intersections",
+          mesh->n_tris, mesh->n_verts, r->components, r->components == 1 ? "piece" : "pieces",
+          r->closed ? "closed" : "open", r->self_intersections);
+  pla_say(inv, "  volume %.3f ml, of the voxels %.3f ml (%+.2f %%)", r->volume_mm3 / 1000.0,
+          r->label_volume_mm3 / 1000.0, 100.0 * (r->volume_mm3 / r->label_volume_mm3 - 1.0));
+  if (r->cap_tris > 0)
+    pla_say(inv, "  %d triangles close it where the volume ends (cell field \"%s\")", r->cap_tris,
+            PLA_SURFACE_CAP);
+  if (r->decimation_mm > 0.0)
+    pla_say(inv, "  decimation moved it by at most %.3f mm", r->decimation_mm);
+  if (pla_invocation_has(inv, "measure"))
+    pla_say(inv, "  at most %.3f mm from the voxel faces", r->interface_mm);
+}
+
+static PlaStatus
+run_surface(PlaInvocation *inv, PlaError *err)
+{
+  PlaSurfaceOptions opts = pla_surface_options_default();
+  PlaSurfaceReport report = { 0 };
+  PlaLabelMap *map = NULL;
+  PlaMesh *mesh = NULL;
+  g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(int));
+  PlaProgress *progress = pla_invocation_progress(inv);
+  const PlaFormat *format;
+  opts.smooth_mm = pla_invocation_number(inv, "smooth-mm", 0.0);
+  opts.n_tris = pla_invocation_int(inv, "triangles", 0);
+  opts.measure = pla_invocation_has(inv, "measure");
+  PlaStatus st = pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
+  if (st == PLA_OK && !pla_invocation_has(inv, "label"))
+    st = pla_fail(err, PLA_ERR_USAGE, "say which label: --label ID, or --label NAME");
+  pla_progress_phase(progress, "Reading", 0.1);
+  if (st == PLA_OK)
+    st = pla_labels_input_read(inv, &map, err);
+  if (st == PLA_OK)
+    st = pla_labels_input_ids(inv, map, ids, err);
+  pla_progress_phase(progress, "Making the surface", 0.9);
+  gint64 start = g_get_monotonic_time();
+  if (st == PLA_OK) {
+    PlaProgressSpan span = pla_progress_push(progress);
+    st = pla_surface_from_labels(map, (const int *)(void *)ids->data, (int)ids->len, &opts,
+                                 progress, &mesh, &report, err);
+    pla_progress_pop(progress, span);
+    if (st != PLA_OK && st != PLA_ERR_CANCELLED)
+      pla_fail_within(err, "%s", pla_invocation_file(inv, 0));
+  }
+  double seconds = (double)(g_get_monotonic_time() - start) * 1e-6;
+  pla_progress_phase(progress, "Writing", 1.0);
+  if (st == PLA_OK) {
+    PlaWriteOptions write = pla_write_options_default();
+    write.progress = progress;
+    const PlaItem item = { .kind = PLA_KIND_MESH, .mesh = mesh };
+    st = pla_item_write(pla_invocation_output(inv), &item, &write, err);
+  }
+  if (st == PLA_OK)
+    describe(inv, mesh, &report, seconds);
+  pla_mesh_free(mesh);
+  pla_label_map_free(map);
+  return st;
+}
+
+static const PlaOpt options[] = {
+  { "label", 0, PLA_OPT_TEXT, "IDS", "ids or names of the tissues, separated by commas" },
+  { "smooth-mm", 0, PLA_OPT_NUMBER, "S", "also remove detail finer than S mm (default: 0)", 0, 100 },
+  { "triangles", 0, PLA_OPT_INT, "N", "reduce to N triangles (default: all)", 4, 500000000 },
+  { "measure", 0, PLA_OPT_FLAG, NULL, "also measure how far it is from the voxel faces" },
+  { NULL },
+};
+
+const PlaVerb pla_verb_surface = {
+  .name = "surface",
+  .args = "LABELS --label ID -o SURF",
+  .summary = "makes the closed surface of a label",
+  .description =
+      "The surface passes between the centres of voxels inside and outside the label, as smoothly\n"
+      "as that allows, and encloses the volume of the voxels.  Where the label reaches the end of\n"
+      "the volume it is closed by flat triangles, marked in the cell field \"cap\" of formats that\n"
+      "have fields.  Several labels, as in --label 1,2, give the surface of their union.",
+  .example = "platysma-cli surface labels.nii.gz --label 1 --triangles 50000 -o skin.stl",
+  .min_files = 1,
+  .max_files = 1,
+  .needs_output = true,
+  .options = options,
+  .run = run_surface,
+};

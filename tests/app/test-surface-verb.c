@@ -1,0 +1,113 @@
+/* `platysma-cli surface` from file to file: keys, caps, exit status. */
+#include "io/format.h"
+
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+
+static JsonObject *
+run(const char *words, int status)
+{
+  g_autofree char *line = g_strdup_printf("%s %s --json", g_getenv("PLATYSMA_CLI"), words);
+  g_autofree char *printed = NULL;
+  g_autofree char *said = NULL;
+  g_autoptr(GError) error = NULL;
+  g_autoptr(JsonParser) parser = json_parser_new();
+  int wait_status;
+  g_assert_true(g_spawn_command_line_sync(line, &printed, &said, &wait_status, &error));
+  g_assert_cmpint(WEXITSTATUS(wait_status), ==, status);
+  json_parser_load_from_data(parser, printed, -1, &error);
+  g_assert_no_error(error);
+  JsonObject *object = json_node_dup_object(json_parser_get_root(parser));
+  g_assert_cmpint(json_object_has_member(object, "error"), ==, status != 0);
+  return object;
+}
+
+/* an egg (1) in a slab (2) that reaches the lower border */
+static void
+write_labels(const char *path)
+{
+  const int dims[4] = { 30, 28, 26, 1 };
+  PlaItem item = { .kind = PLA_KIND_VOLUME };
+  PlaError err;
+  PlaWriteOptions write = pla_write_options_default();
+  g_assert_cmpint(pla_volume_new(dims, PLA_U8, &item.volume, &err), ==, PLA_OK);
+  const double affine[12] = { -1, 0, 0, 15, 0, 1, 0, -14, 0, 0, 1.25, -13 };
+  memcpy(item.volume->affine_mm, affine, sizeof affine);
+  for (int k = 0; k < 26; k++)
+    for (int j = 0; j < 28; j++)
+      for (int i = 0; i < 30; i++) {
+        const double ijk[3] = { i, j, k };
+        double p[3];
+        pla_affine_apply(affine, ijk, p);
+        bool egg = p[0] * p[0] / 100 + p[1] * p[1] / 64 + p[2] * p[2] / 64 < 1.0;
+        bool slab = p[2] < 6.0 && fabs(p[0]) < 13.0 && fabs(p[1]) < 12.0;
+        ((uint8_t *)item.volume->voxels)[i + 30 * (j + 28 * k)] = egg ? 1 : slab ? 2 : 0;
+      }
+  g_assert_cmpint(pla_item_write(path, &item, &write, &err), ==, PLA_OK);
+  pla_item_clear(&item);
+}
+
+static void
+test_files(void)
+{
+  g_autofree char *folder = g_dir_make_tmp("platysma-surface-XXXXXX", NULL);
+  g_autofree char *in = g_build_filename(folder, "labels.nii", NULL);
+  g_autofree char *stl = g_build_filename(folder, "egg.stl", NULL);
+  g_autofree char *vtp = g_build_filename(folder, "slab.vtp", NULL);
+  g_autofree char *none = g_build_filename(folder, "none.ply", NULL);
+  write_labels(in);
+
+  g_autofree char *egg = g_strdup_printf("surface %s --label 1 -o %s --triangles 1000 --measure", in, stl);
+  JsonObject *o = run(egg, 0);
+  const char *keys[] = { "vertices", "triangles", "closed", "self_intersections", "volume_mm3",
+                         "label_volume_mm3", "seconds" };
+  for (gsize k = 0; k < G_N_ELEMENTS(keys); k++)
+    g_assert_true(json_object_has_member(o, keys[k]));
+  g_assert_true(json_object_get_boolean_member(o, "closed"));
+  g_assert_cmpint(json_object_get_int_member(o, "triangles"), ==, 1000);
+  g_assert_cmpint(json_object_get_int_member(o, "vertices"), ==, 502);
+  g_assert_cmpint(json_object_get_int_member(o, "self_intersections"), ==, 0);
+  double volume = json_object_get_double_member(o, "volume_mm3"),
+         label = json_object_get_double_member(o, "label_volume_mm3");
+  g_assert_cmpfloat(fabs(volume / label - 1.0), <, 0.01);
+  g_assert_cmpfloat(json_object_get_double_member(o, "interface_mm"), <, 1.25);
+  json_object_unref(o);
+
+  /* the slab and the egg as one, by name and number, capped below */
+  g_autofree char *slab = g_strdup_printf("surface %s --label 'label 2,1' -o %s", in, vtp);
+  o = run(slab, 0);
+  g_assert_cmpint(json_object_get_int_member(o, "cap_triangles"), >, 100);
+  json_object_unref(o);
+  PlaItem item = { 0 };
+  PlaReadOptions read = pla_read_options_default();
+  PlaError err;
+  g_assert_cmpint(pla_item_read(vtp, &read, &item, &err), ==, PLA_OK);
+  g_assert_nonnull(pla_mesh_find_field(item.mesh, "cap", PLA_ON_CELLS));
+  pla_item_clear(&item);
+
+  /* nothing to find is 1, senseless is 2, and neither leaves a file */
+  const struct {
+    const char *words;
+    int status;
+  } refused[] = { { "--label 9", 1 }, { "--label nose", 2 }, { "", 2 }, { "--label 1 --triangles 2", 2 } };
+  for (gsize r = 0; r < G_N_ELEMENTS(refused); r++) {
+    g_autofree char *words = g_strdup_printf("surface %s -o %s %s", in, none, refused[r].words);
+    json_object_unref(run(words, refused[r].status));
+    g_assert_false(g_file_test(none, G_FILE_TEST_EXISTS));
+  }
+  g_assert_cmpint(g_remove(in), ==, 0);
+  g_assert_cmpint(g_remove(stl), ==, 0);
+  g_assert_cmpint(g_remove(vtp), ==, 0);
+  g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/surface-verb/files", test_files);
+  return g_test_run();
+}
