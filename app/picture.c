@@ -3,6 +3,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/occlusion.h"
 #include "anatomy/vtk-filters.h"
+#include "app/colour-map.h"
 #include "io/output.h"
 
 #include <glib.h>
@@ -18,14 +19,20 @@ append(void *closure, const unsigned char *data, unsigned int size)
   return pla_bytes_append(closure, data, size) ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_NO_MEMORY;
 }
 
-static PlaStatus
-write_surface(cairo_surface_t *surface, const char *path, PlaError *err)
+PlaStatus
+pla_picture_encode(cairo_surface_t *image, PlaBytes *out, PlaError *err)
+{
+  cairo_surface_flush(image);
+  if (cairo_surface_write_to_png_stream(image, append, out) != CAIRO_STATUS_SUCCESS)
+    return pla_fail_memory(err, "the picture");
+  return PLA_OK;
+}
+
+PlaStatus
+pla_picture_write_surface(const char *path, cairo_surface_t *image, PlaError *err)
 {
   PlaBytes png = { 0 };
-  PlaStatus st = PLA_OK;
-  cairo_surface_flush(surface);
-  if (cairo_surface_write_to_png_stream(surface, append, &png) != CAIRO_STATUS_SUCCESS)
-    st = pla_fail_memory(err, "the picture");
+  PlaStatus st = pla_picture_encode(image, &png, err);
   if (st == PLA_OK)
     st = pla_output_write(path, png.data, png.size, err);
   pla_bytes_clear(&png);
@@ -38,7 +45,7 @@ pla_picture_write(const char *path, const uint32_t *pixel, int width, int height
   cairo_surface_t *surface =
       cairo_image_surface_create_for_data((unsigned char *)pixel, CAIRO_FORMAT_RGB24, width, height,
                                           4 * width);
-  PlaStatus st = write_surface(surface, path, err);
+  PlaStatus st = pla_picture_write_surface(path, surface, err);
   cairo_surface_destroy(surface);
   return st;
 }
@@ -138,19 +145,205 @@ halve(const uint32_t *big, int width, int height, uint32_t *small)
     }
 }
 
-static PlaStatus
-draw_scene(const PlaRenderer *render, PlaScene *scene, const PlaPictureOptions *opts,
-           const char *path, PlaError *err)
+struct PlaStage {
+  const PlaRenderer *render;
+  PlaScene *scene;
+  int n_shapes;
+  PlaSceneStyle *style; /* of shape 1 + i (n_shapes) */
+  /* the colour bar, where values are shown */
+  char *title; /* NULL: none */
+  double lo, hi;
+  uint8_t map_rgb[256 * 3];
+};
+
+PlaStatus
+pla_stage_new(PlaStage **out, PlaError *err)
 {
+  PlaStage *self = g_new0(PlaStage, 1);
+  PlaStatus st = pla_render_load(&self->render, err);
+  if (st == PLA_OK)
+    st = self->render->scene_new(true, &self->scene, err);
+  if (st != PLA_OK)
+    g_clear_pointer(&self, pla_stage_free);
+  *out = self;
+  return st;
+}
+
+void
+pla_stage_free(PlaStage *self)
+{
+  if (!self)
+    return;
+  if (self->scene)
+    self->render->scene_free(self->scene);
+  g_free(self->style);
+  g_free(self->title);
+  g_free(self);
+}
+
+static int
+add_style(PlaStage *self, const PlaSceneStyle *style)
+{
+  self->style = g_renew(PlaSceneStyle, self->style, self->n_shapes + 1);
+  self->style[self->n_shapes++] = *style;
+  self->render->set_style(self->scene, self->n_shapes, style);
+  return self->n_shapes;
+}
+
+static void
+set_opacity(PlaSceneStyle *style, double opacity)
+{
+  style->visible = opacity > 0.0;
+  style->opacity = opacity;
+  style->rim = opacity < 1.0 ? 0.75 : 0.0;
+  style->hide_back = opacity < 1.0;
+}
+
+static PlaStatus
+add_shape(PlaStage *self, const PlaMesh *mesh, const float *open, const PlaSurfaceLook *look,
+          int *shape, PlaError *err)
+{
+  PlaSceneMesh drawn = { .n_verts = mesh->n_verts,
+                         .n_tris = mesh->n_tris,
+                         .n_tets = mesh->n_tets,
+                         .n_hexes = mesh->n_hexes,
+                         .pos = mesh->pos,
+                         .to_mm = 1000.0,
+                         .tri = mesh->tri,
+                         .tet = mesh->tet,
+                         .hex = mesh->hex,
+                         .open = open };
+  PlaStatus st = self->render->put_mesh(self->scene, self->n_shapes + 1, &drawn, err);
+  if (st != PLA_OK)
+    return st;
+  PlaSceneStyle style = pla_scene_style_default();
+  memcpy(style.rgb, look->rgb, sizeof style.rgb);
+  style.finish = look->finish;
+  set_opacity(&style, look->opacity);
+  style.edges = style.flat = mesh->n_tets + mesh->n_hexes > 0;
+  int number = add_style(self, &style);
+  if (shape)
+    *shape = number;
+  return PLA_OK;
+}
+
+PlaStatus
+pla_stage_add_labels(PlaStage *self, const PlaLabelMap *map, const PlaSurfaceLook *look,
+                     PlaProgress *progress, int *shape, PlaError *err)
+{
+  PlaMesh *mesh = NULL;
+  float *open = NULL;
+  PlaStatus st = pla_label_surface_make(map, look->ids, look->n_ids, &mesh, &open, progress, err);
+  if (st == PLA_OK)
+    st = add_shape(self, mesh, open, look, shape, err);
+  pla_mesh_free(mesh);
+  free(open);
+  return st;
+}
+
+PlaStatus
+pla_stage_add_mesh(PlaStage *self, const PlaMesh *mesh, const PlaSurfaceLook *look, int *shape,
+                   PlaError *err)
+{
+  return add_shape(self, mesh, NULL, look, shape, err);
+}
+
+PlaStatus
+pla_stage_colour(PlaStage *self, int shape, const PlaMesh *mesh, const PlaField *field,
+                 const char *title, PlaError *err)
+{
+  const size_t n = pla_field_n_tuples(mesh, field);
+  double *value = pla_array_new(n, sizeof *value);
+  if (!value)
+    return pla_fail_memory(err, "the colours of a mesh");
+  double lo = INFINITY, hi = -INFINITY;
+  for (size_t i = 0; i < n; i++) {
+    double sum = 0.0;
+    for (int c = 0; c < field->n_components; c++) {
+      double v =
+          pla_dtype_get(field->dtype, field->data, i * (size_t)field->n_components + (size_t)c);
+      sum += v * v;
+      value[i] = v;
+    }
+    if (field->n_components > 1)
+      value[i] = sqrt(sum);
+    if (isfinite(value[i])) {
+      lo = fmin(lo, value[i]);
+      hi = fmax(hi, value[i]);
+    }
+  }
+  if (hi >= lo) {
+    if (!(hi > lo))
+      hi = lo + fmax(fabs(lo), 1.0);
+    pla_colour_map_table(PLA_MAP_HEAT, self->map_rgb);
+    self->lo = lo;
+    self->hi = hi;
+    g_free(self->title);
+    self->title = g_strdup(title);
+    PlaSceneColours colours = { .value = value,
+                                .on_cells = field->place == PLA_ON_CELLS,
+                                .lo = lo,
+                                .hi = hi,
+                                .map_rgb = self->map_rgb };
+    self->style[shape - 1].finish = PLA_FINISH_MATT;
+    self->render->set_style(self->scene, shape, &self->style[shape - 1]);
+    self->render->set_colours(self->scene, shape, &colours);
+  }
+  free(value);
+  return PLA_OK;
+}
+
+PlaStatus
+pla_stage_add_path(PlaStage *self, const double *point_mm, int n, const double rgb[3],
+                   PlaError *err)
+{
+  PlaSceneStyle style = pla_scene_style_default();
+  memcpy(style.rgb, rgb, sizeof style.rgb);
+  style.radius_mm = 1.6;
+  PlaSceneMarkers markers = { .n_points = n, .pos = point_mm, .to_mm = 1.0 };
+  PlaStatus st = self->render->put_markers(self->scene, self->n_shapes + 1, &markers, err);
+  if (st != PLA_OK)
+    return st;
+  add_style(self, &style);
+  if (n < 2)
+    return PLA_OK;
+  g_autofree int *order = g_new(int, n);
+  for (int i = 0; i < n; i++)
+    order[i] = i;
+  PlaSceneLines lines = { .n_points = n,
+                          .n_lines = 1,
+                          .pos = point_mm,
+                          .to_mm = 1.0,
+                          .start = (int[2]){ 0, n },
+                          .point = order };
+  st = self->render->put_lines(self->scene, self->n_shapes + 1, &lines, err);
+  style.radius_mm = 0.6;
+  if (st == PLA_OK)
+    add_style(self, &style);
+  return st;
+}
+
+void
+pla_stage_set_opacity(PlaStage *self, int shape, double opacity)
+{
+  set_opacity(&self->style[shape - 1], opacity);
+  self->render->set_style(self->scene, shape, &self->style[shape - 1]);
+}
+
+PlaStatus
+pla_stage_draw(PlaStage *self, const PlaPictureOptions *opts, cairo_surface_t **out, PlaError *err)
+{
+  const PlaRenderer *render = self->render;
   double lo[3], hi[3];
-  if (!render->bounds(scene, lo, hi))
+  *out = NULL;
+  if (!render->bounds(self->scene, lo, hi))
     return pla_fail(err, PLA_ERR_EMPTY, "There is nothing to draw");
   PlaCamera camera = pla_camera_fit(opts->view, lo, hi, (double)opts->width / opts->height);
   double bottom[3];
   for (int d = 0; d < 3; d++)
     bottom[d] = 0.55 * opts->background[d];
-  render->set_camera(scene, &camera);
-  render->set_background(scene, opts->background, bottom);
+  render->set_camera(self->scene, &camera);
+  render->set_background(self->scene, opts->background, bottom);
 
   const size_t n = (size_t)opts->width * opts->height;
   uint32_t *big = pla_array_new(4 * n, sizeof *big);
@@ -160,7 +353,7 @@ draw_scene(const PlaRenderer *render, PlaScene *scene, const PlaPictureOptions *
   if (!big || cairo_surface_status(surface) != CAIRO_STATUS_SUCCESS)
     st = pla_fail_memory(err, "the picture");
   if (st == PLA_OK)
-    st = render->draw_pixels(scene, 2 * opts->width, 2 * opts->height, big, err);
+    st = render->draw_pixels(self->scene, 2 * opts->width, 2 * opts->height, big, err);
   if (st == PLA_OK) {
     /* rows of a 32-bit cairo image have no padding */
     halve(big, opts->width, opts->height, (uint32_t *)cairo_image_surface_get_data(surface));
@@ -173,12 +366,17 @@ draw_scene(const PlaRenderer *render, PlaScene *scene, const PlaPictureOptions *
                             pla_camera_height_mm(&camera) / opts->height);
       double r = 2.6 * ink.font_size;
       pla_overlay_axes(cr, &ink, opts->width - 1.7 * r, opts->height - 1.7 * r, r, &camera);
+      if (self->title)
+        pla_overlay_colour_bar(cr, &ink, opts->width, opts->height, self->map_rgb, self->lo,
+                               self->hi, self->title, NULL);
       cairo_destroy(cr);
     }
-    st = write_surface(surface, path, err);
   }
-  cairo_surface_destroy(surface);
   free(big);
+  if (st == PLA_OK)
+    *out = surface;
+  else
+    cairo_surface_destroy(surface);
   return st;
 }
 
@@ -186,50 +384,26 @@ PlaStatus
 pla_render_label_surface_png(const PlaLabelMap *map, const PlaSurfaceLook *looks, int n_looks,
                              const PlaPictureOptions *opts, const char *path, PlaError *err)
 {
-  const PlaRenderer *render = NULL;
-  PlaScene *scene = NULL;
-  PlaStatus st = pla_render_load(&render, err);
-  if (st == PLA_OK)
-    st = render->scene_new(true, &scene, err);
+  PlaStage *stage = NULL;
+  cairo_surface_t *image = NULL;
+  PlaStatus st = pla_stage_new(&stage, err);
   for (int i = 0; st == PLA_OK && i < n_looks; i++) {
-    PlaMesh *mesh = NULL;
-    float *open = NULL;
     if (!pla_progress_phase(opts->progress, "Making surfaces", 0.9 * (i + 1) / n_looks))
       st = pla_fail_cancelled(err);
     PlaProgressSpan span = pla_progress_push(opts->progress);
     if (st == PLA_OK)
-      st = pla_label_surface_make(map, looks[i].ids, looks[i].n_ids, &mesh, &open, opts->progress,
-                                  err);
+      st = pla_stage_add_labels(stage, map, &looks[i], opts->progress, NULL, err);
     pla_progress_pop(opts->progress, span);
-    if (st == PLA_OK) {
-      PlaSceneMesh shape = { .n_verts = mesh->n_verts,
-                             .n_tris = mesh->n_tris,
-                             .pos = mesh->pos,
-                             .to_mm = 1000.0,
-                             .tri = mesh->tri,
-                             .open = open };
-      st = render->put_mesh(scene, i + 1, &shape, err);
-    }
-    if (st == PLA_OK) {
-      PlaSceneStyle style = pla_scene_style_default();
-      memcpy(style.rgb, looks[i].rgb, sizeof style.rgb);
-      style.opacity = looks[i].opacity;
-      style.finish = looks[i].finish;
-      if (looks[i].opacity < 1.0) {
-        style.rim = 0.75;
-        style.hide_back = true;
-      }
-      render->set_style(scene, i + 1, &style);
-    }
-    pla_mesh_free(mesh);
-    free(open);
   }
   if (st == PLA_OK && !pla_progress_phase(opts->progress, "Drawing", 1.0))
     st = pla_fail_cancelled(err);
   if (st == PLA_OK)
-    st = draw_scene(render, scene, opts, path, err);
-  if (scene)
-    render->scene_free(scene);
+    st = pla_stage_draw(stage, opts, &image, err);
+  if (st == PLA_OK)
+    st = pla_picture_write_surface(path, image, err);
+  if (image)
+    cairo_surface_destroy(image);
+  pla_stage_free(stage);
   return st;
 }
 
@@ -313,9 +487,10 @@ pla_window_auto(const PlaVolume *vol, double window[2])
 }
 
 PlaStatus
-pla_render_slice_png(const PlaVolume *vol, const PlaLabelMap *labels, const PlaSliceOptions *opts,
-                     const char *path, PlaError *err)
+pla_draw_slice(const PlaVolume *vol, const PlaLabelMap *labels, const PlaSliceOptions *opts,
+               cairo_surface_t **out, PlaError *err)
 {
+  *out = NULL;
   if (opts->width < 1 || opts->height < 1 || opts->width > 16384 || opts->height > 16384)
     return pla_fail(err, PLA_ERR_USAGE,
                     "A picture of %d x %d pixels cannot be drawn; each side must be 1 to 16384",
@@ -368,10 +543,25 @@ pla_render_slice_png(const PlaVolume *vol, const PlaLabelMap *labels, const PlaS
                          opts->radiological ? "radiological" : "neurological");
       cairo_destroy(cr);
     }
-    st = write_surface(surface, path, err);
   }
-  cairo_surface_destroy(surface);
   free(value);
   free(label);
+  if (st == PLA_OK)
+    *out = surface;
+  else
+    cairo_surface_destroy(surface);
+  return st;
+}
+
+PlaStatus
+pla_render_slice_png(const PlaVolume *vol, const PlaLabelMap *labels, const PlaSliceOptions *opts,
+                     const char *path, PlaError *err)
+{
+  cairo_surface_t *image = NULL;
+  PlaStatus st = pla_draw_slice(vol, labels, opts, &image, err);
+  if (st == PLA_OK)
+    st = pla_picture_write_surface(path, image, err);
+  if (image)
+    cairo_surface_destroy(image);
   return st;
 }
