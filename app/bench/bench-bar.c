@@ -152,10 +152,12 @@ measure_unit(PlaBench *bench, const Bar *bar, int repeats, double *seconds, doub
 {
   PlaFemSystem system;
   Unit unit = { 0 };
-  PlaStatus st = pla_fem_system_init(&system, bar->model, bar->fixed, err);
+  const PlaFemConditions conditions = { .fixed = bar->fixed, .target = bar->target };
+  PlaStatus st = pla_fem_system_init(&system, bar->model, &conditions, NULL, err);
   if (st != PLA_OK)
     return st;
-  pla_fem_system_assemble(&system, pla_fem_model_rest(bar->model), false, 0.0, NULL);
+  pla_fem_system_assemble(&system, pla_fem_model_rest(bar->model), false, 0.0);
+  pla_fem_system_constrain(&system);
   cholmod_start(&unit.common);
   unit.common.supernodal = CHOLMOD_SUPERNODAL;
   unit.common.nmethods = 1;

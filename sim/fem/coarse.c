@@ -209,12 +209,9 @@ make_springs(const PlaFemModel *model, const PlaFemConditions *conditions, const
     n += conditions->fixed[3 * (size_t)v] && conditions->fixed[3 * (size_t)v + 1] &&
          conditions->fixed[3 * (size_t)v + 2] &&
          model->incidence.start[v + 1] > model->incidence.start[v];
-  int *vert = pla_array_new((size_t)n, 8 * sizeof *vert);
-  double *weight = pla_array_new((size_t)n, 8 * sizeof *weight);
-  double *target = pla_array_new((size_t)n, 3 * sizeof *target);
-  double *stiffness = pla_array_new((size_t)n, sizeof *stiffness);
-  *out = (PlaFemSprings){ n, 8, vert, weight, target, stiffness };
-  if (!vert || !weight || !target || !stiffness)
+  PlaSpring *spring = pla_array_new0((size_t)n, sizeof *spring);
+  *out = (PlaFemSprings){ n, spring };
+  if (!spring)
     return pla_fail_memory(err, "the coarse lattice");
   double mu = 0.0;
   for (int m = 0; m < model->n_materials; m++) {
@@ -231,22 +228,15 @@ make_springs(const PlaFemModel *model, const PlaFemConditions *conditions, const
       continue;
     double local[3];
     int h = self->cell_of[locate(self, model->rest + 3 * (size_t)v, local)];
-    weights(local, weight + 8 * s);
-    memcpy(vert + 8 * s, self->mesh->hex + 8 * (size_t)h, 8 * sizeof *vert);
-    memcpy(target + 3 * s, conditions->target + 3 * (size_t)v, 3 * sizeof *target);
-    stiffness[s] = 10.0 * mu * self->h;
+    spring[s].n_verts = 8;
+    weights(local, spring[s].weight);
+    memcpy(spring[s].vert, self->mesh->hex + 8 * (size_t)h, 8 * sizeof(int));
+    memcpy(spring[s].offset, conditions->target + 3 * (size_t)v, 3 * sizeof(double));
+    for (int d = 0; d < 3; d++)
+      spring[s].stiffness[4 * d] = 10.0 * mu * self->h;
     s++;
   }
   return PLA_OK;
-}
-
-static void
-springs_clear(PlaFemSprings *springs)
-{
-  free((void *)springs->vert);
-  free((void *)springs->weight);
-  free((void *)springs->target);
-  free((void *)springs->stiffness);
 }
 
 PlaStatus
@@ -257,7 +247,7 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
   int n_free = 0;
   for (int v = 0; v < model->n_verts; v++)
     n_free += !conditions->fixed[3 * (size_t)v];
-  if (n_free < MIN_FREE_VERTS || conditions->springs)
+  if (n_free < MIN_FREE_VERTS || conditions->springs || conditions->pressure || conditions->bindings)
     return PLA_OK;
 
   Lattice lattice = { 0 };
@@ -291,7 +281,10 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
           force[3 * (size_t)lattice.mesh->hex[8 * (size_t)h + (int)a] + d] +=
               w[a] * conditions->force[3 * (size_t)v + d];
     }
-    PlaFemConditions on_lattice = { fixed, lattice.mesh->pos, force, &springs };
+    PlaFemConditions on_lattice = { .fixed = fixed,
+                                    .target = lattice.mesh->pos,
+                                    .force = force,
+                                    .springs = &springs };
     PlaFemOptions rough = *options;
     PlaFemReport ignored = { 0 };
     rough.tolerance_rel = 1e-3;
@@ -332,7 +325,7 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
   free(force);
   free(fixed);
   free(trial);
-  springs_clear(&springs);
+  free((void *)springs.spring);
   lattice_clear(&lattice);
   return st;
 }

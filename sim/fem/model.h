@@ -8,6 +8,7 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/mesh.h"
+#include "sim/fem/loads.h"
 #include "sim/material/material.h"
 
 typedef struct PlaFemModel PlaFemModel;
@@ -57,22 +58,14 @@ void pla_fem_cell_state(const PlaFemModel *model, int c, const double *pos, PlaF
  * (n_verts x 3) holds some coordinates; the sentence tells which piece, and how it can move. */
 PlaStatus pla_fem_check_held(const PlaFemModel *model, const unsigned char *fixed, PlaError *err);
 
-/* Springs of zero length from points of the body to places in space: hooks, soft attachments.  A
- * point is a weighted mean of the vertices of one cell. */
-typedef struct {
-  int n, per_point;        /* points; vertices a point, at most 8 */
-  const int *vert;         /* vertex ids, all of one cell (n x per_point) */
-  const double *weight;    /* (n x per_point) */
-  const double *target;    /* m (n x 3) */
-  const double *stiffness; /* N/m (n) */
-} PlaFemSprings;
-
 /* Boundary conditions and loads of one solve; arrays are the caller's, n_verts x 3. */
 typedef struct {
   const unsigned char *fixed; /* 1: this coordinate is prescribed */
   const double *target;       /* prescribed positions where fixed, m */
   const double *force;        /* dead external force (gravity included), N; NULL: none */
   const PlaFemSprings *springs; /* NULL: none */
+  const PlaFemPressure *pressure; /* NULL: none */
+  const PlaFemBindings *bindings; /* NULL: none; no bound coordinate may be prescribed */
 } PlaFemConditions;
 
 typedef enum {
@@ -105,12 +98,17 @@ typedef struct {
   double residual_rel; /* |unbalanced force on free coordinates| / max(same at start, |load|) */
   double residual_n;   /* N */
   double residual_scale_n; /* what residual_rel is relative to, N */
-  double energy_j;     /* elastic + potential of the dead loads */
+  double energy_j;     /* elastic + springs - work of the loads since rest */
   int inverted;
   double min_jacobian;
   int worst_element;   /* of smallest det F */
   const char *method;  /* "newton", "pbng", "pbng+newton" */
 } PlaFemReport;
+
+/* What the supports carry at @pos, N (n_verts x 3): the force that each prescribed coordinate needs to
+ * stay where it is, and 0 elsewhere. */
+PlaStatus pla_fem_reactions(const PlaFemModel *model, const PlaFemConditions *conditions,
+                            const double *pos, double *reaction, PlaError *err);
 
 /* Quasistatic equilibrium from the start positions in @pos (n_verts x 3, in and out).  Not reaching
  * the tolerance is a result (report->reason), not an error. */

@@ -11,7 +11,7 @@
 
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "sim/fem/system.h"
+#include "sim/fem/terms.h"
 
 #include <float.h>
 #include <math.h>
@@ -33,74 +33,48 @@ typedef struct {
   double *residual;  /* block array */
   double *step;      /* block array */
   double *trial;     /* n_verts x 3 */
+  double work;       /* of the pressure so far, J */
 } Newton;
-
-/* where point @s of the springs is, less its target */
-static void
-spring_length(const PlaFemSprings *springs, int s, const double *pos, double d[3])
-{
-  const size_t k = (size_t)springs->per_point;
-  for (int i = 0; i < 3; i++)
-    d[i] = -springs->target[3 * (size_t)s + (size_t)i];
-  for (size_t a = 0; a < k; a++)
-    for (size_t i = 0; i < 3; i++)
-      d[i] += springs->weight[k * (size_t)s + a] *
-              pos[3 * (size_t)springs->vert[k * (size_t)s + a] + i];
-}
-
-static void
-add_spring_forces(const PlaFemSprings *springs, const double *pos, double *force)
-{
-  const size_t k = (size_t)springs->per_point;
-  for (int s = 0; s < springs->n; s++) {
-    double d[3];
-    spring_length(springs, s, pos, d);
-    for (size_t a = 0; a < k; a++)
-      for (size_t i = 0; i < 3; i++)
-        force[3 * (size_t)springs->vert[k * (size_t)s + a] + i] -=
-            springs->stiffness[s] * springs->weight[k * (size_t)s + a] * d[i];
-  }
-}
-
-static double
-spring_energy(const PlaFemSprings *springs, const double *pos)
-{
-  double sum = 0.0;
-  for (int s = 0; s < springs->n; s++) {
-    double d[3];
-    spring_length(springs, s, pos, d);
-    sum += 0.5 * springs->stiffness[s] * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-  }
-  return sum;
-}
 
 /* unbalanced force at @pos as a block array; its norm */
 static PlaStatus
 unbalanced(Newton *self, const double *pos, double *norm, PlaError *err)
 {
-  PlaStatus st = pla_fem_forces(self->model, pos, self->force, err);
+  PlaStatus st = pla_terms_forces(self->model, self->conditions, pos, self->force, err);
   if (st != PLA_OK)
     return st;
-  if (self->conditions->force)
-    for (size_t i = 0; i < 3 * (size_t)self->model->n_verts; i++)
-      self->force[i] += self->conditions->force[i];
-  if (self->conditions->springs)
-    add_spring_forces(self->conditions->springs, pos, self->force);
   pla_fem_system_gather(&self->system, self->force, self->residual);
   *norm = pla_norm2(self->residual, self->n);
   return PLA_OK;
 }
 
-/* elastic energy less the work of the dead loads */
+/* energy at @pos less the work of the loads; that of a pressure is counted from rest to the start,
+ * along the way that the iterates took, and straight from the last of them, @from */
 static double
-potential(const Newton *self, const double *pos)
+potential(const Newton *self, const double *from, const double *pos)
 {
-  double energy = pla_fem_energy(self->model, pos);
-  if (self->conditions->force)
-    energy -= pla_dot(self->conditions->force, pos, 3 * (size_t)self->model->n_verts);
-  if (self->conditions->springs)
-    energy += spring_energy(self->conditions->springs, pos);
+  double energy = pla_terms_energy(self->model, self->conditions, pos) - self->work;
+  if (self->conditions->pressure)
+    energy -= pla_pressure_work(self->conditions->pressure, from, pos);
   return energy;
+}
+
+static void
+assemble(Newton *self, const double *pos, bool project)
+{
+  pla_fem_system_assemble(&self->system, pos, project, 0.0);
+  pla_terms_add_stiffness(&self->system, self->conditions, pos, project);
+  pla_fem_system_constrain(&self->system);
+}
+
+/* x + length * step, bound vertices following */
+static void
+try_step(const Newton *self, const double *pos, double length, double *trial)
+{
+  memcpy(trial, pos, 3 * (size_t)self->model->n_verts * sizeof *pos);
+  pla_fem_system_add(&self->system, self->step, length, trial);
+  if (self->conditions->bindings)
+    pla_bindings_place(self->conditions->bindings, trial);
 }
 
 /* the Newton direction into self->step */
@@ -111,7 +85,7 @@ direction(Newton *self, const double *pos, double rel, const PlaFemOptions *opti
   PlaCholesky *factor = self->system.factor;
   PlaRefineReport cg = { 0 };
   PlaStatus st = PLA_OK;
-  pla_fem_system_assemble(&self->system, pos, false, 0.0, self->conditions->springs);
+  assemble(self, pos, false);
 
   /* with an older factor, as long as it serves */
   if (pla_cholesky_has_factor(factor)) {
@@ -125,7 +99,7 @@ direction(Newton *self, const double *pos, double rel, const PlaFemOptions *opti
   for (int project = 0; project < 2; project++) {
     bool definite = false;
     if (project)
-      pla_fem_system_assemble(&self->system, pos, true, 0.0, self->conditions->springs);
+      assemble(self, pos, true);
     for (int precision = PLA_SINGLE; precision <= PLA_DOUBLE && !definite; precision++) {
       /* a double factor of an indefinite matrix would fail as well */
       if (precision == PLA_DOUBLE && !project)
@@ -170,7 +144,7 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
 {
   const size_t n_coords = 3 * (size_t)model->n_verts;
   Newton self = { .model = model, .conditions = conditions };
-  PlaStatus st = pla_fem_system_init(&self.system, model, conditions->fixed, err);
+  PlaStatus st = pla_fem_system_init(&self.system, model, conditions, NULL, err);
   if (st != PLA_OK)
     return st;
   self.n = 3 * (size_t)self.system.n_blocks;
@@ -185,14 +159,12 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
   if (st == PLA_OK)
     st = unbalanced(&self, pos, &norm, err);
   if (st == PLA_OK) {
-    if (conditions->force) {
-      pla_fem_system_gather(&self.system, conditions->force, self.step);
-      scale = pla_norm2(self.step, self.n);
-    }
-    scale = fmax(scale, fmax(norm, report->residual_scale_n));
+    scale = fmax(pla_fem_load_norm(model, conditions), fmax(norm, report->residual_scale_n));
     report->residual_scale_n = scale;
   }
-  double energy = st == PLA_OK ? potential(&self, pos) : 0.0;
+  if (conditions->pressure)
+    self.work = pla_pressure_work(conditions->pressure, model->rest, pos);
+  double energy = st == PLA_OK ? potential(&self, pos, pos) : 0.0;
   report->reason = PLA_STOP_ITERATIONS;
   for (int it = 0; st == PLA_OK; it++) {
     report->residual_n = norm;
@@ -224,9 +196,8 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
     double length = 1.0, old_norm = norm, new_energy = energy;
     bool accepted = false;
     for (int h = 0; h < MAX_HALVINGS && !accepted && st == PLA_OK; h++) {
-      memcpy(self.trial, pos, n_coords * sizeof *pos);
-      pla_fem_system_add(&self.system, self.step, length, self.trial);
-      new_energy = potential(&self, self.trial);
+      try_step(&self, pos, length, self.trial);
+      new_energy = potential(&self, pos, self.trial);
       bool falls = new_energy <= energy + 1e-4 * length * slope;
       if (!falls && fabs(new_energy - energy) <= noise) {
         st = unbalanced(&self, self.trial, &norm, err);
@@ -243,6 +214,8 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
       report->reason = PLA_STOP_STALLED;
       break;
     }
+    if (conditions->pressure)
+      self.work += pla_pressure_work(conditions->pressure, pos, self.trial);
     memcpy(pos, self.trial, n_coords * sizeof *pos);
     energy = new_energy;
     report->iterations++;

@@ -114,6 +114,9 @@ struct PlaPbng {
   double *x, *before, *previous; /* current positions, those before the sweep, and one more back
                                     (n_verts x 4, m) */
   double *load, *predicted;      /* n_verts x 4 */
+  double *dead;                  /* the part of the load that is no pressure (n_verts x 4) */
+  double *pos, *push;            /* positions and pressure forces in rows of three (n_verts x 3) */
+  const PlaFemPressure *pressure; /* borrowed, or NULL */
   double *inertia;               /* n_verts */
   double *force;                 /* n_verts x 4 */
   double *block;                 /* partial sums */

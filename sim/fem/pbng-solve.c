@@ -3,9 +3,7 @@
 #include "sim/fem/solvers.h"
 
 #include "anatomy/base/memory.h"
-#include "anatomy/base/parallel.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +13,6 @@ enum {
   PER_ITERATION = 100, /* sweeps for each iteration that the caller allows: the work of one */
   STALLED = 60,        /* looks without progress */
 };
-
-double
-pla_fem_load_norm(const PlaFemModel *model, const PlaFemConditions *conditions)
-{
-  const size_t n = 3 * (size_t)pla_fem_model_n_verts(model);
-  double sum = 0.0;
-  for (size_t i = 0; conditions->force && i < n; i++)
-    sum += conditions->fixed[i] ? 0.0 : conditions->force[i] * conditions->force[i];
-  return sqrt(sum);
-}
 
 PlaStatus
 pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *conditions,

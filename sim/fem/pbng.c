@@ -294,6 +294,9 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
   self->before = pla_array_new_aligned(nv, 4 * sizeof(double));
   self->previous = pla_array_new_aligned(nv, 4 * sizeof(double));
   self->load = pla_array_new_aligned(nv, 4 * sizeof(double));
+  self->dead = pla_array_new_aligned(nv, 4 * sizeof(double));
+  self->pos = pla_array_new(nv, 3 * sizeof(double));
+  self->push = pla_array_new(nv, 3 * sizeof(double));
   self->predicted = pla_array_new_aligned(nv, 4 * sizeof(double));
   self->force = pla_array_new_aligned(nv, 4 * sizeof(double));
   self->inertia = pla_array_new0(nv, sizeof(double));
@@ -304,7 +307,8 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
   self->contact_of = pla_array_new(nv, sizeof *self->contact_of);
   int *verts = pla_array_new(nv, sizeof *verts);
   PlaStatus st = self->law[0] && self->law[1] && self->law[2] && self->base && self->zero &&
-                         self->x && self->before && self->previous && self->load &&
+                         self->x && self->before && self->previous && self->load && self->dead &&
+                         self->pos && self->push &&
                          self->predicted && self->force && self->inertia && self->block &&
                          self->fixed && self->chosen && self->spring_start && self->contact_of &&
                          verts
@@ -336,6 +340,10 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
   if (st == PLA_OK) {
     pla_pbng_set_positions(self, pos);
     pla_pbng_set_conditions(self, conditions);
+    if (conditions->springs)
+      st = pla_pbng_set_springs(self, conditions->springs->spring, conditions->springs->n, err);
+  }
+  if (st == PLA_OK) {
     *out = self;
     self = NULL;
   }
@@ -361,6 +369,9 @@ pla_pbng_free(PlaPbng *self)
   free(self->before);
   free(self->previous);
   free(self->load);
+  free(self->dead);
+  free(self->pos);
+  free(self->push);
   free(self->predicted);
   free(self->inertia);
   free(self->force);
@@ -399,9 +410,11 @@ pla_pbng_set_conditions(PlaPbng *self, const PlaFemConditions *conditions)
         self->x[4 * v + d] = conditions->target[3 * v + d];
       }
   if (conditions->force)
-    widen(conditions->force, nv, self->load);
+    widen(conditions->force, nv, self->dead);
   else
-    memset(self->load, 0, 4 * (size_t)nv * sizeof *self->load);
+    memset(self->dead, 0, 4 * (size_t)nv * sizeof *self->dead);
+  memcpy(self->load, self->dead, 4 * (size_t)nv * sizeof *self->load);
+  self->pressure = conditions->pressure;
   mark(self);
 }
 
@@ -428,15 +441,6 @@ pla_pbng_set_inertia(PlaPbng *self, double dt_s, const double *predicted)
   if (self->dynamic)
     widen(predicted, self->model->n_verts, self->predicted);
   begin_anew(self);
-}
-
-void
-pla_spring_set_stiffness(PlaSpring *spring, const double n[3], double normal, double tangential)
-{
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++)
-      spring->stiffness[3 * i + j] =
-          (normal - tangential) * n[i] * n[j] + (i == j ? tangential : 0.0);
 }
 
 /* springs by vertex, into fresh arrays */
@@ -665,6 +669,21 @@ measure_radius(PlaPbng *self, double step)
   self->last_step = step;
 }
 
+/* dead forces and the pressure on the surface as it stands now */
+static void
+update_load(PlaPbng *self)
+{
+  if (!self->pressure)
+    return;
+  const size_t nv = (size_t)self->model->n_verts;
+  pla_pbng_get_positions(self, self->pos);
+  memset(self->push, 0, 3 * nv * sizeof *self->push);
+  pla_pressure_add_forces(self->pressure, self->pos, self->push);
+  for (size_t v = 0; v < nv; v++)
+    for (size_t d = 0; d < 3; d++)
+      self->load[4 * v + d] = self->dead[4 * v + d] + self->push[3 * v + d];
+}
+
 /* looks for inverted elements after a change, and now and then until they are gone */
 static void
 watch_inversion(PlaPbng *self)
@@ -698,6 +717,7 @@ sweep_once(PlaPbng *self)
   self->previous = self->before;
   self->before = oldest;
   memcpy(self->before, self->x, 4 * (size_t)self->model->n_verts * sizeof *self->x);
+  update_load(self);
   PlaPbngWork work = make_work(self);
   visit(self, &work);
   double step = step_size(self);
@@ -751,6 +771,7 @@ pla_pbng_sweep(PlaPbng *self, int n)
 double
 pla_pbng_residual(PlaPbng *self)
 {
+  update_load(self);
   PlaPbngWork work = make_work(self);
   const size_t n = 4 * (size_t)self->model->n_verts;
   work.law = self->law[PLA_PBNG_TRUE];
@@ -777,12 +798,10 @@ double
 pla_pbng_energy(PlaPbng *self)
 {
   const size_t nv = (size_t)self->model->n_verts;
-  double *pos = pla_array_new(nv, 3 * sizeof *pos);
-  if (!pos)
-    return NAN;
-  pla_pbng_get_positions(self, pos);
-  double energy = pla_fem_energy(self->model, pos) - pla_dot(self->load, self->x, 4 * nv);
-  free(pos);
+  pla_pbng_get_positions(self, self->pos);
+  double energy = pla_fem_energy(self->model, self->pos) - pla_dot(self->dead, self->x, 4 * nv);
+  if (self->pressure)
+    energy -= pla_pressure_work(self->pressure, self->model->rest, self->pos);
   for (int s = 0; s < self->n_springs; s++) {
     double gap[3], pull[3];
     spring_gap(&self->spring[s], self->x, gap);

@@ -40,13 +40,14 @@ typedef struct {
 PlaPbngOptions pla_pbng_options_default(void);
 
 /* Copies @conditions and the start @pos (n_verts x 3); prescribed coordinates jump to their
- * targets. PLA_ERR_USAGE for a model of the mixed formulation. */
+ * targets.  The arrays of a pressure are borrowed.  PLA_ERR_USAGE for a model of the mixed
+ * formulation. */
 PlaStatus pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
                        const PlaPbngOptions *options, const double *pos, PlaPbng **out,
                        PlaError *err);
 void pla_pbng_free(PlaPbng *self); /* NULL is fine */
 
-/* New targets, loads or held coordinates; everything else stays. */
+/* New targets, forces, pressure or held coordinates; everything else stays, springs too. */
 void pla_pbng_set_conditions(PlaPbng *self, const PlaFemConditions *conditions);
 void pla_pbng_set_positions(PlaPbng *self, const double *pos); /* n_verts x 3 */
 void pla_pbng_get_positions(const PlaPbng *self, double *pos); /* n_verts x 3 */
@@ -54,23 +55,6 @@ void pla_pbng_get_positions(const PlaPbng *self, double *pos); /* n_verts x 3 */
 /* Adds sum m/(2 dt^2) |x - predicted|^2: the implicit Euler step towards @predicted (n_verts x 3,
  * copied).  dt_s = 0 ends it. */
 void pla_pbng_set_inertia(PlaPbng *self, double dt_s, const double *predicted);
-
-enum { PLA_SPRING_VERTS = 16 };
-
-/* A weak constraint: energy 1/2 C^T K C of C = sum weight_j x_j - offset.  Two interpolated points
- * have positive weights of sum 1 and negative ones of sum -1; a hook to a place has weights of sum
- * 1 and the place as offset. */
-typedef struct {
-  int n_verts;
-  int vert[PLA_SPRING_VERTS];
-  double weight[PLA_SPRING_VERTS];
-  double stiffness[9]; /* K, symmetric, positive semidefinite, N/m */
-  double offset[3];    /* m */
-} PlaSpring;
-
-/* K = normal n n^T + tangential (1 - n n^T) for a unit vector @n. */
-void pla_spring_set_stiffness(PlaSpring *spring, const double n[3], double normal,
-                              double tangential);
 
 /* Replaces all springs (copied); vertices that now share one are recoloured locally. */
 PlaStatus pla_pbng_set_springs(PlaPbng *self, const PlaSpring *springs, int n, PlaError *err);
@@ -97,7 +81,7 @@ double pla_pbng_sweep(PlaPbng *self, int n);
 /* Norm of the unbalanced force over free coordinates, N: elastic, external, inertial and of
  * springs; what pushes a vertex against its contact plane does not count. */
 double pla_pbng_residual(PlaPbng *self);
-/* Elastic energy, less the work of the loads, plus springs and inertia, J. */
+/* Elastic energy, less the work of the loads since rest, plus springs and inertia, J. */
 double pla_pbng_energy(PlaPbng *self);
 
 int pla_pbng_n_colours(const PlaPbng *self);

@@ -5,6 +5,7 @@
 #include "sim/fem/model-private.h"
 #include "sim/fem/pbng.h"
 #include "sim/fem/solvers.h"
+#include "sim/fem/terms.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,6 +42,28 @@ pla_stop_reason_text(PlaStopReason reason)
   return "";
 }
 
+/* that the bindings make sense together with what is prescribed */
+static PlaStatus
+check_bindings(const PlaFemModel *model, const PlaFemConditions *conditions, PlaError *err)
+{
+  const PlaFemBindings *bindings = conditions->bindings;
+  PlaFemBindings *flat = NULL;
+  if (!bindings)
+    return PLA_OK;
+  PlaStatus st = pla_bindings_flatten(bindings, model->n_verts, &flat, err);
+  if (st == PLA_OK && flat->start[flat->n] != bindings->start[bindings->n])
+    st = pla_fail(err, PLA_ERR_USAGE, "some vertex is bound to another bound vertex");
+  for (int e = 0; st == PLA_OK && e < bindings->n; e++) {
+    const unsigned char *f = conditions->fixed + 3 * (size_t)bindings->vert[e];
+    if (f[0] || f[1] || f[2])
+      st = pla_fail(err, PLA_ERR_USAGE,
+                    "vertex %d is bound to others and prescribed as well; fix its parents instead",
+                    bindings->vert[e]);
+  }
+  pla_bindings_free(flat);
+  return st;
+}
+
 /* the unbalanced force on free coordinates at the start, which the residual is measured against */
 static PlaStatus
 start_residual(const PlaFemModel *model, const PlaFemConditions *conditions, const double *pos,
@@ -50,11 +73,10 @@ start_residual(const PlaFemModel *model, const PlaFemConditions *conditions, con
   double *force = pla_array_new(n, sizeof *force);
   if (!force)
     return pla_fail_memory(err, "the solver");
-  PlaStatus st = pla_fem_forces(model, pos, force, err);
-  for (size_t i = 0; i < n; i++)
-    force[i] = conditions->fixed[i] ? 0.0
-                                    : force[i] + (conditions->force ? conditions->force[i] : 0.0);
-  *norm = pla_norm2(force, n);
+  PlaStatus st = pla_terms_forces(model, conditions, pos, force, err);
+  for (size_t i = 0; st == PLA_OK && i < n; i++)
+    force[i] = conditions->fixed[i] ? 0.0 : force[i];
+  *norm = st == PLA_OK ? pla_norm2(force, n) : 0.0;
   free(force);
   return st;
 }
@@ -106,7 +128,11 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
   for (size_t i = 0; i < n; i++)
     if (conditions->fixed[i])
       pos[i] = conditions->target[i];
-  PlaStatus st = start_residual(model, conditions, pos, &report->residual_scale_n, err);
+  PlaStatus st = check_bindings(model, conditions, err);
+  if (st == PLA_OK && conditions->bindings)
+    pla_bindings_place(conditions->bindings, pos);
+  if (st == PLA_OK)
+    st = start_residual(model, conditions, pos, &report->residual_scale_n, err);
   if (st == PLA_OK && !options->warm_start)
     st = pla_fem_coarse_start(model, conditions, options, pos, report, err);
   if (st == PLA_OK && options->method == PLA_SOLVER_PBNG) {
@@ -115,7 +141,7 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
       memcpy(pos, before, n * sizeof *pos);
     st = pla_fem_solve_pbng(model, conditions, options, pos, report, err);
   } else if (st == PLA_OK) {
-    if (options->method == PLA_SOLVER_AUTO && !mixed)
+    if (options->method == PLA_SOLVER_AUTO && !mixed && !conditions->bindings)
       st = sweep_start(model, conditions, before, pos, report, err);
     if (st == PLA_OK)
       st = pla_fem_solve_newton(model, conditions, options, pos, report, err);

@@ -11,5 +11,5 @@ PlaStatus pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *c
                              const PlaFemOptions *options, double *pos, PlaFemReport *report,
                              PlaError *err);
 
-/* |load| over free coordinates, N */
+/* |dead forces and pressure at rest| over free coordinates, N */
 double pla_fem_load_norm(const PlaFemModel *model, const PlaFemConditions *conditions);

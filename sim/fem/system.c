@@ -7,73 +7,159 @@
 #include <stdlib.h>
 #include <string.h>
 
-PlaStatus
-pla_fem_system_init(PlaFemSystem *self, const PlaFemModel *model, const unsigned char *fixed,
-                    PlaError *err)
+enum { THROUGH_BINDINGS = -2 }; /* first slot of a cell with bound vertices */
+
+/* vertices that carry something: an element, a spring, a link, or a bound vertex that does */
+static void
+mark_used(const PlaFemModel *model, const PlaFemConditions *conditions, const PlaVertSets *links,
+          unsigned char *used)
 {
-  const int n_cells = model->n_tets + model->n_hexes;
-  *self = (PlaFemSystem){ .model = model };
-  self->block_of = pla_array_new((size_t)model->n_verts, sizeof *self->block_of);
-  self->vert_of = pla_array_new((size_t)model->n_verts, sizeof *self->vert_of);
-  self->fixed = pla_array_new((size_t)model->n_verts, 3);
-  self->slot_start = pla_array_new((size_t)n_cells + 1, sizeof *self->slot_start);
-  int *start = pla_array_new((size_t)n_cells + 1, sizeof *start), *cells = NULL;
-  PlaStatus st = self->block_of && self->vert_of && self->fixed && self->slot_start && start
-                     ? PLA_OK
-                     : pla_fail_memory(err, "the linear system");
+  for (int v = 0; v < model->n_verts; v++)
+    used[v] = model->incidence.start[v + 1] > model->incidence.start[v];
+  for (int s = 0; conditions->springs && s < conditions->springs->n; s++)
+    for (int a = 0; a < conditions->springs->spring[s].n_verts; a++)
+      used[conditions->springs->spring[s].vert[a]] = 1;
+  for (int k = 0; links && links->n > 0 && k < links->start[links->n]; k++)
+    used[links->vert[k]] = 1;
+  const PlaFemBindings *bindings = conditions->bindings;
+  for (int e = 0; bindings && e < bindings->n; e++)
+    for (int k = bindings->start[e]; k < bindings->start[e + 1]; k++)
+      used[bindings->parent[k]] |= used[bindings->vert[e]];
+  for (int e = 0; bindings && e < bindings->n; e++)
+    used[bindings->vert[e]] = 0;
+}
 
-  /* vertices that no element uses have no equation either */
-  for (int v = 0; st == PLA_OK && v < model->n_verts; v++) {
-    const unsigned char *f = fixed + 3 * (size_t)v;
-    bool used = model->incidence.start[v + 1] > model->incidence.start[v];
-    self->block_of[v] = -1;
-    if (!used || (f[0] && f[1] && f[2]))
-      continue;
-    memcpy(self->fixed + 3 * (size_t)self->n_blocks, f, 3);
-    self->vert_of[self->n_blocks] = v;
-    self->block_of[v] = self->n_blocks++;
+/* the blocks that move vertex @v, into @out unless that is NULL; their number */
+static int
+blocks_of(const PlaFemSystem *self, int v, int *out)
+{
+  if (!self->bound || self->bound[v] < 0) {
+    if (out)
+      *out = self->block_of[v];
+    return 1;
   }
+  const PlaFemBindings *bindings = self->bindings;
+  const int e = self->bound[v], n = bindings->start[e + 1] - bindings->start[e];
+  for (int k = 0; out && k < n; k++)
+    out[k] = self->block_of[bindings->parent[bindings->start[e] + k]];
+  return n;
+}
 
-  size_t n_slots = 0;
-  if (st == PLA_OK) {
-    start[0] = 0;
-    for (int c = 0; c < n_cells; c++) {
-      size_t k = c < model->n_tets ? 4 : 8;
-      self->slot_start[c] = n_slots;
-      start[c + 1] = start[c] + (int)k;
-      n_slots += k * k;
+/* sets of blocks that must meet in the matrix: cells, then springs, then links */
+static PlaStatus
+make_sets(const PlaFemSystem *self, const PlaFemSprings *springs, const PlaVertSets *links,
+          int **start_out, int **blocks_out, int *n_out, PlaError *err)
+{
+  const PlaFemModel *model = self->model;
+  const int n_cells = model->n_tets + model->n_hexes, n_springs = springs ? springs->n : 0;
+  const int n = n_cells + n_springs + (links ? links->n : 0);
+  int *start = pla_array_new0((size_t)n + 1, sizeof *start), *blocks = NULL;
+  PlaStatus st = start ? PLA_OK : pla_fail_memory(err, "the linear system");
+  for (int pass = 0; st == PLA_OK && pass < 2; pass++) {
+    int64_t total = 0;
+    for (int s = 0; s < n; s++) {
+      const int *verts;
+      int k, l = s - n_cells - n_springs;
+      if (s < n_cells) {
+        k = pla_fem_cell_verts(model, s, &verts);
+      } else if (l < 0) {
+        verts = springs->spring[s - n_cells].vert;
+        k = springs->spring[s - n_cells].n_verts;
+      } else {
+        verts = links->vert + links->start[l];
+        k = links->start[l + 1] - links->start[l];
+      }
+      for (int a = 0; a < k; a++)
+        total += blocks_of(self, verts[a], pass ? blocks + total : NULL);
+      if (total > INT32_MAX)
+        return free(start), pla_fail_memory(err, "a linear system of this size");
+      start[s + 1] = (int)total;
     }
-    self->slot_start[n_cells] = n_slots;
-    cells = pla_array_new((size_t)start[n_cells], sizeof *cells);
-    self->slot = pla_array_new(n_slots, sizeof *self->slot);
-    if (!cells || !self->slot)
+    if (pass == 0 && !(blocks = pla_array_new((size_t)total, sizeof *blocks)))
       st = pla_fail_memory(err, "the linear system");
   }
-  if (st == PLA_OK) {
-    for (int c = 0; c < n_cells; c++) {
-      const int *verts;
-      int k = pla_fem_cell_verts(model, c, &verts);
-      for (int a = 0; a < k; a++)
-        cells[start[c] + a] = self->block_of[verts[a]];
-    }
-    st = pla_block_matrix_init(&self->matrix, self->n_blocks, n_cells, start, cells, err);
+  *start_out = start;
+  *blocks_out = blocks;
+  *n_out = n;
+  return st;
+}
+
+/* where each cell's blocks go; cells with bound vertices have no fixed places */
+static PlaStatus
+make_slots(PlaFemSystem *self, PlaError *err)
+{
+  const PlaFemModel *model = self->model;
+  const int n_cells = model->n_tets + model->n_hexes;
+  size_t n_slots = 0;
+  self->slot_start = pla_array_new((size_t)n_cells + 1, sizeof *self->slot_start);
+  for (int c = 0; self->slot_start && c <= n_cells; c++) {
+    self->slot_start[c] = n_slots;
+    n_slots += c < model->n_tets ? 16 : 64;
   }
-  if (st == PLA_OK) {
+  self->slot = self->slot_start ? pla_array_new(n_slots, sizeof *self->slot) : NULL;
+  if (!self->slot)
+    return pla_fail_memory(err, "the linear system");
 #pragma omp parallel for schedule(static)
-    for (int c = 0; c < n_cells; c++) {
-      int k = start[c + 1] - start[c];
-      for (int a = 0; a < k; a++)
-        for (int b = 0; b < k; b++) {
-          int row = cells[start[c] + a], col = cells[start[c] + b];
-          self->slot[self->slot_start[c] + (size_t)(a * k + b)] =
-              row >= 0 && col >= 0 ? pla_block_matrix_find(&self->matrix, row, col) : -1;
-        }
-    }
-    if (self->n_blocks > 0)
-      st = pla_cholesky_new(&self->matrix, PLA_ORDER_AUTO, &self->factor, err);
+  for (int c = 0; c < n_cells; c++) {
+    const int *verts;
+    int k = pla_fem_cell_verts(model, c, &verts), *slot = self->slot + self->slot_start[c];
+    bool bound = false;
+    for (int a = 0; self->bound && a < k; a++)
+      bound |= self->bound[verts[a]] >= 0;
+    for (int a = 0; a < k; a++)
+      for (int b = 0; b < k; b++) {
+        int row = self->block_of[verts[a]], col = self->block_of[verts[b]];
+        slot[a * k + b] =
+            !bound && row >= 0 && col >= 0 ? pla_block_matrix_find(&self->matrix, row, col) : -1;
+      }
+    if (bound)
+      slot[0] = THROUGH_BINDINGS;
   }
+  return PLA_OK;
+}
+
+PlaStatus
+pla_fem_system_init(PlaFemSystem *self, const PlaFemModel *model,
+                    const PlaFemConditions *conditions, const PlaVertSets *links, PlaError *err)
+{
+  const size_t nv = (size_t)model->n_verts;
+  *self = (PlaFemSystem){ .model = model, .bindings = conditions->bindings };
+  self->block_of = pla_array_new(nv, sizeof *self->block_of);
+  self->vert_of = pla_array_new(nv, sizeof *self->vert_of);
+  self->fixed = pla_array_new(nv, 3);
+  self->bound = conditions->bindings ? pla_array_new(nv, sizeof *self->bound) : NULL;
+  unsigned char *used = pla_array_new(nv, 1);
+  int *start = NULL, *blocks = NULL, n_sets = 0;
+  PlaStatus st = self->block_of && self->vert_of && self->fixed && used &&
+                         (self->bound || !conditions->bindings)
+                     ? PLA_OK
+                     : pla_fail_memory(err, "the linear system");
+  if (st == PLA_OK) {
+    mark_used(model, conditions, links, used);
+    for (int v = 0; self->bound && v < model->n_verts; v++)
+      self->bound[v] = -1;
+    for (int e = 0; self->bound && e < conditions->bindings->n; e++)
+      self->bound[conditions->bindings->vert[e]] = e;
+    for (int v = 0; v < model->n_verts; v++) {
+      const unsigned char *f = conditions->fixed + 3 * (size_t)v;
+      self->block_of[v] = -1;
+      if (!used[v] || (f[0] && f[1] && f[2]))
+        continue;
+      memcpy(self->fixed + 3 * (size_t)self->n_blocks, f, 3);
+      self->vert_of[self->n_blocks] = v;
+      self->block_of[v] = self->n_blocks++;
+    }
+    st = make_sets(self, conditions->springs, links, &start, &blocks, &n_sets, err);
+  }
+  if (st == PLA_OK)
+    st = pla_block_matrix_init(&self->matrix, self->n_blocks, n_sets, start, blocks, err);
+  if (st == PLA_OK)
+    st = make_slots(self, err);
+  if (st == PLA_OK && self->n_blocks > 0)
+    st = pla_cholesky_new(&self->matrix, PLA_ORDER_AUTO, &self->factor, err);
+  free(used);
   free(start);
-  free(cells);
+  free(blocks);
   if (st != PLA_OK)
     pla_fem_system_clear(self);
   return st;
@@ -85,6 +171,7 @@ pla_fem_system_clear(PlaFemSystem *self)
   free(self->block_of);
   free(self->vert_of);
   free(self->fixed);
+  free(self->bound);
   free(self->slot);
   free(self->slot_start);
   pla_block_matrix_clear(&self->matrix);
@@ -92,9 +179,8 @@ pla_fem_system_clear(PlaFemSystem *self)
   *self = (PlaFemSystem){ 0 };
 }
 
-/* unit rows and columns for prescribed coordinates, as stiff as the rest of their row's block */
-static void
-constrain(PlaFemSystem *self)
+void
+pla_fem_system_constrain(PlaFemSystem *self)
 {
   PlaBlockMatrix *m = &self->matrix;
 #pragma omp parallel for schedule(static)
@@ -110,31 +196,34 @@ constrain(PlaFemSystem *self)
     }
 }
 
-/* k w_a w_b on the diagonal of every block that a spring's vertices share */
-static void
-add_springs(PlaFemSystem *self, const PlaFemSprings *springs)
+void
+pla_fem_system_add_local(PlaFemSystem *self, int k, const int *verts, const double *local)
 {
-  const int k = springs->per_point;
-  for (int s = 0; s < springs->n; s++)
-    for (int a = 0; a < k; a++)
-      for (int b = 0; b < k; b++) {
-        const size_t at = (size_t)k * (size_t)s;
-        int row = self->block_of[springs->vert[at + (size_t)a]];
-        int col = self->block_of[springs->vert[at + (size_t)b]];
-        if (row < 0 || col < 0)
-          continue;
-        double *block = self->matrix.value +
-                        9 * (size_t)pla_block_matrix_find(&self->matrix, row, col);
-        double x = springs->stiffness[s] * springs->weight[at + (size_t)a] *
-                   springs->weight[at + (size_t)b];
-        for (int d = 0; d < 3; d++)
-          block[4 * d] += x;
-      }
+  for (int a = 0; a < k; a++)
+    for (int b = 0; b < k; b++) {
+      const double one = 1.0, *wa = &one, *wb = &one;
+      const int *pa = verts + a, *pb = verts + b;
+      int na = 1, nb = 1;
+      if (self->bound && self->bound[verts[a]] >= 0)
+        na = pla_binding_get(self->bindings, self->bound[verts[a]], &pa, &wa);
+      if (self->bound && self->bound[verts[b]] >= 0)
+        nb = pla_binding_get(self->bindings, self->bound[verts[b]], &pb, &wb);
+      for (int p = 0; p < na; p++)
+        for (int q = 0; q < nb; q++) {
+          int row = self->block_of[pa[p]], col = self->block_of[pb[q]];
+          if (row < 0 || col < 0)
+            continue;
+          double *block =
+              self->matrix.value + 9 * (size_t)pla_block_matrix_find(&self->matrix, row, col);
+          for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+              block[3 * i + j] += wa[p] * wb[q] * local[(3 * a + i) * 3 * k + 3 * b + j];
+        }
+    }
 }
 
 void
-pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, double mass_factor,
-                        const PlaFemSprings *springs)
+pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, double mass_factor)
 {
   const PlaFemModel *model = self->model;
   PlaBlockMatrix *m = &self->matrix;
@@ -148,6 +237,8 @@ pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, dou
       int c = model->colour_cell[at], k = c < model->n_tets ? 4 : 8;
       const int *slot = self->slot + self->slot_start[c];
       double stiffness[576];
+      if (slot[0] == THROUGH_BINDINGS)
+        continue;
       pla_fem_cell_stiffness(model, c, pos, project, stiffness);
       for (int a = 0; a < k; a++)
         for (int b = 0; b < k; b++) {
@@ -160,15 +251,27 @@ pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, dou
         }
     }
   }
-  if (springs)
-    add_springs(self, springs);
-  if (mass_factor != 0.0)
-    for (int r = 0; r < m->n; r++) {
-      double *block = m->value + 9 * (size_t)pla_block_matrix_find(m, r, r);
-      for (int d = 0; d < 3; d++)
-        block[4 * d] += mass_factor * model->mass[self->vert_of[r]];
-    }
-  constrain(self);
+  for (int c = 0; self->bound && c < model->n_tets + model->n_hexes; c++) {
+    const int *verts;
+    int k = pla_fem_cell_verts(model, c, &verts);
+    double stiffness[576];
+    if (self->slot[self->slot_start[c]] != THROUGH_BINDINGS)
+      continue;
+    pla_fem_cell_stiffness(model, c, pos, project, stiffness);
+    pla_fem_system_add_local(self, k, verts, stiffness);
+  }
+  if (mass_factor == 0.0)
+    return;
+  for (int r = 0; r < m->n; r++) {
+    double *block = m->value + 9 * (size_t)pla_block_matrix_find(m, r, r);
+    for (int d = 0; d < 3; d++)
+      block[4 * d] += mass_factor * model->mass[self->vert_of[r]];
+  }
+  for (int e = 0; self->bindings && e < self->bindings->n; e++) {
+    const double mass = mass_factor * model->mass[self->bindings->vert[e]];
+    const double local[9] = { mass, 0, 0, 0, mass, 0, 0, 0, mass };
+    pla_fem_system_add_local(self, 1, self->bindings->vert + e, local);
+  }
 }
 
 void

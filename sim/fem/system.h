@@ -1,6 +1,7 @@
 /* The linear systems of a model: which coordinates are free, the sparse stiffness, its factor. */
 #pragma once
 
+#include "sim/fem/colouring.h"
 #include "sim/fem/model-private.h"
 #include "sim/linear/cholesky.h"
 
@@ -10,21 +11,29 @@ typedef struct {
   int *block_of;            /* vertex -> block, or -1 (n_verts) */
   int *vert_of;             /* block -> vertex */
   unsigned char *fixed;     /* 1 where a coordinate of a block is prescribed (n_blocks x 3) */
+  const PlaFemBindings *bindings; /* borrowed, or NULL */
+  int *bound;               /* vertex -> its binding, or -1 (n_verts); NULL without bindings */
   PlaBlockMatrix matrix;
   int *slot;                /* where cell c's block (a, b) goes: slot[slot_start[c] + a k + b], or -1 */
   size_t *slot_start;       /* n_cells + 1 */
   PlaCholesky *factor;
 } PlaFemSystem;
 
-/* @fixed: n_verts x 3.  Orders and analyses the matrix. */
+/* Orders and analyses the matrix of the free coordinates, with room for the springs of @conditions,
+ * whose bindings are borrowed, and for couplings within each of @links (NULL: none). */
 PlaStatus pla_fem_system_init(PlaFemSystem *self, const PlaFemModel *model,
-                              const unsigned char *fixed, PlaError *err);
+                              const PlaFemConditions *conditions, const PlaVertSets *links,
+                              PlaError *err);
 void pla_fem_system_clear(PlaFemSystem *self);
 
-/* matrix = stiffness at @pos + that of the springs (NULL: none) + @mass_factor times the lumped mass;
- * prescribed coordinates have unit rows scaled to the matrix. */
+/* matrix = stiffness of the elements at @pos + @mass_factor times the lumped mass. */
 void pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project,
-                             double mass_factor, const PlaFemSprings *springs);
+                             double mass_factor);
+/* Adds 3x3 blocks between @k vertices, (3k x 3k) row-major; all pairs are in the pattern.  What
+ * concerns a bound vertex goes to its parents. */
+void pla_fem_system_add_local(PlaFemSystem *self, int k, const int *verts, const double *local);
+/* Ends assembly: unit rows, scaled to the matrix, for prescribed coordinates. */
+void pla_fem_system_constrain(PlaFemSystem *self);
 
 /* Between vertex arrays (n_verts x 3) and block arrays (n_blocks x 3); prescribed coordinates read
  * as zero. */

@@ -1,0 +1,263 @@
+/* Pressure, springs and bound vertices: forces as slopes, closed forms, balance with the supports, the
+ * same equilibrium from both solvers. */
+#include "anatomy/base/mat3.h"
+#include "anatomy/base/parallel.h"
+#include "anatomy/boundary.h"
+#include "sim/fem/terms.h"
+#include "tests/sim/fem/boxes.h"
+
+static const PlaBoxCells all_cells[3] = { PLA_BOX_HEXES, PLA_BOX_TETS_6, PLA_BOX_TETS_5 };
+
+static PlaBoundary
+boundary_of(const PlaFemModel *model, bool both)
+{
+  PlaBoundary boundary;
+  PlaError err = { 0 };
+  PlaTetMesh tets = { model->n_verts, model->n_tets, model->rest, model->tet };
+  PlaHexMesh hexes = { model->n_verts, model->n_hexes, model->rest, model->hex };
+  g_assert_cmpint(pla_boundary_init(&boundary, &tets, &hexes, both, &err), ==, PLA_OK);
+  return boundary;
+}
+
+/* the boundary of a box is closed, faces outwards and has its area and volume */
+static void
+test_boundary(void)
+{
+  const double size[3] = { 0.3, 0.2, 0.1 };
+  const int n[3] = { 3, 2, 4 };
+  for (int k = 0; k < 3; k++)
+    for (int both = 0; both < 2; both++) {
+      PlaFemModel *model = box_new("neo-hookean", 1e4, 0.3, 1e3, all_cells[k], size, n);
+      PlaBoundary b = boundary_of(model, both);
+      double area = 0.0, volume = 0.0;
+      for (int t = 0; t < b.n_tris; t++) {
+        const double *x[3];
+        double e1[3], e2[3], c[3];
+        for (int a = 0; a < 3; a++)
+          x[a] = model->rest + 3 * b.tri[3 * t + a];
+        pla_vec3_sub(x[1], x[0], e1);
+        pla_vec3_sub(x[2], x[0], e2);
+        pla_vec3_cross(e1, e2, c);
+        area += b.share[t] * pla_vec3_norm(c) / 2.0;
+        volume += b.share[t] * pla_vec3_dot(x[0], c) / 6.0;
+      }
+      g_assert_cmpfloat_with_epsilon(area, 2 * (0.06 + 0.03 + 0.02), 1e-14);
+      g_assert_cmpfloat_with_epsilon(volume, 0.006, 1e-15);
+      int quads = 2 * (n[0] * n[1] + n[1] * n[2] + n[2] * n[0]);
+      g_assert_cmpint(b.n_tris, ==, (k == 0 && both ? 4 : 2) * quads);
+      pla_boundary_clear(&b);
+      pla_fem_model_free(model);
+    }
+}
+
+static double *
+shaken(const PlaFemModel *model, double amount, guint32 seed)
+{
+  g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+  double *pos = pla_array_dup(model->rest, (size_t)model->n_verts, 3 * sizeof *pos);
+  for (int i = 0; i < 3 * model->n_verts; i++)
+    pos[i] += g_rand_double_range(rand, -amount, amount);
+  return pos;
+}
+
+/* on a closed surface: no net force or torque, forces are slopes of the work, the stiffness is the
+ * slope of the forces, and the work does not depend on the path */
+static void
+test_pressure_derivatives(void)
+{
+  const double size[3] = { 0.03, 0.02, 0.02 };
+  const int n[3] = { 3, 2, 2 };
+  PlaFemModel *model = box_new("neo-hookean", 1e4, 0.3, 1e3, PLA_BOX_TETS_5, size, n);
+  PlaBoundary b = boundary_of(model, false);
+  const int nv = model->n_verts;
+  double *p = g_new(double, b.n_tris), *force = g_new0(double, 3 * nv);
+  for (int t = 0; t < b.n_tris; t++)
+    p[t] = 700.0;
+  PlaFemPressure pressure = { b.n_tris, b.tri, p };
+  double *pos = shaken(model, 0.002, 3), *other = shaken(model, 0.002, 4);
+  pla_pressure_add_forces(&pressure, pos, force);
+  double sum[3] = { 0 }, torque[3] = { 0 }, size_n = pla_max_abs(force, 3 * (size_t)nv);
+  for (int v = 0; v < nv; v++) {
+    double c[3];
+    pla_vec3_cross(pos + 3 * v, force + 3 * v, c);
+    for (int d = 0; d < 3; d++) {
+      sum[d] += force[3 * v + d];
+      torque[d] += c[d];
+    }
+  }
+  g_assert_cmpfloat(pla_vec3_norm(sum), <, 1e-13 * size_n);
+  g_assert_cmpfloat(pla_vec3_norm(torque), <, 1e-14 * size_n);
+
+  double straight = pla_pressure_work(&pressure, pos, other);
+  double bent = pla_pressure_work(&pressure, pos, model->rest) +
+                pla_pressure_work(&pressure, model->rest, other);
+  g_assert_cmpfloat_with_epsilon(straight, bent, 1e-12 * fabs(straight));
+
+  double *k = g_new0(double, (gsize)(9 * nv * nv)), *there = g_new0(double, 3 * nv);
+  for (int t = 0; t < b.n_tris; t++) {
+    double local[81];
+    pla_pressure_stiffness(&pressure, t, pos, local);
+    for (int i = 0; i < 9; i++)
+      for (int j = 0; j < 9; j++)
+        k[3 * nv * (3 * b.tri[3 * t + i / 3] + i % 3) + 3 * b.tri[3 * t + j / 3] + j % 3] +=
+            local[9 * i + j];
+  }
+  const double h = 1e-6;
+  for (int i = 0; i < 3 * nv; i += 7) {
+    double keep = pos[i], slope[2];
+    for (int s = 0; s < 2; s++) {
+      pos[i] = keep + (s ? -h : h);
+      slope[s] = pla_pressure_work(&pressure, model->rest, pos);
+    }
+    g_assert_cmpfloat_with_epsilon((slope[0] - slope[1]) / (2 * h), force[i], 1e-7 * size_n);
+    /* the force is quadratic: central differences are exact */
+    memset(there, 0, 3 * (size_t)nv * sizeof *there);
+    pla_pressure_add_forces(&pressure, pos, there);
+    double *back = g_new0(double, 3 * nv);
+    pos[i] = keep + h;
+    pla_pressure_add_forces(&pressure, pos, back);
+    for (int j = 0; j < 3 * nv; j++)
+      g_assert_cmpfloat_with_epsilon((there[j] - back[j]) / (2 * h), k[3 * nv * j + i],
+                                     1e-7 * size_n / 0.002);
+    g_free(back);
+    pos[i] = keep;
+  }
+  g_free(k);
+  g_free(p);
+  g_free(force);
+  g_free(there);
+  free(pos);
+  free(other);
+  pla_boundary_clear(&b);
+  pla_fem_model_free(model);
+}
+
+static PlaFemReport
+solve(Case *c, const PlaFemConditions *conditions, PlaSolverMethod method, double tolerance)
+{
+  PlaFemOptions options = pla_fem_options_default();
+  PlaFemReport report;
+  PlaError err = { 0 };
+  options.method = method;
+  options.tolerance_rel = tolerance;
+  memcpy(c->pos, c->model->rest, 3 * (size_t)c->model->n_verts * sizeof *c->pos);
+  if (pla_fem_solve(c->model, conditions, &options, c->pos, &report, &err) != PLA_OK)
+    g_error("%s", err.message);
+  g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
+  return report;
+}
+
+/* a box squeezed from all sides: every edge shrinks by s with (mu (s - 1/s) + 3 lambda ln(s) / s)
+ * = -p s^2 */
+static void
+test_hydrostatic(void)
+{
+  const double size[3] = { 0.03, 0.02, 0.02 }, young = 1e4, nu = 0.3, p = 2500.0;
+  const double mu = young / (2 * (1 + nu)), lambda = young * nu / ((1 + nu) * (1 - 2 * nu));
+  const int n[3] = { 3, 2, 2 };
+  double lo = 0.5, hi = 1.0;
+  for (int i = 0; i < 200; i++) {
+    double s = 0.5 * (lo + hi);
+    (mu * (s - 1 / s) + 3 * lambda * log(s) / s + p * s * s > 0.0 ? &hi : &lo)[0] = s;
+  }
+  for (int k = 0; k < 3; k++)
+    for (int method = PLA_SOLVER_NEWTON; method <= PLA_SOLVER_PBNG; method++) {
+      Case c = case_new(box_new("neo-hookean", young, nu, 1e3, all_cells[k], size, n));
+      PlaBoundary b = boundary_of(c.model, true);
+      double *load = g_new(double, b.n_tris);
+      for (int t = 0; t < b.n_tris; t++)
+        load[t] = p * b.share[t];
+      PlaFemPressure pressure = { b.n_tris, b.tri, load };
+      PlaFemConditions conditions = case_conditions(&c);
+      conditions.pressure = &pressure;
+      /* three planes of symmetry */
+      for (int i = 0; i < 3 * c.model->n_verts; i++)
+        c.fixed[i] = c.model->rest[i] == 0.0;
+      PlaFemReport report = solve(&c, &conditions, (PlaSolverMethod)method, 1e-9);
+      for (int i = 0; i < 3 * c.model->n_verts; i++)
+        g_assert_cmpfloat_with_epsilon(c.pos[i], lo * c.model->rest[i], 1e-9);
+      /* elastic energy, less the pressure times the lost volume */
+      double volume = size[0] * size[1] * size[2], j = lo * lo * lo;
+      double density = 0.5 * mu * (3 * lo * lo - 3) - mu * log(j) + 0.5 * lambda * log(j) * log(j);
+      g_assert_cmpfloat_with_epsilon(report.energy_j, volume * (density - p * (1 - j)),
+                                     1e-9 * volume * p);
+      g_free(load);
+      pla_boundary_clear(&b);
+      case_clear(&c);
+    }
+}
+
+/* pressure on one end of a bar, whose rim is free, and a hook at its corner: the supports carry what
+ * acts, and the hook reports its pull */
+static void
+test_reactions(void)
+{
+  const double size[3] = { 0.06, 0.02, 0.02 };
+  const int n[3] = { 6, 2, 2 };
+  double first[3] = { 0 };
+  for (int method = PLA_SOLVER_NEWTON; method <= PLA_SOLVER_PBNG; method++) {
+    Case c = case_new(box_new("neo-hookean", 1e4, 0.4, 1e3, PLA_BOX_TETS_5, size, n));
+    const PlaFemModel *model = c.model;
+    PlaBoundary b = boundary_of(model, false);
+    int *tri = g_new(int, 3 * b.n_tris), n_tris = 0;
+    double *load = g_new(double, b.n_tris);
+    for (int t = 0; t < b.n_tris; t++) {
+      bool end = true;
+      for (int a = 0; a < 3; a++)
+        end &= model->rest[3 * b.tri[3 * t + a]] == size[0];
+      if (end) {
+        memcpy(tri + 3 * n_tris, b.tri + 3 * t, 3 * sizeof *tri);
+        load[n_tris++] = 900.0;
+      }
+    }
+    g_assert_cmpint(n_tris, ==, 8);
+    PlaFemPressure pressure = { n_tris, tri, load };
+    PlaSpring hook = { .n_verts = 2,
+                       .vert = { model->n_verts - 1, model->n_verts - 2 },
+                       .weight = { 0.75, 0.25 },
+                       .offset = { 0.06, 0.03, 0.04 } };
+    const double up[3] = { 0, 0, 1 };
+    pla_spring_set_stiffness(&hook, up, 20.0, 3.0);
+    PlaFemSprings springs = { 1, &hook };
+    case_hold(&c, 0.0);
+    case_gravity(&c, 2, -9.81);
+    PlaFemConditions conditions = case_conditions(&c);
+    conditions.pressure = &pressure;
+    conditions.springs = &springs;
+    solve(&c, &conditions, (PlaSolverMethod)method, 1e-9);
+    double *reaction = g_new(double, 3 * model->n_verts), pull[3], total[3];
+    double *acting = g_new0(double, 3 * model->n_verts);
+    PlaError err = { 0 };
+    g_assert_cmpint(pla_fem_reactions(model, &conditions, c.pos, reaction, &err), ==, PLA_OK);
+    pla_spring_force(&hook, c.pos, pull);
+    memcpy(total, pull, sizeof pull);
+    pla_pressure_add_forces(&pressure, c.pos, acting);
+    for (int v = 0; v < model->n_verts; v++)
+      for (int d = 0; d < 3; d++)
+        total[d] += reaction[3 * v + d] + acting[3 * v + d] + c.force[3 * v + d];
+    for (int d = 0; d < 3; d++)
+      g_assert_cmpfloat(fabs(total[d]), <, 1e-8);
+    g_assert_cmpfloat(pull[2], >, 0.05);
+    if (method == PLA_SOLVER_NEWTON)
+      memcpy(first, c.pos + 3 * (model->n_verts - 1), sizeof first);
+    for (int d = 0; d < 3; d++)
+      g_assert_cmpfloat_with_epsilon(c.pos[3 * (model->n_verts - 1) + d], first[d], 1e-5 * size[0]);
+    g_free(reaction);
+    g_free(acting);
+    g_free(tri);
+    g_free(load);
+    pla_boundary_clear(&b);
+    case_clear(&c);
+  }
+}
+
+int
+main(int argc, char **argv)
+{
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/loads/boundary", test_boundary);
+  g_test_add_func("/loads/pressure-derivatives", test_pressure_derivatives);
+  g_test_add_func("/loads/hydrostatic", test_hydrostatic);
+  g_test_add_func("/loads/reactions", test_reactions);
+  return g_test_run();
+}
