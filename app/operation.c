@@ -12,6 +12,7 @@
 static const PlaOperation *const operations[] = {
   &pla_operation_import,     &pla_operation_phantom,
   &pla_operation_segment,    &pla_operation_surface,
+  &pla_operation_simulate,
   &pla_operation_edit_label,
   &pla_operation_set_labels, &pla_operation_rename,   &pla_operation_delete,
   &pla_operation_note,       &pla_operation_landmark, &pla_operation_measure,
@@ -464,8 +465,7 @@ pla_work_remove(PlaWork *work, int64_t item)
 /* running */
 
 PlaStatus
-pla_work_run(const PlaRequest *request, PlaStore *store, const PlaState *state,
-             PlaContentLookup lookup, void *lookup_data, PlaProgress *progress, PlaWork **out,
+pla_work_new(const PlaRequest *request, PlaStore *store, const PlaState *state, PlaWork **out,
              PlaError *err)
 {
   *out = NULL;
@@ -485,17 +485,32 @@ pla_work_run(const PlaRequest *request, PlaStore *store, const PlaState *state,
                      .inputs = json_object_new(),
                      .source = g_strdup(request->source),
                      .read = request->read,
-                     .lookup = lookup,
-                     .lookup_data = lookup_data,
-                     .progress = progress,
                      .results = g_array_new(FALSE, FALSE, sizeof(Result)),
                      .time_ms = g_get_real_time() / 1000,
                      .started_us = g_get_monotonic_time() };
   g_array_set_clear_func(work->results, result_clear);
-  work->read.progress = progress;
   st = pla_state_dup(state, &work->state, err);
   if (st == PLA_OK)
-    st = op->run(work, err);
+    *out = work;
+  else
+    pla_work_free(work);
+  return st;
+}
+
+PlaStatus
+pla_work_run(const PlaRequest *request, PlaStore *store, const PlaState *state,
+             PlaContentLookup lookup, void *lookup_data, PlaProgress *progress, PlaWork **out,
+             PlaError *err)
+{
+  PlaWork *work;
+  *out = NULL;
+  PlaStatus st = pla_work_new(request, store, state, &work, err);
+  if (st != PLA_OK)
+    return st;
+  work->lookup = lookup;
+  work->lookup_data = lookup_data;
+  work->progress = work->read.progress = progress;
+  st = work->op->run(work, err);
   if (st == PLA_OK && pla_progress_cancelled(progress))
     st = pla_fail_cancelled(err);
   work->duration_ms = (g_get_monotonic_time() - work->started_us) / 1000;

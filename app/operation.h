@@ -105,6 +105,10 @@ typedef struct {
 /* Finds an item's content in memory, or NULL; any thread. */
 typedef PlaContent *(*PlaContentLookup)(const PlaHash *hash, void *data);
 
+/* Checks @request and makes ready to read its items from @state of @store; runs nothing.  Caller
+ * frees *out. */
+PlaStatus pla_work_new(const PlaRequest *request, PlaStore *store, const PlaState *state,
+                       PlaWork **out, PlaError *err);
 /* Runs @request on @state of @store without writing anything.  Caller frees *out. */
 PlaStatus pla_work_run(const PlaRequest *request, PlaStore *store, const PlaState *state,
                        PlaContentLookup lookup, void *lookup_data, PlaProgress *progress,

@@ -839,6 +839,43 @@ pla_session_redo(PlaSession *self, PlaError *err)
   return move_head(self, false, err);
 }
 
+/* whether @operation (0: before all) is on the way to the tip of @branch */
+static bool
+branch_has(const PlaSession *self, const PlaBranch *branch, int64_t operation)
+{
+  const PlaLogRow *row = pla_log_find(&self->log, branch->tip);
+  while (row && row->id != operation)
+    row = pla_log_find(&self->log, row->parent);
+  return row || operation == 0;
+}
+
+PlaStatus
+pla_session_go_to(PlaSession *self, int64_t operation, PlaError *err)
+{
+  PlaStatus st = begin_move(self, err);
+  if (st != PLA_OK)
+    return st;
+  const PlaBranch *branch = current_branch(self);
+  for (int b = 0; !branch_has(self, branch, operation) && b < self->branches.n; b++)
+    if (branch_has(self, &self->branches.branch[b], operation))
+      branch = &self->branches.branch[b];
+  if (operation != 0 && !pla_log_find(&self->log, operation)) {
+    st = pla_fail(err, PLA_ERR_USAGE, "there is no operation %lld in the history",
+                  (long long)operation);
+  } else if (branch_has(self, branch, operation)) {
+    st = pla_store_set_branch(self->store, branch->name, operation, branch->tip, err);
+    if (st == PLA_OK)
+      st = pla_store_set_current_branch(self->store, branch->name, err);
+  } else {
+    /* undone and worked on otherwise since: it gets a branch to stand on */
+    g_autofree char *name = free_branch_name(&self->branches, branch->name);
+    st = pla_store_set_branch(self->store, name, operation, operation, err);
+    if (st == PLA_OK)
+      st = pla_store_set_current_branch(self->store, name, err);
+  }
+  return end_move(self, st, err);
+}
+
 PlaStatus
 pla_session_add_branch(PlaSession *self, const char *name, int64_t operation, PlaError *err)
 {

@@ -61,6 +61,10 @@ gboolean pla_session_run_finish(PlaSession *self, GAsyncResult *result, int64_t 
 PlaStatus pla_session_undo(PlaSession *self, PlaError *err);
 PlaStatus pla_session_redo(PlaSession *self, PlaError *err);
 
+/* To the state after any operation of the history (0: before all): on the current branch where it
+ * is part of that, else on the first that has it; one that no branch has gets a branch. */
+PlaStatus pla_session_go_to(PlaSession *self, int64_t operation, PlaError *err);
+
 /* A new branch that starts after @operation (-1: where the current one stands) and becomes the
  * current one; going to another; taking its name away (its operations stay until compacted). */
 PlaStatus pla_session_add_branch(PlaSession *self, const char *name, int64_t operation,

@@ -6,6 +6,7 @@
 #include "anatomy/base/svd3.h"
 #include "app/json.h"
 #include "io/format.h"
+#include "sim/material/presets.h"
 
 #include <glib.h>
 #include <math.h>
@@ -81,6 +82,76 @@ in_box(const double *x_m, const double box_mm[6])
   return true;
 }
 
+/* how far a point of the body may lie from the place that a `near` names */
+#define NEAR_LIMIT_MM 5.0
+
+/* {"at_mm": [x, y, z], "radius_mm": r}: what lies within r of a place, and the nearest in any case */
+static PlaStatus
+select_near(PlaJson near, const double *centre_m, size_t n, bool *marked, PlaError *err)
+{
+  static const char *const known[] = { "at_mm", "radius_mm", NULL };
+  double at[3], radius = 0.0, best = INFINITY;
+  size_t nearest = 0;
+  PlaJson value;
+  PlaStatus st = pla_json_check_keys(near, known, err);
+  if (st == PLA_OK && !pla_json_get(near, "at_mm", &value))
+    st = pla_json_fail(near, err, "needs 'at_mm'");
+  if (st == PLA_OK)
+    st = pla_json_vector(value, 3, at, err);
+  if (st == PLA_OK && pla_json_get(near, "radius_mm", &value)) {
+    st = pla_json_number_value(value, &radius, err);
+    if (st == PLA_OK && !(radius >= 0.0))
+      st = pla_json_fail(value, err, "must not be negative");
+  }
+  for (size_t i = 0; st == PLA_OK && i < n; i++) {
+    double r[3];
+    for (size_t d = 0; d < 3; d++)
+      r[d] = 1000.0 * centre_m[3 * i + d] - at[d];
+    double dist = pla_vec3_norm(r);
+    marked[i] = dist <= radius;
+    if (dist < best) {
+      best = dist;
+      nearest = i;
+    }
+  }
+  if (st == PLA_OK && best > fmax(radius, NEAR_LIMIT_MM))
+    return pla_json_fail(near, err,
+                         "names a place %.1f mm away from the body; pick a point of its surface",
+                         best);
+  if (st == PLA_OK && n > 0)
+    marked[nearest] = true;
+  return st;
+}
+
+/* {"through_mm": [x, y, z], "normal": [x, y, z], "within_mm": d}: what lies so close to a plane */
+static PlaStatus
+select_plane(PlaJson plane, const double *centre_m, size_t n, bool *marked, PlaError *err)
+{
+  static const char *const known[] = { "through_mm", "normal", "within_mm", NULL };
+  double through[3], normal[3], within;
+  PlaJson value[3];
+  PlaStatus st = pla_json_check_keys(plane, known, err);
+  for (int k = 0; st == PLA_OK && k < 3; k++)
+    if (!pla_json_get(plane, known[k], &value[k]))
+      st = pla_json_fail(plane, err, "needs '%s'", known[k]);
+  if (st == PLA_OK)
+    st = pla_json_vector(value[0], 3, through, err);
+  if (st == PLA_OK)
+    st = pla_json_vector(value[1], 3, normal, err);
+  if (st == PLA_OK)
+    st = pla_json_number_value(value[2], &within, err);
+  double length = st == PLA_OK ? pla_vec3_norm(normal) : 1.0;
+  if (st == PLA_OK && !(length > 0.0))
+    st = pla_json_fail(value[1], err, "has no length");
+  for (size_t i = 0; st == PLA_OK && i < n; i++) {
+    double r[3];
+    for (size_t d = 0; d < 3; d++)
+      r[d] = 1000.0 * centre_m[3 * i + d] - through[d];
+    marked[i] = fabs(pla_vec3_dot(r, normal)) <= within * length;
+  }
+  return st;
+}
+
 /* vertices of cell @c of the solids: tets, then hexes */
 static int
 cell_of(const PlaMesh *mesh, size_t c, const int **verts)
@@ -93,12 +164,29 @@ cell_of(const PlaMesh *mesh, size_t c, const int **verts)
   return 8;
 }
 
+/* vertices, or middles of the cells, m; g_free() */
+static double *
+centres(const PlaMesh *mesh, bool of_cells)
+{
+  const size_t n = of_cells ? (size_t)mesh->n_tets + (size_t)mesh->n_hexes : (size_t)mesh->n_verts;
+  double *out = g_new0(double, 3 * n);
+  for (size_t i = 0; i < n; i++) {
+    const int vert = (int)i, *verts = &vert;
+    int k = of_cells ? cell_of(mesh, i, &verts) : 1;
+    for (int a = 0; a < k; a++)
+      for (size_t d = 0; d < 3; d++)
+        out[3 * i + d] += mesh->pos[3 * (size_t)verts[a] + d] / k;
+  }
+  return out;
+}
+
 /* Marks the vertices or (by centroid) the cells that a `where` names; an empty one is an error. */
 static PlaStatus
 select_where(const PlaSimulation *scene, PlaJson where, bool of_cells, bool *marked, size_t *count,
              PlaError *err)
 {
-  static const char *const known[] = { "all", "box_mm", "nodes", "region", "label", NULL };
+  static const char *const known[] = { "all",    "box_mm", "near", "plane", "nodes",
+                                       "region", "label",  NULL };
   const PlaMesh *mesh = scene->mesh;
   const size_t n_cells = (size_t)mesh->n_tets + (size_t)mesh->n_hexes;
   const size_t n = of_cells ? n_cells : (size_t)mesh->n_verts;
@@ -116,24 +204,25 @@ select_where(const PlaSimulation *scene, PlaJson where, bool of_cells, bool *mar
     st = pla_json_bool_value(value, &all, err);
     for (size_t i = 0; st == PLA_OK && i < n; i++)
       marked[i] = all;
-  } else if (pla_json_get(where, "box_mm", &value)) {
-    double box[6];
-    PlaJson low, high;
-    st = pla_json_at(value, 0, &low, err);
-    if (st == PLA_OK)
-      st = pla_json_at(value, 1, &high, err);
-    if (st == PLA_OK)
-      st = pla_json_vector(low, 3, box, err);
-    if (st == PLA_OK)
-      st = pla_json_vector(high, 3, box + 3, err);
-    for (size_t i = 0; st == PLA_OK && i < n; i++) {
-      double centre[3] = { 0, 0, 0 };
-      const int vert = (int)i, *verts = &vert;
-      int k = of_cells ? cell_of(mesh, i, &verts) : 1;
-      for (int a = 0; a < k; a++)
-        for (int d = 0; d < 3; d++)
-          centre[d] += mesh->pos[3 * (size_t)verts[a] + (size_t)d] / k;
-      marked[i] = in_box(centre, box);
+  } else if (pla_json_get(where, "box_mm", &value) || pla_json_get(where, "near", &value) ||
+             pla_json_get(where, "plane", &value)) {
+    g_autofree double *centre = centres(mesh, of_cells);
+    if (pla_json_has(where, "box_mm")) {
+      double box[6];
+      PlaJson low, high;
+      st = pla_json_at(value, 0, &low, err);
+      if (st == PLA_OK)
+        st = pla_json_at(value, 1, &high, err);
+      if (st == PLA_OK)
+        st = pla_json_vector(low, 3, box, err);
+      if (st == PLA_OK)
+        st = pla_json_vector(high, 3, box + 3, err);
+      for (size_t i = 0; st == PLA_OK && i < n; i++)
+        marked[i] = in_box(centre + 3 * i, box);
+    } else if (pla_json_has(where, "near")) {
+      st = select_near(value, centre, n, marked, err);
+    } else {
+      st = select_plane(value, centre, n, marked, err);
     }
   } else if (pla_json_get(where, "nodes", &value)) {
     int n_nodes = pla_json_length(value);
@@ -155,7 +244,8 @@ select_where(const PlaSimulation *scene, PlaJson where, bool of_cells, bool *mar
     if (st == PLA_OK)
       st = select_by_tag(scene, pla_json_has(where, "region") ? "region" : "label", tag, cells, err);
   } else {
-    return pla_json_fail(where, err, "selects nothing: give 'all', 'box_mm', 'nodes', 'region' or 'label'");
+    return pla_json_fail(where, err, "selects nothing: give 'all', 'box_mm', 'near', 'plane', "
+                                     "'nodes', 'region' or 'label'");
   }
   if (st != PLA_OK)
     return st;
@@ -178,13 +268,46 @@ select_where(const PlaSimulation *scene, PlaJson where, bool of_cells, bool *mar
 
 /* ---- materials ---------------------------------------------------------------------------- */
 
+/* {"preset": "skin", "stiffness": "typical"}: a tissue by name, without numbers */
+static PlaStatus
+read_preset(PlaJson json, PlaFemMaterial *out, PlaError *err)
+{
+  static const char *const known[] = { "where", "preset", "stiffness", NULL };
+  static const char *const levels[] = { "low", "typical", "high", NULL };
+  g_autofree char *id = NULL;
+  const PlaPreset *preset = NULL;
+  double param[PLA_MAX_CONSTANTS];
+  int level = PLA_STIFFNESS_TYPICAL;
+  PlaJson value;
+  PlaStatus st = pla_json_check_keys(json, known, err);
+  if (st == PLA_OK && pla_json_get(json, "stiffness", &value))
+    st = pla_json_choice(value, levels, &level, err);
+  if (st == PLA_OK && pla_json_get(json, "preset", &value))
+    st = pla_json_text_value(value, &id, err);
+  if (st != PLA_OK)
+    return st;
+  g_autoptr(GString) names = g_string_new(NULL);
+  for (const PlaPreset *const *p = pla_presets_get(); *p; p++) {
+    g_string_append_printf(names, "%s%s", names->len ? ", " : "", (*p)->id);
+    if (strcmp((*p)->id, id) == 0)
+      preset = *p;
+  }
+  if (!preset)
+    return pla_json_fail(value, err, "is '%s', which is no tissue; there are %s", id, names->str);
+  *out = (PlaFemMaterial){ .material = pla_preset_params(preset, (PlaStiffness)level, param),
+                           .density = preset->density };
+  return out->material->prepare(param, out->constants, err);
+}
+
 static PlaStatus
 read_material(PlaJson json, PlaFemMaterial *out, PlaError *err)
 {
+  if (pla_json_has(json, "preset"))
+    return read_preset(json, out, err);
   char *model = NULL;
   PlaJson value;
   if (!pla_json_get(json, "model", &value))
-    return pla_json_fail(json, err, "has no 'model'");
+    return pla_json_fail(json, err, "has no 'model' and no 'preset'");
   PlaStatus st = pla_json_text_value(value, &model, err);
   if (st != PLA_OK)
     return st;
@@ -536,39 +659,27 @@ read_mesh(PlaSimulation *scene, PlaJson root, const char *path, PlaProgress *pro
   return st;
 }
 
-PlaStatus
-pla_simulation_load(const char *path, PlaProgress *progress, PlaSimulation **out, PlaError *err)
+/* everything but the mesh, which @scene has already */
+static PlaStatus
+read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
-  static const char *const known[] = { "mesh",        "mesh_unit", "materials", "gravity_m_s2",
-                                       "constraints", "loads",     "probes",    "solver",
-                                       "formulation", NULL };
   static const char *const formulations[] = { "standard", NULL };
-  PlaJsonFile *file = NULL;
-  PlaJson root, value;
+  const size_t n = (size_t)scene->mesh->n_verts;
+  PlaJson value;
   int formulation = 0;
-  *out = NULL;
-  PlaStatus st = pla_json_file_load(path, &file, &root, err);
-  if (st != PLA_OK)
-    return st;
-  PlaSimulation *scene = g_new0(PlaSimulation, 1);
+  PlaStatus st = PLA_OK;
   scene->motions = g_array_new(FALSE, FALSE, sizeof(Motion));
   scene->probes = g_array_new(FALSE, FALSE, sizeof(ProbeSpec));
   g_array_set_clear_func(scene->probes, probe_spec_clear);
-  st = pla_json_check_keys(root, known, err);
+  scene->fixed = pla_array_new0(n, 3);
+  scene->motion_of = pla_array_new(n, sizeof *scene->motion_of);
+  scene->force = pla_array_new0(n, 3 * sizeof *scene->force);
+  if (!scene->fixed || !scene->motion_of || !scene->force)
+    st = pla_fail_memory(err, "the scene");
+  for (size_t v = 0; st == PLA_OK && v < n; v++)
+    scene->motion_of[v] = -1;
   if (st == PLA_OK && pla_json_get(root, "formulation", &value))
     st = pla_json_choice(value, formulations, &formulation, err);
-  if (st == PLA_OK)
-    st = read_mesh(scene, root, path, progress, err);
-  if (st == PLA_OK) {
-    const size_t n = (size_t)scene->mesh->n_verts;
-    scene->fixed = pla_array_new0(n, 3);
-    scene->motion_of = pla_array_new(n, sizeof *scene->motion_of);
-    scene->force = pla_array_new0(n, 3 * sizeof *scene->force);
-    if (!scene->fixed || !scene->motion_of || !scene->force)
-      st = pla_fail_memory(err, "the scene");
-    for (size_t v = 0; st == PLA_OK && v < n; v++)
-      scene->motion_of[v] = -1;
-  }
   if (st == PLA_OK)
     st = read_materials(scene, root, (PlaFormulation)formulation, err);
   if (st == PLA_OK)
@@ -581,12 +692,99 @@ pla_simulation_load(const char *path, PlaProgress *progress, PlaSimulation **out
     st = read_solver(scene, root, err);
   if (st == PLA_OK)
     st = pla_fem_check_held(scene->model, scene->fixed, err);
+  return st;
+}
+
+PlaStatus
+pla_simulation_load(const char *path, PlaProgress *progress, PlaSimulation **out, PlaError *err)
+{
+  static const char *const known[] = { "mesh",        "mesh_unit", "materials", "gravity_m_s2",
+                                       "constraints", "loads",     "probes",    "solver",
+                                       "formulation", NULL };
+  PlaJsonFile *file = NULL;
+  PlaJson root;
+  *out = NULL;
+  PlaStatus st = pla_json_file_load(path, &file, &root, err);
+  if (st != PLA_OK)
+    return st;
+  PlaSimulation *scene = g_new0(PlaSimulation, 1);
+  st = pla_json_check_keys(root, known, err);
+  if (st == PLA_OK)
+    st = read_mesh(scene, root, path, progress, err);
+  if (st == PLA_OK)
+    st = read_scene(scene, root, err);
   if (st == PLA_OK)
     *out = g_steal_pointer(&scene);
   else
     pla_fail_within(err, "%s", path);
   pla_simulation_free(scene);
   pla_json_file_free(file);
+  return st;
+}
+
+PlaStatus
+pla_simulation_new(const PlaMesh *mesh, const char *text, PlaSimulation **out, PlaError *err)
+{
+  static const char *const known[] = { "materials", "gravity_m_s2", "constraints", "loads",
+                                       "probes",    "solver",       "formulation", NULL };
+  PlaJsonFile *file = NULL;
+  PlaJson root;
+  *out = NULL;
+  PlaStatus st = pla_json_text_load(text, "the scene", &file, &root, err);
+  if (st != PLA_OK)
+    return st;
+  PlaSimulation *scene = g_new0(PlaSimulation, 1);
+  st = pla_json_check_keys(root, known, err);
+  if (st == PLA_OK)
+    st = pla_mesh_dup(mesh, &scene->mesh, err);
+  if (st == PLA_OK)
+    st = read_scene(scene, root, err);
+  if (st == PLA_OK)
+    *out = g_steal_pointer(&scene);
+  pla_simulation_free(scene);
+  pla_json_file_free(file);
+  return st;
+}
+
+const PlaFemModel *
+pla_simulation_get_model(const PlaSimulation *scene)
+{
+  return scene->model;
+}
+
+void
+pla_simulation_set_translation(PlaSimulation *scene, int motion, const double translate_mm[3])
+{
+  Motion *changed = &g_array_index(scene->motions, Motion, (guint)motion);
+  for (int d = 0; d < 3; d++)
+    changed->translate_m[d] = translate_mm[d] / 1000.0;
+}
+
+PlaFemConditions
+pla_simulation_conditions(const PlaSimulation *scene, double t, double *target)
+{
+  const PlaMesh *mesh = scene->mesh;
+  memcpy(target, mesh->pos, 3 * (size_t)mesh->n_verts * sizeof *target);
+  for (size_t v = 0; v < (size_t)mesh->n_verts; v++)
+    if (scene->motion_of[v] >= 0)
+      apply_motion(&g_array_index(scene->motions, Motion, (guint)scene->motion_of[v]), t,
+                   mesh->pos + 3 * v, target + 3 * v);
+  return (PlaFemConditions){ scene->fixed, target, scene->force, NULL };
+}
+
+PlaStatus
+pla_simulation_motion_force(const PlaSimulation *scene, int motion, const double *pos,
+                            double force_n[3], PlaError *err)
+{
+  const size_t n = (size_t)scene->mesh->n_verts;
+  g_autofree double *elastic = g_new(double, 3 * n);
+  PlaStatus st = pla_fem_forces(scene->model, pos, elastic, err);
+  for (size_t d = 0; d < 3; d++) {
+    force_n[d] = 0.0;
+    for (size_t v = 0; st == PLA_OK && v < n; v++)
+      if (scene->motion_of[v] == motion)
+        force_n[d] -= elastic[3 * v + d] + scene->force[3 * v + d];
+  }
   return st;
 }
 
@@ -627,9 +825,8 @@ pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimul
   const size_t n = (size_t)mesh->n_verts;
   *out = (PlaSimulationResult){ 0 };
   double *pos = pla_array_dup(mesh->pos, n, 3 * sizeof *pos);
-  double *target = pla_array_dup(mesh->pos, n, 3 * sizeof *target);
+  double *target = pla_array_new(n, 3 * sizeof *target);
   PlaStatus st = pos && target ? PLA_OK : pla_fail_memory(err, "the scene");
-  PlaFemConditions conditions = { scene->fixed, target, scene->force, NULL };
   PlaFemOptions options = scene->options;
   gint64 start = g_get_monotonic_time();
   options.progress = progress;
@@ -639,10 +836,7 @@ pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimul
   for (int step = 1; st == PLA_OK && step <= scene->steps; step++) {
     double t = (double)step / scene->steps;
     pla_progress_phase(progress, "Solving", t);
-    for (size_t v = 0; v < n; v++)
-      if (scene->motion_of[v] >= 0)
-        apply_motion(&g_array_index(scene->motions, Motion, (guint)scene->motion_of[v]), t,
-                     mesh->pos + 3 * v, target + 3 * v);
+    PlaFemConditions conditions = pla_simulation_conditions(scene, t, target);
     st = pla_fem_solve(scene->model, &conditions, &options, pos, &out->solve, err);
     iterations += out->solve.iterations;
     if (st == PLA_OK && out->solve.reason == PLA_STOP_CANCELLED)

@@ -1,0 +1,99 @@
+#include "app/field-view.h"
+
+#include "anatomy/base/memory.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const PlaFieldView views[] = {
+  { "stretch", N_("Largest stretch"), "", "principal_stretch", PLA_ON_CELLS, false, 1.0, false, 0.0,
+    PLA_MAP_HEAT },
+  { "von-mises", N_("Von Mises stress"), "kPa", "von_mises_pa", PLA_ON_CELLS, false, 1e-3, false,
+    0.0, PLA_MAP_HEAT },
+  { "displacement", N_("Displacement"), "mm", "displacement_mm", PLA_ON_VERTS, true, 1.0, false,
+    0.0, PLA_MAP_SEA },
+  { "jacobian", N_("Volume ratio"), "", "jacobian", PLA_ON_CELLS, false, 1.0, true, 1.0,
+    PLA_MAP_DIVERGING },
+  { "quality", N_("Smallest dihedral angle"), "°", "min_dihedral_deg", PLA_ON_CELLS, false, 1.0,
+    false, 0.0, PLA_MAP_SEA },
+  { "deviation", N_("Deviation"), "mm", "deviation_mm", PLA_ON_VERTS, false, 1.0, true, 0.0,
+    PLA_MAP_DIVERGING },
+};
+
+const PlaFieldView *
+pla_field_views_get(int *n)
+{
+  *n = (int)G_N_ELEMENTS(views);
+  return views;
+}
+
+const PlaFieldView *
+pla_field_view_find(const char *id)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS(views); i++)
+    if (strcmp(views[i].id, id) == 0)
+      return &views[i];
+  return NULL;
+}
+
+bool
+pla_field_view_suits(const PlaFieldView *view, const PlaMesh *mesh)
+{
+  return pla_mesh_find_field(mesh, view->field, view->place) != NULL;
+}
+
+double *
+pla_field_view_values(const PlaFieldView *view, const PlaMesh *mesh, size_t *n)
+{
+  const PlaField *field = pla_mesh_find_field(mesh, view->field, view->place);
+  *n = pla_field_n_tuples(mesh, field);
+  double *values = pla_array_new(*n, sizeof *values);
+  const size_t k = (size_t)field->n_components;
+  for (size_t i = 0; values && i < *n; i++) {
+    double sum = 0.0, first = pla_dtype_get(field->dtype, field->data, k * i);
+    for (size_t c = 0; view->magnitude && c < k; c++)
+      sum += pow(pla_dtype_get(field->dtype, field->data, k * i + c), 2.0);
+    values[i] = view->factor * (view->magnitude ? sqrt(sum) : first);
+  }
+  return values;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+void
+pla_field_view_range(const PlaFieldView *view, const double *values, size_t n, double *lo,
+                     double *hi)
+{
+  *lo = view->centre;
+  *hi = view->centre + 1.0;
+  double *sorted = pla_array_new(n, sizeof *sorted);
+  size_t m = 0;
+  for (size_t i = 0; sorted && i < n; i++)
+    if (isfinite(values[i]))
+      sorted[m++] = values[i];
+  if (m > 0) {
+    qsort(sorted, m, sizeof *sorted, compare);
+    *lo = sorted[m / 200];
+    *hi = sorted[m - 1 - m / 200];
+  }
+  free(sorted);
+  if (view->centred) {
+    double reach = fmax(fabs(*lo - view->centre), fabs(*hi - view->centre));
+    *lo = view->centre - reach;
+    *hi = view->centre + reach;
+  }
+  /* even a field of one value needs two ends */
+  double least = 1e-3 * fmax(1.0, fabs(*hi));
+  if (!(*hi - *lo > least)) {
+    double middle = 0.5 * (*lo + *hi);
+    *lo = middle - 0.5 * least;
+    *hi = middle + 0.5 * least;
+  }
+}
