@@ -99,3 +99,22 @@ pla_levelset_smooth_curvature(PlaLevelSet *ls, double scale_mm, PlaProgress *pro
     *report = r;
   return st;
 }
+
+PlaStatus
+pla_levelset_limit_curvature(PlaLevelSet *ls, double radius_mm, PlaProgress *progress,
+                             PlaError *err)
+{
+  const double band = fmax(ls->band_mm, 3.0 * radius_mm);
+  const double shift[] = { -radius_mm, 2.0 * radius_mm, -radius_mm };
+  PlaStatus st = PLA_OK;
+  /* distances as far as the surface will go */
+  if (ls->band_mm < band)
+    st = pla_levelset_redistance(ls, band, NULL, err);
+  for (int s = 0; s < 3 && st == PLA_OK; s++) {
+    pla_levelset_offset(ls, shift[s]);
+    st = pla_levelset_redistance(ls, band, NULL, err);
+    if (st == PLA_OK && !pla_progress_step(progress, (s + 1.0) / 3.0))
+      st = pla_fail_cancelled(err);
+  }
+  return st;
+}

@@ -192,8 +192,8 @@ settle(Stairs *s, const float *filtered, bool hold)
         size_t v = (size_t)s->dims[0] * row + (size_t)i;
         float x = filtered[v];
         if (hold)
-          x = fminf(fmaxf(x, s->least[v]), s->most[v]);
-        s->u[v] = fminf(fmaxf(x, -s->band), s->band);
+          x = x < s->least[v] ? s->least[v] : x > s->most[v] ? s->most[v] : x;
+        s->u[v] = x < -s->band ? -s->band : x > s->band ? s->band : x;
       }
 }
 

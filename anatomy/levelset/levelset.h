@@ -34,9 +34,7 @@ typedef double (*PlaDistanceFunc)(const double pos_mm[3], const void *data);
 void pla_levelset_fill(PlaLevelSet *ls, PlaDistanceFunc func, const void *data);
 
 /* Replaces the values by the distance to their own zero surface, up to @band_mm (INFINITY: the
- * whole grid), keeping every sign.  Distances are exact to the triangles of that surface within
- * two samples of it and to the triangle inherited from a neighbour beyond.  PLA_ERR_EMPTY when
- * the values have one sign only. */
+ * whole grid), keeping every sign.  PLA_ERR_EMPTY when the values have one sign only. */
 PlaStatus pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress,
                                   PlaError *err);
 
@@ -102,6 +100,12 @@ typedef struct {
 PlaStatus pla_levelset_smooth_curvature(PlaLevelSet *ls, double scale_mm, PlaProgress *progress,
                                         PlaCurvatureReport *report, PlaError *err);
 
+/* Takes away what a ball of @radius_mm does not fit into, then fills gaps that it does not fit
+ * into: afterwards the surface has no radius of curvature below about that.  The band becomes three
+ * radii at least.  PLA_ERR_EMPTY, with the level set unusable, when nothing is left. */
+PlaStatus pla_levelset_limit_curvature(PlaLevelSet *ls, double radius_mm, PlaProgress *progress,
+                                       PlaError *err);
+
 /* ---- from labels (label-levelset.c) ---- */
 
 typedef struct {
@@ -126,11 +130,13 @@ PlaStatus pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n
                                    PlaLevelSet **out, PlaLabelLevelSetReport *report,
                                    PlaError *err);
 
-/* Level sets of groups of labels that fill space together: in every point exactly one of them, or
- * the rest, is negative. */
+/* Level sets of groups of labels that fill space together: at every sample exactly one of them, or
+ * the rest, is negative, and in between the least one has the point. */
 typedef struct {
   int n_groups;
   PlaLevelSet **group; /* one per group, each on its own part of the volume's grid */
+  PlaLevelSet *rest;   /* negative outside all groups, on the part of the grid around them; NULL
+                          with a single group, whose complement it is */
 } PlaPartition;
 
 /* Group g is the union of ids[first[g]] .. ids[first[g + 1] - 1]. */

@@ -18,8 +18,7 @@ typedef struct {
 } Ranking;
 
 static void
-rank_levelset(const PlaVolume *vol, const PlaLevelSet *ls, const int lo[3], int owner, float sign,
-              Ranking *rank)
+rank_levelset(const PlaVolume *vol, const PlaLevelSet *ls, const int lo[3], int owner, Ranking *rank)
 {
 #pragma omp parallel for schedule(static)
   for (int k = 0; k < ls->dims[2]; k++)
@@ -28,8 +27,8 @@ rank_levelset(const PlaVolume *vol, const PlaLevelSet *ls, const int lo[3], int 
         size_t v = (size_t)(i + lo[0]) +
                    (size_t)vol->dims[0] *
                        ((size_t)(j + lo[1]) + (size_t)vol->dims[1] * (size_t)(k + lo[2]));
-        float phi = sign * ls->phi_mm[(size_t)i + (size_t)ls->dims[0] *
-                                                      ((size_t)j + (size_t)ls->dims[1] * (size_t)k)];
+        float phi =
+            ls->phi_mm[(size_t)i + (size_t)ls->dims[0] * ((size_t)j + (size_t)ls->dims[1] * (size_t)k)];
         if (phi < rank->least[v]) {
           rank->second[v] = rank->least[v];
           rank->least[v] = phi;
@@ -38,6 +37,14 @@ rank_levelset(const PlaVolume *vol, const PlaLevelSet *ls, const int lo[3], int 
           rank->second[v] = phi;
         }
       }
+}
+
+static void
+negate(PlaLevelSet *ls)
+{
+  const size_t n = pla_levelset_n_voxels(ls);
+  for (size_t v = 0; v < n; v++)
+    ls->phi_mm[v] = -ls->phi_mm[v];
 }
 
 static void
@@ -57,8 +64,8 @@ contest(const PlaVolume *vol, PlaLevelSet *ls, const int lo[3], int owner, const
         float other = mine ? rank->second[v] : rank->least[v];
         /* equal values: the owner is inside, by next to nothing */
         float x = 0.5f * (*phi - other);
-        x = mine ? fminf(x, -1e-6f) : fmaxf(x, 1e-6f);
-        *phi = fminf(fmaxf(x, -band), band);
+        x = mine ? (x < -1e-6f ? x : -1e-6f) : (x > 1e-6f ? x : 1e-6f);
+        *phi = x < -band ? -band : x > band ? band : x;
       }
 }
 
@@ -71,7 +78,6 @@ pla_partition_new(const PlaLabelMap *map, const int *ids, const int *first, int 
   const size_t n = pla_volume_n_voxels(vol);
   PlaPartition *self = pla_array_new0(1, sizeof *self);
   PlaLabelLevelSetReport *report = pla_array_new0((size_t)n_groups + 1, sizeof *report);
-  PlaLevelSet *all = NULL;
   Ranking rank = { pla_array_new(n, sizeof(float)), pla_array_new(n, sizeof(float)),
                    pla_array_new(n, sizeof(int16_t)) };
   PlaStatus st = PLA_OK;
@@ -87,21 +93,23 @@ pla_partition_new(const PlaLabelMap *map, const int *ids, const int *first, int 
       rank.owner[v] = (int16_t)n_groups;
     }
   }
-  /* every group by itself, and all of them together */
-  for (int g = 0; st == PLA_OK && g <= n_groups; g++) {
-    PlaLevelSet **ls = g < n_groups ? &self->group[g] : &all;
+  /* every group by itself, and all of them together; one alone has no neighbour */
+  const int n_sets = n_groups > 1 ? n_groups + 1 : 1;
+  for (int g = 0; st == PLA_OK && g < n_sets; g++) {
+    PlaLevelSet **ls = g < n_groups ? &self->group[g] : &self->rest;
     const int *of = ids + (g < n_groups ? first[g] : first[0]);
     int n_of = g < n_groups ? first[g + 1] - first[g] : first[n_groups] - first[0];
-    pla_progress_phase(progress, "Separating tissues", (g + 1.0) / (n_groups + 1.0));
+    pla_progress_phase(progress, "Separating tissues", (g + 1.0) / n_sets);
     PlaProgressSpan span = pla_progress_push(progress);
     st = pla_levelset_from_labels(map, of, n_of, opts, progress, ls, &report[g], err);
     pla_progress_pop(progress, span);
-    if (st == PLA_OK)
-      rank_levelset(vol, *ls, report[g].lo, g, g < n_groups ? 1.0f : -1.0f, &rank);
+    if (st == PLA_OK && g == n_groups)
+      negate(*ls);
+    if (st == PLA_OK && n_groups > 1)
+      rank_levelset(vol, *ls, report[g].lo, g, &rank);
   }
-  for (int g = 0; st == PLA_OK && g < n_groups; g++)
-    contest(vol, self->group[g], report[g].lo, g, &rank);
-  pla_levelset_free(all);
+  for (int g = 0; st == PLA_OK && n_groups > 1 && g <= n_groups; g++)
+    contest(vol, g < n_groups ? self->group[g] : self->rest, report[g].lo, g, &rank);
   free(rank.least);
   free(rank.second);
   free(rank.owner);
@@ -120,6 +128,7 @@ pla_partition_free(PlaPartition *self)
     return;
   for (int g = 0; g < self->n_groups; g++)
     pla_levelset_free(self->group[g]);
+  pla_levelset_free(self->rest);
   free(self->group);
   free(self);
 }

@@ -1,7 +1,7 @@
 /* Distances to the zero surface of the samples.
  *
- * The surface is the one of contour.c.  Every sample of a cell that it crosses, and of the cells
- * around that, takes the exact distance to all triangles nearby.  From there the number of the
+ * The surface is the one of contour.c.  Every corner of a cell that it crosses takes the distance
+ * to the nearest triangle of its cells.  From there the number of the
  * nearest triangle travels outwards, as in vector distance transforms (Danielsson 1980): slice
  * after slice up and down, row after row and sample after sample within a slice, each sample keeps
  * the best of its neighbours' triangles.  Distances are always to a real triangle, so errors are
@@ -143,17 +143,16 @@ try_facet(Field *f, size_t v, int facet, const float x[3])
   }
 }
 
-/* samples of slice k against the triangles of the cells within two samples of it */
+/* samples of slice k against the triangles of the cells that they are corners of */
 static void
 seed_slice(Field *f, int k)
 {
   const int *n = f->ls->dims;
-  /* the cells between samples k - 2 and k + 2 are slices k - 1 .. k + 2 */
-  int from = k - 1 < 0 ? 0 : k - 1, to = k + 3 > n[2] + 1 ? n[2] + 1 : k + 3;
-  for (int t = f->slice[from]; t < f->slice[to]; t++) {
-    int i0 = f->cell[2 * t] - 1, j0 = f->cell[2 * t + 1] - 1;
-    for (int j = j0 < 0 ? 0 : j0; j <= j0 + 3 && j < n[1]; j++)
-      for (int i = i0 < 0 ? 0 : i0; i <= i0 + 3 && i < n[0]; i++) {
+  /* the cells between samples k - 1 and k + 1 are slices k and k + 1 */
+  for (int t = f->slice[k]; t < f->slice[k + 2 > n[2] + 1 ? n[2] + 1 : k + 2]; t++) {
+    int i0 = f->cell[2 * t], j0 = f->cell[2 * t + 1];
+    for (int j = j0; j <= j0 + 1 && j < n[1]; j++)
+      for (int i = i0; i <= i0 + 1 && i < n[0]; i++) {
         float x[3];
         sample_position(f, i, j, k, x);
         try_facet(f, (size_t)i + (size_t)n[0] * ((size_t)j + (size_t)n[1] * (size_t)k), t, x);
@@ -202,10 +201,10 @@ measure_excess(Field *f, int slice)
   const float reach = 1.5f * f->spacing;
   for (int t = f->slice[slice]; t < f->slice[slice + 1]; t++) {
     double sum = 0.0, weight = 0.0;
-    const int i0 = f->cell[2 * t] - 1, j0 = f->cell[2 * t + 1] - 1, k0 = slice - 2;
-    for (int k = k0 < 0 ? 0 : k0; k <= k0 + 3 && k < n[2]; k++)
-      for (int j = j0 < 0 ? 0 : j0; j <= j0 + 3 && j < n[1]; j++)
-        for (int i = i0 < 0 ? 0 : i0; i <= i0 + 3 && i < n[0]; i++) {
+    const int i0 = f->cell[2 * t], j0 = f->cell[2 * t + 1], k0 = slice - 1;
+    for (int k = k0 < 0 ? 0 : k0; k <= k0 + 1 && k < n[2]; k++)
+      for (int j = j0; j <= j0 + 1 && j < n[1]; j++)
+        for (int i = i0; i <= i0 + 1 && i < n[0]; i++) {
           const size_t v = (size_t)i + (size_t)n[0] * ((size_t)j + (size_t)n[1] * (size_t)k);
           if (isnan(f->true_near[v]))
             continue;
@@ -407,6 +406,11 @@ pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress, 
 #pragma omp parallel for schedule(dynamic, 1)
     for (int k = 0; k < ls->dims[2]; k++)
       seed_slice(&f, k);
+    if (!pla_progress_step(progress, 0.2) || !spread(&f, progress))
+      st = pla_fail_cancelled(err);
+  }
+  if (st == PLA_OK) {
+    const float band = (float)band_mm;
 #pragma omp parallel for schedule(dynamic, 1)
     for (int k = 0; k < ls->dims[2]; k++)
       measure_near(&f, k);
@@ -414,17 +418,13 @@ pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress, 
     for (int k = 0; k <= ls->dims[2]; k++)
       measure_excess(&f, k);
     excess_at_vertices(&f, &c, count);
-    if (!pla_progress_step(progress, 0.2) || !spread(&f, progress))
-      st = pla_fail_cancelled(err);
-  }
-  if (st == PLA_OK) {
-    const float band = (float)band_mm;
 #pragma omp parallel for schedule(static)
     for (int k = 0; k < ls->dims[2]; k++)
       for (int j = 0; j < ls->dims[1]; j++)
         for (int i = 0; i < ls->dims[0]; i++) {
           size_t v = (size_t)i + (size_t)ls->dims[0] * ((size_t)j + (size_t)ls->dims[1] * (size_t)k);
-          ls->phi_mm[v] = fminf(fmaxf(distance_of(&f, &c, i, j, k, v), -band), band);
+          float d = distance_of(&f, &c, i, j, k, v);
+          ls->phi_mm[v] = d < -band ? -band : d > band ? band : d;
         }
     ls->band_mm = band_mm;
   }
