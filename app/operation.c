@@ -12,7 +12,7 @@
 static const PlaOperation *const operations[] = {
   &pla_operation_import,     &pla_operation_phantom,
   &pla_operation_segment,    &pla_operation_surface,
-  &pla_operation_simulate,
+  &pla_operation_mesh,       &pla_operation_simulate,
   &pla_operation_edit_label,
   &pla_operation_set_labels, &pla_operation_rename,   &pla_operation_delete,
   &pla_operation_note,       &pla_operation_landmark, &pla_operation_measure,

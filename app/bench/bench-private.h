@@ -11,3 +11,4 @@ extern const PlaBenchmark pla_benchmark_nifti_read;
 extern const PlaBenchmark pla_benchmark_pbng_box;
 extern const PlaBenchmark pla_benchmark_distance;
 extern const PlaBenchmark pla_benchmark_svd;
+extern const PlaBenchmark pla_benchmark_tets;

@@ -19,6 +19,7 @@ static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_pbng_box,
   &pla_benchmark_distance,
   &pla_benchmark_svd,
+  &pla_benchmark_tets,
   NULL,
 };
 

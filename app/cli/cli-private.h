@@ -8,6 +8,7 @@ extern const PlaVerb pla_verb_case;
 extern const PlaVerb pla_verb_convert;
 extern const PlaVerb pla_verb_demo;
 extern const PlaVerb pla_verb_info;
+extern const PlaVerb pla_verb_mesh;
 extern const PlaVerb pla_verb_phantom;
 extern const PlaVerb pla_verb_report;
 extern const PlaVerb pla_verb_segment;

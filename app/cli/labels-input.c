@@ -2,6 +2,7 @@
 #include "app/cli/labels-input.h"
 
 #include "app/cli/cli-private.h"
+#include "app/operations/operations.h"
 #include "io/format.h"
 
 #include <string.h>
@@ -9,19 +10,33 @@
 PlaStatus
 pla_labels_input_read(PlaInvocation *inv, PlaLabelMap **out, PlaError *err)
 {
+  return pla_body_input_read(inv, out, NULL, err);
+}
+
+PlaStatus
+pla_body_input_read(PlaInvocation *inv, PlaLabelMap **out, PlaMesh **mesh, PlaError *err)
+{
   const char *path = pla_invocation_file(inv, 0);
   PlaReadOptions read = pla_read_options_default();
   PlaItem item = { 0 };
   read.progress = pla_invocation_progress(inv);
   *out = NULL;
+  if (mesh)
+    *mesh = NULL;
   PlaStatus st = pla_item_read(path, &read, &item, err);
   if (st != PLA_OK)
     return st;
   for (int i = 0; i < item.notes.n; i++)
     pla_say(inv, "note: %s", item.notes.text[i]);
+  if (item.kind == PLA_KIND_MESH && mesh) {
+    *mesh = item.mesh;
+    item.mesh = NULL;
+    pla_item_clear(&item);
+    return PLA_OK;
+  }
   if (item.kind != PLA_KIND_VOLUME)
-    st = pla_fail(err, PLA_ERR_USAGE, "%s is a %s; a label volume is needed", path,
-                  pla_kind_name(item.kind));
+    st = pla_fail(err, PLA_ERR_USAGE, "%s is a %s; a label volume%s is needed", path,
+                  pla_kind_name(item.kind), mesh ? " or a surface" : "");
   else if (item.volume->dims[3] != 1)
     st = pla_fail(err, PLA_ERR_USAGE, "%s has %d frames; a label volume has one", path,
                   item.volume->dims[3]);
@@ -70,5 +85,33 @@ pla_labels_input_ids(PlaInvocation *inv, const PlaLabelMap *map, GArray *ids, Pl
   g_auto(GStrv) parts = g_strsplit(text, ",", -1);
   for (char **p = parts; st == PLA_OK && *p; p++)
     st = add_label(pla_invocation_file(inv, 0), map, g_strstrip(*p), ids, err);
+  return st;
+}
+
+PlaStatus
+pla_labels_input_groups(PlaInvocation *inv, const PlaLabelMap *map, GArray *ids, GArray *first,
+                        PlaError *err)
+{
+  const char *text = pla_invocation_text(inv, "label", 0, NULL);
+  PlaStatus st = PLA_OK;
+  if (text) {
+    g_auto(GStrv) groups = g_strsplit(text, ",", -1);
+    for (char **g = groups; st == PLA_OK && *g; g++) {
+      g_auto(GStrv) parts = g_strsplit(*g, "+", -1);
+      g_array_append_val(first, ids->len);
+      for (char **p = parts; st == PLA_OK && *p; p++)
+        st = add_label(pla_invocation_file(inv, 0), map, g_strstrip(*p), ids, err);
+    }
+  } else {
+    st = pla_labels_input_ids(inv, map, ids, err);
+    for (guint i = 0; i < ids->len; i++)
+      g_array_append_val(first, i);
+  }
+  g_array_append_val(first, ids->len);
+  if (st == PLA_OK) {
+    st = pla_labels_check_distinct(ids, err);
+    if (st != PLA_OK)
+      pla_fail_within(err, "%s", pla_invocation_file(inv, 0));
+  }
   return st;
 }

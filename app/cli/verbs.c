@@ -7,6 +7,7 @@ static const PlaVerb *const verbs[] = {
   &pla_verb_phantom,
   &pla_verb_segment,
   &pla_verb_surface,
+  &pla_verb_mesh,
   &pla_verb_simulate,
   &pla_verb_case,
   &pla_verb_report,

@@ -8,6 +8,7 @@ extern const PlaOperation pla_operation_import;
 extern const PlaOperation pla_operation_phantom;
 extern const PlaOperation pla_operation_segment;
 extern const PlaOperation pla_operation_surface;
+extern const PlaOperation pla_operation_mesh;
 extern const PlaOperation pla_operation_simulate;
 extern const PlaOperation pla_operation_edit_label;
 extern const PlaOperation pla_operation_rename;
@@ -23,3 +24,12 @@ extern const PlaOperation pla_operation_recover;
  * Caller frees both. */
 PlaStatus pla_operation_simulate_scene(PlaWork *work, PlaContent **mesh, PlaSimulation **out,
                                        PlaError *err);
+/* Appends to @ids (of int) the labels of @map that @list names by id or name, at least one. */
+PlaStatus pla_operation_read_labels(const PlaLabelMap *map, JsonArray *list, GArray *ids,
+                                    PlaError *err);
+/* The same with lists inside the list, each one tissue; an empty @list means every label by itself.
+ * Appends to @first (of int) where each tissue begins in @ids, and in the end their number. */
+PlaStatus pla_operation_read_tissues(const PlaLabelMap *map, JsonArray *list, GArray *ids,
+                                     GArray *first, PlaError *err);
+/* That there is a label and none twice. */
+PlaStatus pla_labels_check_distinct(const GArray *ids, PlaError *err);

@@ -2,31 +2,6 @@
 #include "anatomy/surface/surface.h"
 #include "app/operations/operations.h"
 
-/* the ids that the list names, by number or name */
-static PlaStatus
-read_ids(const PlaLabelMap *map, JsonArray *list, GArray *ids, PlaError *err)
-{
-  for (guint i = 0; i < json_array_get_length(list); i++) {
-    JsonNode *node = json_array_get_element(list, i);
-    const PlaLabel *label = NULL;
-    if (JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_INT64) {
-      gint64 id = json_node_get_int(node);
-      label = id > 0 && id < 65536 ? pla_label_table_find(&map->table, (int)id) : NULL;
-      if (!label)
-        return pla_fail(err, PLA_ERR_EMPTY, "The label map has no label %" G_GINT64_FORMAT, id);
-    } else if (JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING) {
-      label = pla_label_table_find_name(&map->table, json_node_get_string(node));
-      if (!label)
-        return pla_fail(err, PLA_ERR_USAGE, "The label map has no label called '%s'",
-                        json_node_get_string(node));
-    } else {
-      return pla_fail(err, PLA_ERR_USAGE, "\"labels\" lists ids or names of labels");
-    }
-    g_array_append_val(ids, label->id);
-  }
-  return ids->len > 0 ? PLA_OK : pla_fail(err, PLA_ERR_USAGE, "\"labels\" names no label");
-}
-
 static PlaStatus
 run(PlaWork *work, PlaError *err)
 {
@@ -42,7 +17,7 @@ run(PlaWork *work, PlaError *err)
   if (st == PLA_OK)
     st = pla_work_load(work, item, &labels, err);
   if (st == PLA_OK)
-    st = read_ids(labels->labels, pla_work_list(work, "labels"), ids, err);
+    st = pla_operation_read_labels(labels->labels, pla_work_list(work, "labels"), ids, err);
   if (st == PLA_OK)
     st = pla_surface_from_labels(labels->labels, (const int *)(void *)ids->data, (int)ids->len,
                                  &opts, pla_work_progress(work), &mesh, &report, err);

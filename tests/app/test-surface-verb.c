@@ -1,4 +1,4 @@
-/* `platysma-cli surface` from file to file: keys, caps, exit status. */
+/* `platysma-cli surface` and `mesh` from file to file: keys, caps, regions, exit status. */
 #include "io/format.h"
 
 #include <glib.h>
@@ -51,6 +51,13 @@ write_labels(const char *path)
 }
 
 static void
+check_keys(JsonObject *o, const char *const *keys)
+{
+  for (int k = 0; keys[k]; k++)
+    g_assert_true(json_object_has_member(o, keys[k]));
+}
+
+static void
 test_files(void)
 {
   g_autofree char *folder = g_dir_make_tmp("platysma-surface-XXXXXX", NULL);
@@ -62,10 +69,8 @@ test_files(void)
 
   g_autofree char *egg = g_strdup_printf("surface %s --label 1 -o %s --triangles 1000 --measure", in, stl);
   JsonObject *o = run(egg, 0);
-  const char *keys[] = { "vertices", "triangles", "closed", "self_intersections", "volume_mm3",
-                         "label_volume_mm3", "seconds" };
-  for (gsize k = 0; k < G_N_ELEMENTS(keys); k++)
-    g_assert_true(json_object_has_member(o, keys[k]));
+  check_keys(o, (const char *const[]){ "vertices", "triangles", "closed", "self_intersections",
+                                       "volume_mm3", "label_volume_mm3", "seconds", NULL });
   g_assert_true(json_object_get_boolean_member(o, "closed"));
   g_assert_cmpint(json_object_get_int_member(o, "triangles"), ==, 1000);
   g_assert_cmpint(json_object_get_int_member(o, "vertices"), ==, 502);
@@ -104,10 +109,75 @@ test_files(void)
   g_assert_cmpint(g_rmdir(folder), ==, 0);
 }
 
+static void
+test_mesh(void)
+{
+  g_autofree char *folder = g_dir_make_tmp("platysma-mesh-XXXXXX", NULL);
+  g_autofree char *in = g_build_filename(folder, "labels.nii", NULL);
+  g_autofree char *vtu = g_build_filename(folder, "body.vtu", NULL);
+  g_autofree char *none = g_build_filename(folder, "none.vtu", NULL);
+  const char *const keys[] = { "method", "vertices", "tets", "hexes", "volume_mm3",
+                               "min_dihedral_deg", "max_dihedral_deg", "components",
+                               "duplicated_cells", "winding_violations", "seconds", NULL };
+  write_labels(in);
+
+  /* two tissues, one by number and one by name: regions and volumes */
+  g_autofree char *both =
+      g_strdup_printf("mesh %s --method tets --label '1,label 2' --cell-mm 2 -o %s", in, vtu);
+  JsonObject *o = run(both, 0);
+  check_keys(o, keys);
+  g_assert_cmpstr(json_object_get_string_member(o, "method"), ==, "tets");
+  g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 1);
+  g_assert_cmpint(json_object_get_int_member(o, "inverted"), ==, 0);
+  g_assert_cmpfloat(json_object_get_double_member(o, "min_dihedral_deg"), >, 4.0);
+  g_assert_cmpfloat(json_object_get_double_member(o, "max_dihedral_deg"), <, 172.0);
+  const double volume = json_object_get_double_member(o, "volume_mm3");
+  json_object_unref(o);
+  PlaItem item = { 0 };
+  PlaReadOptions read = pla_read_options_default();
+  PlaError err;
+  g_assert_cmpint(pla_item_read(vtu, &read, &item, &err), ==, PLA_OK);
+  const PlaField *region = pla_mesh_find_field(item.mesh, "region", PLA_ON_CELLS);
+  g_assert_nonnull(region);
+  int of[3] = { 0 };
+  for (int t = 0; t < item.mesh->n_tets; t++)
+    of[((const int32_t *)region->data)[t]]++;
+  g_assert_cmpint(of[0], ==, 0);
+  g_assert_cmpint(of[1], >, 1000);
+  g_assert_cmpint(of[2], >, 1000);
+  pla_item_clear(&item);
+
+  /* as one tissue: the same space, but for edges that are rounded where three regions meet */
+  g_autofree char *one =
+      g_strdup_printf("mesh %s --method tets --label 1+2 --cell-mm 2 -o %s", in, vtu);
+  o = run(one, 0);
+  g_assert_cmpfloat(fabs(json_object_get_double_member(o, "volume_mm3") / volume - 1.0), <, 0.02);
+  g_assert_cmpfloat(json_object_get_double_member(o, "boundary_vertex_mm"), <, 0.2);
+  json_object_unref(o);
+
+  const struct {
+    const char *words;
+    int status;
+  } refused[] = { { "--method tets --cell-mm 2 --label 9", 1 },
+                  { "--method tets --cell-mm 2 --label 1,1", 2 },
+                  { "--method clay --cell-mm 2", 2 },
+                  { "--method tets", 2 },
+                  { "--cell-mm 2", 2 } };
+  for (gsize r = 0; r < G_N_ELEMENTS(refused); r++) {
+    g_autofree char *words = g_strdup_printf("mesh %s -o %s %s", in, none, refused[r].words);
+    json_object_unref(run(words, refused[r].status));
+    g_assert_false(g_file_test(none, G_FILE_TEST_EXISTS));
+  }
+  g_assert_cmpint(g_remove(in), ==, 0);
+  g_assert_cmpint(g_remove(vtu), ==, 0);
+  g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
 int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/surface-verb/files", test_files);
+  g_test_add_func("/mesh-verb/files", test_mesh);
   return g_test_run();
 }

@@ -1,0 +1,136 @@
+/* Tissues as level sets that compete for each point. */
+#include "anatomy/mesher/tissues.h"
+
+#include <math.h>
+
+/* index coordinates of p, moved to the nearest sample position of the grid, and how far p is beyond
+ * the planes half a voxel outside the last samples */
+static double
+clamp_to_grid(const PlaLevelSet *ls, const double pos_mm[3], double inside[3])
+{
+  double x[3], beyond = -INFINITY;
+  pla_affine_apply(ls->inverse_mm, pos_mm, x);
+  for (int d = 0; d < 3; d++) {
+    const double *row = ls->inverse_mm + 4 * d, last = ls->dims[d] - 1.0;
+    /* millimetres across the grid's planes per index step */
+    double step = 1.0 / sqrt(row[0] * row[0] + row[1] * row[1] + row[2] * row[2]);
+    inside[d] = x[d] < 0.0 ? 0.0 : x[d] > last ? last : x[d];
+    beyond = fmax(beyond, step * fmax(-0.5 - x[d], x[d] - last - 0.5));
+  }
+  return beyond;
+}
+
+double
+pla_tissue_beyond(const PlaLevelSet *ls, const double pos_mm[3])
+{
+  double inside[3];
+  return clamp_to_grid(ls, pos_mm, inside);
+}
+
+static double
+value_at(const PlaLevelSet *ls, const double pos_mm[3])
+{
+  double inside[3], beyond = clamp_to_grid(ls, pos_mm, inside);
+  return fmax(pla_levelset_at_index(ls, inside), beyond);
+}
+
+/* of the rest, where the others' least value is @least */
+static double
+rest_value(const PlaTissues *tissues, const double pos_mm[3], double least)
+{
+  if (!tissues->rest)
+    return -least;
+  double inside[3], beyond = clamp_to_grid(tissues->rest, pos_mm, inside);
+  return fmin(pla_levelset_at_index(tissues->rest, inside), -beyond);
+}
+
+static double
+least_value(const PlaTissues *tissues, const double pos_mm[3], int *whose)
+{
+  double least = INFINITY;
+  for (int g = 0; g < tissues->n_groups; g++) {
+    double v = value_at(tissues->group[g], pos_mm);
+    if (v < least) {
+      least = v;
+      *whose = g + 1;
+    }
+  }
+  return least;
+}
+
+int
+pla_tissues_at(const PlaTissues *tissues, const double pos_mm[3])
+{
+  int whose = 0;
+  double least = least_value(tissues, pos_mm, &whose);
+  return least < rest_value(tissues, pos_mm, least) ? whose : 0;
+}
+
+double
+pla_tissue_value(const PlaTissues *tissues, int tissue, const double pos_mm[3])
+{
+  if (tissue > 0)
+    return value_at(tissues->group[tissue - 1], pos_mm);
+  int whose;
+  return rest_value(tissues, pos_mm, tissues->rest ? 0.0 : least_value(tissues, pos_mm, &whose));
+}
+
+double
+pla_tissues_crossing(const PlaTissues *tissues, int a, int b, const double p[3], const double q[3])
+{
+  /* bisection with a secant guess in between: the difference is near linear, kinks aside */
+  double lo = 0.0, hi = 1.0;
+  double f_lo = pla_tissue_value(tissues, a, p) - pla_tissue_value(tissues, b, p);
+  double f_hi = pla_tissue_value(tissues, a, q) - pla_tissue_value(tissues, b, q);
+  for (int step = 0; step < 12 && hi - lo > 1e-4; step++) {
+    double t = 0.5 * (lo + hi), x[3];
+    if (step % 2 == 0 && f_lo < 0.0 && f_hi > 0.0)
+      t = lo + (hi - lo) * fmin(fmax(f_lo / (f_lo - f_hi), 0.02), 0.98);
+    for (int d = 0; d < 3; d++)
+      x[d] = p[d] + t * (q[d] - p[d]);
+    double f = pla_tissue_value(tissues, a, x) - pla_tissue_value(tissues, b, x);
+    if (f <= 0.0) {
+      lo = t;
+      f_lo = f;
+    } else {
+      hi = t;
+      f_hi = f;
+    }
+  }
+  if (f_lo < 0.0 && f_hi > 0.0)
+    return lo + (hi - lo) * f_lo / (f_lo - f_hi);
+  return 0.5 * (lo + hi);
+}
+
+bool
+pla_tissues_box(const PlaTissues *tissues, double lo_mm[3], double hi_mm[3])
+{
+  bool any = false;
+  for (int d = 0; d < 3; d++) {
+    lo_mm[d] = INFINITY;
+    hi_mm[d] = -INFINITY;
+  }
+  for (int g = 0; g < tissues->n_groups; g++) {
+    const PlaLevelSet *ls = tissues->group[g];
+    const int *n = ls->dims;
+    for (int k = 0; k < n[2]; k++)
+      for (int j = 0; j < n[1]; j++)
+        for (int i = 0; i < n[0]; i++) {
+          if (ls->phi_mm[(size_t)i + (size_t)n[0] * ((size_t)j + (size_t)n[1] * (size_t)k)] >= 0.0f)
+            continue;
+          /* the surface is less than a sample away */
+          for (int c = 0; c < 8; c++) {
+            const double x[3] = { i + (c & 1 ? 1.0 : -1.0), j + (c & 2 ? 1.0 : -1.0),
+                                  k + (c & 4 ? 1.0 : -1.0) };
+            double p[3];
+            pla_affine_apply(ls->affine_mm, x, p);
+            for (int d = 0; d < 3; d++) {
+              lo_mm[d] = fmin(lo_mm[d], p[d]);
+              hi_mm[d] = fmax(hi_mm[d], p[d]);
+            }
+          }
+          any = true;
+        }
+  }
+  return any;
+}

@@ -1,0 +1,71 @@
+/* The table of meshing methods. */
+#include "app/mesh-method.h"
+
+#include "app/methods/methods.h"
+
+#include <string.h>
+
+static const PlaMeshMethod *const methods[] = {
+  &pla_mesh_method_tets,
+  NULL,
+};
+
+PlaMeshInput
+pla_mesh_input_default(void)
+{
+  return (PlaMeshInput){ .cell_mm = 4.0, .levels = 3, .smooth_mm = -1.0 };
+}
+
+void
+pla_mesh_result_init(PlaMeshResult *self)
+{
+  *self = (PlaMeshResult){ .found = json_object_new(),
+                           .lines = g_ptr_array_new_with_free_func(g_free) };
+}
+
+void
+pla_mesh_result_clear(PlaMeshResult *self)
+{
+  pla_mesh_free(self->mesh);
+  g_clear_pointer(&self->found, json_object_unref);
+  g_clear_pointer(&self->lines, g_ptr_array_unref);
+  *self = (PlaMeshResult){ 0 };
+}
+
+const PlaMeshMethod *const *
+pla_mesh_methods_get(void)
+{
+  return methods;
+}
+
+PlaStatus
+pla_mesh_method_find(const char *name, const PlaMeshMethod **out, PlaError *err)
+{
+  g_autoptr(GString) known = g_string_new(NULL);
+  for (int m = 0; methods[m]; m++) {
+    if (strcmp(methods[m]->name, name) == 0) {
+      *out = methods[m];
+      return PLA_OK;
+    }
+    g_string_append_printf(known, "%s%s", m ? ", " : "", methods[m]->name);
+  }
+  return pla_fail(err, PLA_ERR_USAGE, "There is no meshing method '%s'; known: %s", name, known->str);
+}
+
+PlaStatus
+pla_mesh_method_run(const PlaMeshMethod *method, const PlaMeshInput *input, PlaProgress *progress,
+                    PlaMeshResult *out, PlaError *err)
+{
+  if (input->surface && !method->takes_surfaces)
+    return pla_fail(err, PLA_ERR_USAGE, "The method '%s' meshes labels, not surfaces", method->name);
+  if (input->labels && !method->takes_labels)
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "The method '%s' meshes surfaces, not labels; make a surface of the label first",
+                    method->name);
+  if (input->surface && (input->surface->n_tris == 0 || input->surface->n_tets > 0 ||
+                         input->surface->n_hexes > 0))
+    return pla_fail(err, PLA_ERR_USAGE, "A surface of triangles is needed, not a volume mesh");
+  if (!(input->cell_mm > 0.0))
+    return pla_fail(err, PLA_ERR_USAGE, "The cell size must be positive, not %g mm", input->cell_mm);
+  return method->run(input, progress, out, err);
+}

@@ -1,0 +1,6 @@
+/* Every meshing method, for the table. */
+#pragma once
+
+#include "app/mesh-method.h"
+
+extern const PlaMeshMethod pla_mesh_method_tets;
