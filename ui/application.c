@@ -1,10 +1,15 @@
 #include "ui/application.h"
 
+#include "anatomy/base/parallel.h"
 #include "platysma-config.h"
+#include "ui/actions.h"
+#include "ui/preferences.h"
+#include "ui/settings.h"
 #include "ui/window.h"
 #include "ui/workspace.h"
 
 #include <glib/gi18n.h>
+#include <locale.h>
 #include <stdio.h>
 
 /* a screenshot that is not ready by then is taken as it is, and the program fails */
@@ -12,7 +17,7 @@
 
 struct _PlaApplication {
   AdwApplication parent_instance;
-  char *workspace, *screenshot, *size;
+  char *workspace, *screenshot, *size, *style;
   gint64 deadline_us;
   int settled_turns;
   int status;
@@ -43,40 +48,32 @@ on_quit(GSimpleAction *action, GVariant *param, gpointer data)
 }
 
 static void
-change_style(GSimpleAction *action, GVariant *state, gpointer data)
+on_preferences(GSimpleAction *action, GVariant *param, gpointer data)
 {
-  const char *name = g_variant_get_string(state, NULL);
+  gtk_window_present(GTK_WINDOW(pla_preferences_new(gtk_application_get_active_window(data))));
+}
+
+static void
+on_style(GSettings *settings)
+{
+  g_autofree char *name = g_settings_get_string(settings, "style");
   AdwColorScheme scheme = g_str_equal(name, "light")    ? ADW_COLOR_SCHEME_FORCE_LIGHT
                           : g_str_equal(name, "system") ? ADW_COLOR_SCHEME_DEFAULT
                                                         : ADW_COLOR_SCHEME_FORCE_DARK;
   adw_style_manager_set_color_scheme(adw_style_manager_get_default(), scheme);
-  g_simple_action_set_state(action, state);
+}
+
+static void
+on_threads(GSettings *settings)
+{
+  int n = g_settings_get_int(settings, "threads");
+  pla_threads_set(n > 0 ? n : (int)g_get_num_processors());
 }
 
 static const GActionEntry action_entries[] = {
   { "about", on_about, NULL, NULL, NULL },
   { "quit", on_quit, NULL, NULL, NULL },
-  { "style", NULL, "s", "'dark'", change_style },
-};
-
-static const struct {
-  const char *action, *accel;
-} shortcuts[] = {
-  { "win.open", "<Control>o" },
-  { "win.new-case", "<Control>n" },
-  { "win.undo", "<Control>z" },
-  { "win.redo", "<Control><Shift>z" },
-  { "win.close-case", "<Control>w" },
-  { "win.save-picture", "<Control><Shift>s" },
-  { "win.fit", "<Control>0" },
-  { "win.layout::four", "<Control>1" },
-  { "win.layout::axial", "<Control>2" },
-  { "win.layout::coronal", "<Control>3" },
-  { "win.layout::sagittal", "<Control>4" },
-  { "win.layout::scene", "<Control>5" },
-  { "win.show-tree", "F9" },
-  { "win.show-panel", "<Control>F9" },
-  { "app.quit", "<Control>q" },
+  { "preferences", on_preferences, NULL, NULL, NULL },
 };
 
 /* --------------------------------------------------------------- screenshot */
@@ -121,8 +118,12 @@ new_window(PlaApplication *self)
     pla_window_set_workspace(PLA_WINDOW(window), self->workspace);
   int width, height;
   char end;
-  if (self->size && sscanf(self->size, "%dx%d%c", &width, &height, &end) == 2)
-    gtk_window_set_default_size(GTK_WINDOW(window), width, height);
+  g_settings_get(pla_settings_get(), "window-size", "(ii)", &width, &height);
+  if (self->size)
+    sscanf(self->size, "%dx%d%c", &width, &height, &end);
+  else if (g_settings_get_boolean(pla_settings_get(), "window-maximized"))
+    gtk_window_maximize(GTK_WINDOW(window));
+  gtk_window_set_default_size(GTK_WINDOW(window), MAX(width, 720), MAX(height, 480));
   gtk_window_present(GTK_WINDOW(window));
   if (self->screenshot) {
     self->deadline_us = g_get_monotonic_time() + SCREENSHOT_LIMIT_S * G_TIME_SPAN_SECOND;
@@ -160,6 +161,7 @@ pla_application_handle_local_options(GApplication *application, GVariantDict *op
   g_variant_dict_lookup(options, "workspace", "s", &self->workspace);
   g_variant_dict_lookup(options, "screenshot", "^ay", &self->screenshot);
   g_variant_dict_lookup(options, "size", "s", &self->size);
+  g_variant_dict_lookup(options, "style", "s", &self->style);
   if (g_variant_dict_contains(options, "version")) {
     printf("platysma %s\n", PLA_VERSION);
     return 0;
@@ -173,6 +175,13 @@ pla_application_handle_local_options(GApplication *application, GVariantDict *op
     fprintf(stderr, "\n");
     return 2;
   }
+  if (self->style && !g_str_equal(self->style, "dark") && !g_str_equal(self->style, "light")) {
+    fprintf(stderr, "platysma: --style is dark or light, not %s\n", self->style);
+    return 2;
+  }
+  /* a picture of the window does not depend on who makes it, and changes nobody's preferences */
+  if (self->screenshot)
+    pla_settings_use_memory();
   if (self->size && (sscanf(self->size, "%dx%d%c", &width, &height, &end) != 2 || width < 320 ||
                      height < 240 || width > 16384 || height > 16384)) {
     fprintf(stderr, "platysma: --size is WIDTHxHEIGHT in pixels, such as 1280x800, not %s\n",
@@ -188,10 +197,17 @@ pla_application_startup(GApplication *application)
   G_APPLICATION_CLASS(pla_application_parent_class)->startup(application);
   g_action_map_add_action_entries(G_ACTION_MAP(application), action_entries,
                                   G_N_ELEMENTS(action_entries), application);
-  adw_style_manager_set_color_scheme(adw_style_manager_get_default(), ADW_COLOR_SCHEME_FORCE_DARK);
-  for (size_t i = 0; i < G_N_ELEMENTS(shortcuts); i++)
-    gtk_application_set_accels_for_action(GTK_APPLICATION(application), shortcuts[i].action,
-                                          (const char *[]){ shortcuts[i].accel, NULL });
+  GSettings *settings = pla_settings_get();
+  if (PLA_APPLICATION(application)->style)
+    g_settings_set_string(settings, "style", PLA_APPLICATION(application)->style);
+  g_autoptr(GAction) style = g_settings_create_action(settings, "style");
+  g_action_map_add_action(G_ACTION_MAP(application), style);
+  g_signal_connect(settings, "changed::style", G_CALLBACK(on_style), NULL);
+  g_signal_connect(settings, "changed::threads", G_CALLBACK(on_threads), NULL);
+  on_style(settings);
+  if (g_settings_get_int(settings, "threads") > 0)
+    on_threads(settings);
+  pla_actions_set_accels(GTK_APPLICATION(application));
 }
 
 static void
@@ -201,6 +217,7 @@ pla_application_finalize(GObject *object)
   g_free(self->workspace);
   g_free(self->screenshot);
   g_free(self->size);
+  g_free(self->style);
   G_OBJECT_CLASS(pla_application_parent_class)->finalize(object);
 }
 
@@ -224,6 +241,7 @@ pla_application_init(PlaApplication *self)
       N_("draw the window once everything is ready, save it and exit"), N_("OUT.png") },
     { "size", 0, 0, G_OPTION_ARG_STRING, NULL, N_("size of the window in pixels"),
       N_("WIDTHxHEIGHT") },
+    { "style", 0, 0, G_OPTION_ARG_STRING, NULL, N_("appearance: dark or light"), N_("NAME") },
     { "version", 0, 0, G_OPTION_ARG_NONE, NULL, N_("print the version and exit"), NULL },
     { NULL },
   };
@@ -243,6 +261,10 @@ int
 pla_application_main(int argc, char **argv)
 {
   g_autoptr(PlaApplication) application = pla_application_new();
+  setlocale(LC_ALL, "");
+  bindtextdomain("platysma", PLA_LOCALE_DIR);
+  bind_textdomain_codeset("platysma", "UTF-8");
+  textdomain("platysma");
   int status = g_application_run(G_APPLICATION(application), argc, argv);
   return status ? status : application->status;
 }

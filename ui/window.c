@@ -2,9 +2,13 @@
 
 #include "app/render.h"
 #include "io/format.h"
+#include "ui/actions.h"
 #include "ui/case-tree.h"
+#include "ui/export.h"
+#include "ui/palette.h"
 #include "ui/recent.h"
 #include "ui/scene-view.h"
+#include "ui/settings.h"
 #include "ui/slice-view.h"
 #include "ui/workspace.h"
 
@@ -17,12 +21,11 @@ struct _PlaWindow {
   GtkInfoBar *failure_bar;
   GtkStack *pages;
   AdwViewStack *panels;
-  GtkWidget *switcher, *status_bar, *jobs_button, *view_button, *tree_revealer, *panel_revealer,
-      *recent_group, *history_box, *undo, *redo;
+  GtkWidget *switcher, *status_bar, *jobs_button, *menu_button, *view_button, *tree_revealer,
+      *panel_revealer, *recent_group, *history_box, *undo, *redo;
   AdwBin *tree_place;
   GtkGrid *views;
   GtkListBox *jobs, *recent;
-  GMenu *window_presets, *view_presets;
 
   PlaDocument *document;
   GtkWidget *slice[3], *scene;
@@ -460,6 +463,7 @@ change_convention(GSimpleAction *action, GVariant *state, gpointer data)
     return;
   pla_document_set_radiological(self->document, strcmp(name, "radiological") == 0);
   g_simple_action_set_state(action, state);
+  g_settings_set_string(pla_settings_get(), "convention", name);
 }
 
 static void
@@ -479,6 +483,7 @@ change_smooth(GSimpleAction *action, GVariant *state, gpointer data)
   PlaWindow *self = data;
   pla_document_set_linear(self->document, g_variant_get_boolean(state));
   g_simple_action_set_state(action, state);
+  g_settings_set_boolean(pla_settings_get(), "smooth", g_variant_get_boolean(state));
 }
 
 static void
@@ -505,7 +510,42 @@ change_show_panel(GSimpleAction *action, GVariant *state, gpointer data)
   g_simple_action_set_state(action, state);
 }
 
+/* any row of the table of actions; those of a panel show it first */
+void
+pla_window_activate(PlaWindow *self, const char *detailed)
+{
+  g_autofree char *name = NULL;
+  g_autoptr(GVariant) target = NULL;
+  if (!g_action_parse_detailed_name(detailed, &name, &target, NULL))
+    return;
+  g_autofree char *prefix = g_strndup(name, strcspn(name, "."));
+  GtkWidget *from = GTK_WIDGET(self);
+  if (pla_window_set_workspace(self, prefix))
+    from = adw_view_stack_get_child_by_name(self->panels, prefix);
+  gtk_widget_activate_action_variant(from, name, target);
+}
+
+static void
+on_palette_chosen(const char *detailed, gpointer data)
+{
+  pla_window_activate(data, detailed);
+}
+
+static void
+on_palette(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  gtk_window_present(GTK_WINDOW(pla_palette_new(data, on_palette_chosen, data)));
+}
+
+static void
+on_shortcuts(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  gtk_window_present(GTK_WINDOW(pla_shortcuts_window_new(data)));
+}
+
 static const GActionEntry action_entries[] = {
+  { "palette", on_palette, NULL, NULL, NULL },
+  { "show-help-overlay", on_shortcuts, NULL, NULL, NULL },
   { "open", on_open, NULL, NULL, NULL },
   { "undo", on_undo, NULL, NULL, NULL },
   { "redo", on_redo, NULL, NULL, NULL },
@@ -573,22 +613,7 @@ pla_window_get_failure(PlaWindow *self)
 PlaStatus
 pla_window_save(PlaWindow *self, const char *path, PlaError *err)
 {
-  GtkWidget *widget = GTK_WIDGET(self);
-  int w = gtk_widget_get_width(widget), h = gtk_widget_get_height(widget);
-  GskRenderer *renderer = gtk_native_get_renderer(GTK_NATIVE(self));
-  if (!renderer || w < 1 || h < 1)
-    return pla_fail(err, PLA_ERR_UNSUPPORTED, "The window is not on the screen");
-  g_autoptr(GdkPaintable) paintable = gtk_widget_paintable_new(widget);
-  GtkSnapshot *snapshot = gtk_snapshot_new();
-  gdk_paintable_snapshot(paintable, snapshot, w, h);
-  g_autoptr(GskRenderNode) node = gtk_snapshot_free_to_node(snapshot);
-  if (!node)
-    return pla_fail(err, PLA_ERR_EMPTY, "The window has not been drawn yet");
-  const graphene_rect_t box = GRAPHENE_RECT_INIT(0, 0, (float)w, (float)h);
-  g_autoptr(GdkTexture) texture = gsk_renderer_render_texture(renderer, node, &box);
-  if (!gdk_texture_save_to_png(texture, path))
-    return pla_fail(err, PLA_ERR_IO, "The picture %s could not be written", path);
-  return PLA_OK;
+  return pla_widget_save(GTK_WIDGET(self), path, err);
 }
 
 /* --------------------------------------------------------------------- type */
@@ -644,6 +669,7 @@ pla_window_class_init(PlaWindowClass *klass)
   CHILD(failure_bar);
   CHILD(jobs);
   CHILD(jobs_button);
+  CHILD(menu_button);
   CHILD(job_title);
   CHILD(history_box);
   CHILD(undo);
@@ -660,37 +686,46 @@ pla_window_class_init(PlaWindowClass *klass)
   CHILD(tree_place);
   CHILD(tree_revealer);
   CHILD(view_button);
-  CHILD(view_presets);
   CHILD(views);
-  CHILD(window_presets);
 #undef CHILD
 }
 
 static void
 fill_menus(PlaWindow *self)
 {
-  static const char *const titles[PLA_N_VIEWS] = {
-    [PLA_VIEW_ANTERIOR] = N_("The _Front"),
-    [PLA_VIEW_POSTERIOR] = N_("_Behind"),
-    [PLA_VIEW_LEFT] = N_("The _Left"),
-    [PLA_VIEW_RIGHT] = N_("The _Right"),
-    [PLA_VIEW_SUPERIOR] = N_("_Above"),
-    [PLA_VIEW_INFERIOR] = N_("Bel_ow"),
-    [PLA_VIEW_THREE_QUARTER] = N_("_Three-Quarter"),
-  };
-  for (int v = 0; v < PLA_N_VIEWS; v++) {
-    g_autoptr(GMenuItem) item = g_menu_item_new(_(titles[v]), NULL);
-    g_menu_item_set_action_and_target(item, "win.look", "s",
-                                      pla_view_preset_name((PlaViewPreset)v));
-    g_menu_append_item(self->view_presets, item);
-  }
-  int n;
-  const PlaWindowPreset *presets = pla_window_presets_get(&n);
-  for (int i = 0; i < n; i++) {
-    g_autoptr(GMenuItem) item = g_menu_item_new(_(presets[i].title), NULL);
-    g_menu_item_set_action_and_target(item, "win.grey-window", "s", presets[i].id);
-    g_menu_append_item(self->window_presets, item);
-  }
+  g_autoptr(GMenuModel) main_menu = pla_actions_menu_new(PLA_MENU_MAIN);
+  g_autoptr(GMenuModel) view_menu = pla_actions_menu_new(PLA_MENU_VIEW);
+  gtk_menu_button_set_menu_model(GTK_MENU_BUTTON(self->menu_button), main_menu);
+  gtk_menu_button_set_menu_model(GTK_MENU_BUTTON(self->view_button), view_menu);
+}
+
+/* preferences that are actions of the window too: either changes the other */
+static void
+on_setting(PlaWindow *self, const char *key)
+{
+  GSettings *settings = pla_settings_get();
+  g_autoptr(GVariant) value = NULL;
+  const char *action = key;
+  if (g_str_equal(key, "convention"))
+    value = g_variant_ref_sink(g_variant_new_take_string(g_settings_get_string(settings, key)));
+  else if (g_str_equal(key, "smooth"))
+    value = g_variant_ref_sink(g_variant_new_boolean(g_settings_get_boolean(settings, key)));
+  if (!value)
+    return;
+  g_autoptr(GVariant) now = g_action_group_get_action_state(actions(self), action);
+  if (!g_variant_equal(now, value))
+    g_action_group_change_action_state(actions(self), action, value);
+}
+
+static gboolean
+on_close_request(PlaWindow *self)
+{
+  int width, height;
+  gtk_window_get_default_size(GTK_WINDOW(self), &width, &height);
+  g_settings_set(pla_settings_get(), "window-size", "(ii)", width, height);
+  g_settings_set_boolean(pla_settings_get(), "window-maximized",
+                         gtk_window_is_maximized(GTK_WINDOW(self)));
+  return GDK_EVENT_PROPAGATE;
 }
 
 static void
@@ -740,6 +775,13 @@ pla_window_init(PlaWindow *self)
   GtkDropTarget *drop = gtk_drop_target_new(GDK_TYPE_FILE_LIST, GDK_ACTION_COPY);
   g_signal_connect(drop, "drop", G_CALLBACK(on_drop), self);
   gtk_widget_add_controller(GTK_WIDGET(self), GTK_EVENT_CONTROLLER(drop));
+  GSettings *settings = pla_settings_get();
+  g_signal_connect_object(settings, "changed", G_CALLBACK(on_setting), self, G_CONNECT_SWAPPED);
+  on_setting(self, "convention");
+  on_setting(self, "smooth");
+  g_signal_connect(self, "close-request", G_CALLBACK(on_close_request), NULL);
+  /* pictures of patients are not mirrored with the direction of writing */
+  gtk_widget_set_direction(GTK_WIDGET(self->views), GTK_TEXT_DIR_LTR);
   on_dark(self);
   on_history(self);
   show_welcome(self);

@@ -21,6 +21,8 @@ void pla_window_open(PlaWindow *self, const char *path);
 void pla_window_open_demo(PlaWindow *self);
 void pla_window_create(PlaWindow *self, const char *path); /* an empty case file */
 gboolean pla_window_set_workspace(PlaWindow *self, const char *id); /* FALSE: there is none */
+/* Any row of ui/actions.h by its detailed name. */
+void pla_window_activate(PlaWindow *self, const char *detailed_action);
 /* Nothing is being read, computed or waiting to be drawn. */
 gboolean pla_window_is_settled(PlaWindow *self);
 /* The first sentence of failure since the window opened, or NULL. */

@@ -1,137 +1,12 @@
 /* The window under Xvfb: what it shows, its actions, its sentences. */
 #include "anatomy/slice.h"
-#include "io/format.h"
-#include "ui/application.h"
+#include "tests/ui/fixture.h"
 #include "ui/scene-view.h"
 #include "ui/slice-view.h"
-#include "ui/window.h"
 #include "ui/workspace.h"
 
-#include <cairo.h>
-#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
-
-static char *dir; /* of this test's files */
-static GtkApplication *application;
-
-/* a bright ball with a dark one inside it, off the middle; and labels of both */
-static char *
-write_volume(const char *name, gboolean labels)
-{
-  enum { N = 40 };
-  PlaItem item = { .kind = PLA_KIND_VOLUME };
-  g_assert_cmpint(pla_volume_new((int[4]){ N, N, N, 1 }, labels ? PLA_U8 : PLA_I16, &item.volume,
-                                 NULL),
-                  ==, PLA_OK);
-  const double affine[12] = { -2, 0, 0, 40, 0, 2, 0, -40, 0, 0, 2, -40 };
-  memcpy(item.volume->affine_mm, affine, sizeof affine);
-  item.volume->audit.source = PLA_FRAME_MADE;
-  for (int v = 0; v < N * N * N; v++) {
-    double r = hypot(hypot(v % N - 20.0, v / N % N - 20.0), v / (N * N) - 20.0);
-    double s = hypot(hypot(v % N - 15.0, v / N % N - 20.0), v / (N * N) - 20.0);
-    double value = labels ? (s < 6    ? 2
-                             : r < 15 ? 1
-                                      : 0)
-                          : (s < 6    ? 900
-                             : r < 15 ? 300 - 10 * r
-                                      : -1000);
-    pla_dtype_set(item.volume->dtype, item.volume->voxels, (size_t)v, value);
-  }
-  char *path = g_build_filename(dir, name, NULL);
-  PlaError err;
-  PlaWriteOptions opts = pla_write_options_default();
-  if (pla_item_write(path, &item, &opts, &err) != PLA_OK)
-    g_error("%s", err.message);
-  pla_item_clear(&item);
-  return path;
-}
-
-static gboolean
-on_timeout(gpointer data)
-{
-  g_error("the window was not ready in time");
-  return G_SOURCE_REMOVE;
-}
-
-static gboolean
-on_tick(gpointer data)
-{
-  return G_SOURCE_CONTINUE;
-}
-
-/* lets the window work until nothing is left to do and it was drawn again */
-static void
-settle(PlaWindow *window)
-{
-  guint guard = g_timeout_add_seconds(100, on_timeout, NULL);
-  guint tick = g_timeout_add(20, on_tick, NULL);
-  for (int calm = 0; calm < 5;) {
-    g_main_context_iteration(NULL, TRUE);
-    calm = pla_window_is_settled(window) ? calm + 1 : 0;
-  }
-  gint64 until = g_get_monotonic_time() + 300000;
-  while (g_get_monotonic_time() < until)
-    g_main_context_iteration(NULL, TRUE);
-  g_source_remove(tick);
-  g_source_remove(guard);
-}
-
-static PlaWindow *
-new_window(void)
-{
-  GtkWidget *window = pla_window_new(ADW_APPLICATION(application));
-  gtk_window_set_default_size(GTK_WINDOW(window), 960, 600);
-  gtk_window_present(GTK_WINDOW(window));
-  return PLA_WINDOW(window);
-}
-
-static void
-close_window(PlaWindow *window)
-{
-  gtk_window_destroy(GTK_WINDOW(window));
-  while (g_main_context_iteration(NULL, FALSE))
-    ;
-}
-
-static PlaWindow *
-open_case(void)
-{
-  PlaWindow *window = new_window();
-  g_autofree char *scan = write_volume("scan.nii", FALSE);
-  g_autofree char *labels = write_volume("labels.nii.gz", TRUE);
-  pla_window_open(window, scan);
-  settle(window);
-  pla_window_open(window, labels);
-  settle(window);
-  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
-  return window;
-}
-
-/* different colours within a widget's part of the saved window */
-static int
-count_colours(PlaWindow *window, GtkWidget *widget)
-{
-  g_autofree char *path = g_build_filename(dir, "window.png", NULL);
-  PlaError err;
-  if (pla_window_save(window, path, &err) != PLA_OK)
-    g_error("%s", err.message);
-  cairo_surface_t *png = cairo_image_surface_create_from_png(path);
-  g_assert_cmpint(cairo_surface_status(png), ==, CAIRO_STATUS_SUCCESS);
-  graphene_rect_t box;
-  g_assert_true(gtk_widget_compute_bounds(widget, GTK_WIDGET(window), &box));
-  const uint8_t *data = cairo_image_surface_get_data(png);
-  const int stride = cairo_image_surface_get_stride(png);
-  g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-  for (int y = (int)box.origin.y + 4; y < box.origin.y + box.size.height - 4; y++)
-    for (int x = (int)box.origin.x + 4; x < box.origin.x + box.size.width - 4; x++) {
-      uint32_t pixel;
-      memcpy(&pixel, data + (size_t)y * stride + 4 * (size_t)x, 4);
-      g_hash_table_add(seen, GUINT_TO_POINTER(pixel & 0xffffff));
-    }
-  cairo_surface_destroy(png);
-  return (int)g_hash_table_size(seen);
-}
 
 static void
 test_views(void)
@@ -270,7 +145,7 @@ test_case(void)
   PlaDocument *document = pla_window_get_document(window);
   GActionGroup *group = G_ACTION_GROUP(window);
   g_autofree char *scan = write_volume("scan.nii", FALSE);
-  g_autofree char *path = g_build_filename(dir, "test.platysma", NULL);
+  g_autofree char *path = g_build_filename(fixture_dir, "test.platysma", NULL);
   pla_window_create(window, path);
   settle(window);
   g_assert_nonnull(pla_document_get_session(document));
@@ -314,7 +189,7 @@ test_bad_file(void)
   PlaWindow *window = open_case();
   PlaDocument *document = pla_window_get_document(window);
   const PlaVolume *before = pla_document_get_volume(document);
-  g_autofree char *path = g_build_filename(dir, "damaged.nii", NULL);
+  g_autofree char *path = g_build_filename(fixture_dir, "damaged.nii", NULL);
   g_assert_true(g_file_set_contents(path, "not a scan at all", -1, NULL));
   pla_window_open(window, path);
   settle(window);
@@ -326,26 +201,11 @@ test_bad_file(void)
 int
 main(int argc, char **argv)
 {
-  dir = g_dir_make_tmp("platysma-window-XXXXXX", NULL);
-  g_setenv("XDG_STATE_HOME", dir, TRUE);
-  g_test_init(&argc, &argv, NULL);
-  application = GTK_APPLICATION(pla_application_new());
-  g_assert_true(g_application_register(G_APPLICATION(application), NULL, NULL));
+  fixture_start(&argc, &argv);
   g_test_add_func("/window/views", test_views);
   g_test_add_func("/window/actions", test_actions);
   g_test_add_func("/window/tissues", test_tissues);
   g_test_add_func("/window/case", test_case);
   g_test_add_func("/window/bad-file", test_bad_file);
-  int status = g_test_run();
-  g_object_unref(application);
-  static const char *const files[] = { "scan.nii",        "labels.nii.gz", "labels.tsv",
-                                       "window.png",      "damaged.nii",   "test.platysma",
-                                       "platysma/recent", "platysma" };
-  for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
-    g_autofree char *path = g_build_filename(dir, files[i], NULL);
-    g_remove(path);
-  }
-  g_rmdir(dir);
-  g_free(dir);
-  return status;
+  return fixture_run();
 }

@@ -1,0 +1,20 @@
+/* What tests of the window share: a small scan, a window that has come to rest, its pixels. */
+#pragma once
+
+#include "ui/window.h"
+
+extern char *fixture_dir; /* of this test's files */
+
+/* Display, preferences in memory, a folder of its own; then tests may be added. */
+void fixture_start(int *argc, char ***argv);
+int fixture_run(void); /* runs them and removes the folder */
+
+/* A bright ball with a dark one inside it, off the middle; or labels of both.  Path, g_free(). */
+char *write_volume(const char *name, gboolean labels);
+/* Lets the window work until nothing is left to do and it was drawn again. */
+void settle(PlaWindow *window);
+PlaWindow *new_window(void); /* 960 x 600 */
+void close_window(PlaWindow *window);
+PlaWindow *open_case(void); /* with the scan and its labels; no case file */
+/* Different colours within a widget's part of the saved window. */
+int count_colours(PlaWindow *window, GtkWidget *widget);

@@ -1,0 +1,150 @@
+/* The table of actions and what is made from it, preferences, files of the desktop. */
+#include "tests/ui/fixture.h"
+#include "ui/actions.h"
+#include "ui/export.h"
+#include "ui/palette.h"
+#include "ui/preferences.h"
+#include "ui/settings.h"
+
+#include <string.h>
+
+/* lets another window come up, and saves it where PLA_PICTURES asks for it */
+static void
+let_it_show(GtkWidget *window, const char *name)
+{
+  gtk_window_present(GTK_WINDOW(window));
+  gint64 until = g_get_monotonic_time() + 400000;
+  while (g_get_monotonic_time() < until)
+    g_main_context_iteration(NULL, FALSE);
+  const char *folder = g_getenv("PLA_PICTURES");
+  if (folder) {
+    g_autofree char *path = g_strdup_printf("%s/%s.png", folder, name);
+    PlaError err;
+    if (pla_widget_save(window, path, &err) != PLA_OK)
+      g_error("%s", err.message);
+  }
+}
+
+/* every row names an action that exists, every action has a row, no key means two things */
+static void
+test_table(void)
+{
+  PlaWindow *window = open_case();
+  GActionGroup *win = G_ACTION_GROUP(window);
+  GActionGroup *app = G_ACTION_GROUP(gtk_window_get_application(GTK_WINDOW(window)));
+  g_autoptr(GHashTable) accels = g_hash_table_new(g_str_hash, g_str_equal);
+  g_autoptr(GHashTable) listed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  int n;
+  const PlaActionInfo *table = pla_actions_get(&n);
+  for (int i = 0; i < n; i++) {
+    g_autofree char *name = NULL;
+    g_autoptr(GVariant) target = NULL;
+    g_assert_true(g_action_parse_detailed_name(table[i].action, &name, &target, NULL));
+    g_assert_true(table[i].title && *table[i].title);
+    if (table[i].accel)
+      g_assert_true(g_hash_table_add(accels, (gpointer)table[i].accel));
+    if (g_str_has_prefix(name, "win.") || g_str_has_prefix(name, "app.")) {
+      GActionGroup *group = *name == 'w' ? win : app;
+      if (!g_action_group_has_action(group, name + 4))
+        g_error("there is no action %s", name);
+      const GVariantType *type = g_action_group_get_action_parameter_type(group, name + 4);
+      g_assert_true((type == NULL) == (target == NULL));
+      if (target)
+        g_assert_true(g_variant_is_of_type(target, type));
+    }
+    g_hash_table_add(listed, g_steal_pointer(&name));
+  }
+  for (int k = 0; k < 2; k++) {
+    g_auto(GStrv) names = g_action_group_list_actions(k == 0 ? win : app);
+    for (int i = 0; names[i]; i++) {
+      g_autofree char *full = g_strconcat(k == 0 ? "win." : "app.", names[i], NULL);
+      if (!g_hash_table_contains(listed, full))
+        g_error("%s has no row in ui/actions.c", full);
+    }
+  }
+  close_window(window);
+}
+
+static void
+note_action(const char *detailed, gpointer data)
+{
+  *(const char **)data = detailed;
+}
+
+static void
+test_palette(void)
+{
+  g_assert_cmpint(pla_palette_score("open", "Open"), >, pla_palette_score("open", "Reopen it"));
+  g_assert_cmpint(pla_palette_score("", "anything"), >, 0);
+  g_assert_cmpint(pla_palette_score("opn", "Open"), >, 0);
+  g_assert_cmpint(pla_palette_score("front look", "Look From: The Front"), >, 0);
+  g_assert_cmpint(pla_palette_score("zzz", "Open"), ==, 0);
+
+  PlaWindow *window = open_case();
+  const char *chosen = NULL;
+  PlaPalette *palette = PLA_PALETTE(pla_palette_new(GTK_WINDOW(window), note_action, &chosen));
+  let_it_show(GTK_WIDGET(palette), "palette");
+  pla_palette_search(palette, "from the left");
+  g_assert_cmpstr(pla_palette_get_row(palette, 0), ==, "win.look::left");
+  pla_palette_search(palette, "coronal");
+  g_assert_cmpstr(pla_palette_get_row(palette, 0), ==, "win.layout::coronal");
+  /* without a case file nothing can be undone, so it is not offered */
+  pla_palette_search(palette, "undo");
+  for (int i = 0; pla_palette_get_row(palette, i); i++)
+    g_assert_cmpstr(pla_palette_get_row(palette, i), !=, "win.undo");
+  pla_palette_search(palette, "qqqq");
+  g_assert_null(pla_palette_get_row(palette, 0));
+  pla_palette_search(palette, "coronal");
+  pla_palette_activate(palette);
+  g_assert_cmpstr(chosen, ==, "win.layout::coronal");
+
+  pla_window_activate(window, chosen);
+  g_autoptr(GVariant) layout = g_action_group_get_action_state(G_ACTION_GROUP(window), "layout");
+  g_assert_cmpstr(g_variant_get_string(layout, NULL), ==, "coronal");
+  close_window(window);
+}
+
+/* preferences and actions are two handles of one thing */
+static void
+test_preferences(void)
+{
+  PlaWindow *window = open_case();
+  GSettings *settings = pla_settings_get();
+  GActionGroup *win = G_ACTION_GROUP(window);
+  g_settings_set_string(settings, "convention", "neurological");
+  g_assert_false(pla_document_get_radiological(pla_window_get_document(window)));
+  g_action_group_activate_action(win, "convention", g_variant_new_string("radiological"));
+  g_autofree char *now = g_settings_get_string(settings, "convention");
+  g_assert_cmpstr(now, ==, "radiological");
+  g_action_group_activate_action(win, "smooth", NULL);
+  g_assert_false(g_settings_get_boolean(settings, "smooth"));
+  g_settings_reset(settings, "smooth");
+
+  GtkApplication *application = gtk_window_get_application(GTK_WINDOW(window));
+  g_action_group_activate_action(G_ACTION_GROUP(application), "style",
+                                 g_variant_new_string("light"));
+  g_assert_false(adw_style_manager_get_dark(adw_style_manager_get_default()));
+  GtkWidget *preferences = pla_preferences_new(GTK_WINDOW(window));
+  let_it_show(preferences, "preferences-light");
+  gtk_window_destroy(GTK_WINDOW(preferences));
+  g_settings_reset(settings, "style");
+  g_assert_true(adw_style_manager_get_dark(adw_style_manager_get_default()));
+  preferences = pla_preferences_new(GTK_WINDOW(window));
+  let_it_show(preferences, "preferences");
+  gtk_window_destroy(GTK_WINDOW(preferences));
+
+  GtkWidget *shortcuts = pla_shortcuts_window_new(GTK_WINDOW(window));
+  let_it_show(shortcuts, "shortcuts");
+  gtk_window_destroy(GTK_WINDOW(shortcuts));
+  close_window(window);
+}
+
+int
+main(int argc, char **argv)
+{
+  fixture_start(&argc, &argv);
+  g_test_add_func("/desk/table", test_table);
+  g_test_add_func("/desk/palette", test_palette);
+  g_test_add_func("/desk/preferences", test_preferences);
+  return fixture_run();
+}
