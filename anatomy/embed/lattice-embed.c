@@ -138,19 +138,6 @@ pla_lattice_apply_bindings(const PlaLatticeEmbedding *self, double *pos)
 }
 
 void
-pla_lattice_gather_bindings(const PlaLatticeEmbedding *self, double *force)
-{
-  for (int v = self->n_free; v < self->n_verts; v++) {
-    const int b = v - self->n_free;
-    for (int k = self->bind_start[b]; k < self->bind_start[b + 1]; k++)
-      for (int d = 0; d < 3; d++)
-        force[3 * (size_t)self->bind_vert[k] + d] +=
-            self->bind_weight[k] * force[3 * (size_t)v + d];
-    memset(force + 3 * (size_t)v, 0, 3 * sizeof *force);
-  }
-}
-
-void
 pla_lattice_foreach_pair(const PlaLatticeEmbedding *self, int begin, int end,
                          PlaLatticePairFunc visit, void *data)
 {

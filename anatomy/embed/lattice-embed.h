@@ -76,9 +76,6 @@ double pla_lattice_volume(const PlaLatticeEmbedding *self,
 
 /* Brings the bound vertices of @pos (n_verts x 3) to where the free ones put them. */
 void pla_lattice_apply_bindings(const PlaLatticeEmbedding *self, double *pos);
-/* Adds what acts on bound vertices (n_verts x 3: forces) to their free ones, and clears it there.
- */
-void pla_lattice_gather_bindings(const PlaLatticeEmbedding *self, double *force);
 
 /* The elements as a mesh: cell fields PLA_LATTICE_REGION, "fill"; with T-junctions the vertex
  * fields "bound_verts" (int32, padded by -1) and "bound_weights". */
