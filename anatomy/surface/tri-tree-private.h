@@ -5,7 +5,6 @@
 
 typedef struct {
   double lo[3], hi[3];
-  double normal[3], centre[3], area, radius; /* of all triangles below, as a dipole */
   int first, n; /* in order[] */
   int right;    /* second child; the first is the next node; -1: a leaf */
 } PlaTriNode;

@@ -87,52 +87,6 @@ build_node(const Builder *b, int from, int to)
   return id;
 }
 
-/* sums of area vectors and area-weighted centroids, for far winding numbers */
-static void
-build_dipoles(PlaTriTree *t)
-{
-  for (int id = t->n_nodes - 1; id >= 0; id--) {
-    PlaTriNode *node = &t->node[id];
-    double normal[3] = { 0 }, centre[3] = { 0 }, area = 0.0;
-    for (int i = node->first; i < node->first + node->n; i++) {
-      const int *v = t->mesh.tri + 3 * (size_t)t->order[i];
-      const double *p = t->mesh.pos + 3 * (size_t)v[0], *q = t->mesh.pos + 3 * (size_t)v[1],
-                   *r = t->mesh.pos + 3 * (size_t)v[2];
-      double a[3], b[3], n[3];
-      if (node->right >= 0)
-        break;
-      pla_vec3_sub(q, p, a);
-      pla_vec3_sub(r, p, b);
-      pla_vec3_cross(a, b, n);
-      double s = 0.5 * pla_vec3_norm(n);
-      for (int d = 0; d < 3; d++) {
-        normal[d] += 0.5 * n[d];
-        centre[d] += s * (p[d] + q[d] + r[d]) / 3.0;
-      }
-      area += s;
-    }
-    if (node->right >= 0) {
-      const PlaTriNode *child[2] = { &t->node[id + 1], &t->node[node->right] };
-      for (int c = 0; c < 2; c++) {
-        for (int d = 0; d < 3; d++) {
-          normal[d] += child[c]->normal[d];
-          centre[d] += child[c]->area * child[c]->centre[d];
-        }
-        area += child[c]->area;
-      }
-    }
-    double radius2 = 0.0;
-    for (int d = 0; d < 3; d++) {
-      node->normal[d] = normal[d];
-      node->centre[d] = area > 0.0 ? centre[d] / area : 0.5 * (node->lo[d] + node->hi[d]);
-      double far = fmax(node->centre[d] - node->lo[d], node->hi[d] - node->centre[d]);
-      radius2 += far * far;
-    }
-    node->area = area;
-    node->radius = sqrt(radius2);
-  }
-}
-
 PlaStatus
 pla_tri_tree_new(const PlaTriMesh *mesh, PlaTriTree **out, PlaError *err)
 {
@@ -158,10 +112,8 @@ pla_tri_tree_new(const PlaTriMesh *mesh, PlaTriTree **out, PlaError *err)
       centroid[3 * (size_t)i + d] = s / 3.0;
     }
   }
-  if (mesh->n_tris > 0) {
+  if (mesh->n_tris > 0)
     build_node(&(Builder){ t, centroid }, 0, mesh->n_tris);
-    build_dipoles(t);
-  }
   free(centroid);
   *out = t;
   return PLA_OK;
@@ -270,56 +222,4 @@ pla_tri_tree_nearest(const PlaTriTree *self, const double pos[3], double max_m, 
   if (point)
     memcpy(point, at, sizeof at);
   return found >= 0 ? sqrt(best) : INFINITY;
-}
-
-/* solid angle of a triangle over 4 pi (Van Oosterom and Strackee 1983) */
-static double
-triangle_winding(const PlaTriMesh *mesh, int t, const double pos[3])
-{
-  double r[3][3], len[3], n[3];
-  for (int c = 0; c < 3; c++) {
-    pla_vec3_sub(mesh->pos + 3 * (size_t)mesh->tri[3 * (size_t)t + c], pos, r[c]);
-    len[c] = pla_vec3_norm(r[c]);
-  }
-  pla_vec3_cross(r[1], r[2], n);
-  double det = pla_vec3_dot(r[0], n);
-  double below = len[0] * len[1] * len[2] + pla_vec3_dot(r[0], r[1]) * len[2] +
-                 pla_vec3_dot(r[1], r[2]) * len[0] + pla_vec3_dot(r[2], r[0]) * len[1];
-  return atan2(det, below) / (2.0 * M_PI);
-}
-
-double
-pla_winding_exact(const PlaTriMesh *mesh, const double pos[3])
-{
-  double sum = 0.0;
-  for (int t = 0; t < mesh->n_tris; t++)
-    sum += triangle_winding(mesh, t, pos);
-  return sum;
-}
-
-double
-pla_tri_tree_winding(const PlaTriTree *self, const double pos[3])
-{
-  int stack[64], depth = 0;
-  double sum = 0.0;
-  if (self->n_nodes > 0)
-    stack[depth++] = 0;
-  while (depth > 0) {
-    int id = stack[--depth];
-    const PlaTriNode *node = &self->node[id];
-    double r[3];
-    pla_vec3_sub(node->centre, pos, r);
-    double dist2 = pla_vec3_dot(r, r);
-    /* a cluster six radii away: a dipole errs by about (1/6)^2 of a small share */
-    if (dist2 > 36.0 * node->radius * node->radius) {
-      sum += pla_vec3_dot(node->normal, r) / (4.0 * M_PI * dist2 * sqrt(dist2));
-    } else if (node->right >= 0) {
-      stack[depth++] = node->right;
-      stack[depth++] = id + 1;
-    } else {
-      for (int i = node->first; i < node->first + node->n; i++)
-        sum += triangle_winding(&self->mesh, self->order[i], pos);
-    }
-  }
-  return sum;
 }

@@ -1,4 +1,4 @@
-/* A tree of boxes over triangles: nearest points, winding numbers, crossings.
+/* A tree of boxes over triangles: nearest points, crossings.
  *
  * Read-only once made; any thread may ask. */
 #pragma once
@@ -19,12 +19,6 @@ void pla_tri_tree_free(PlaTriTree *self); /* NULL is fine */
  * either may be NULL.  INFINITY without a triangle within @max_m. */
 double pla_tri_tree_nearest(const PlaTriTree *self, const double pos[3], double max_m, int *tri,
                             double point[3]);
-
-/* Generalised winding number: 1 inside, 0 outside of a closed outward surface, in between near
- * holes.  Far triangles count as one dipole; the error is below 5e-3. */
-double pla_tri_tree_winding(const PlaTriTree *self, const double pos[3]);
-/* The same over all triangles one by one. */
-double pla_winding_exact(const PlaTriMesh *mesh, const double pos[3]);
 
 /* Pairs of triangles that have more in common than the vertices and edges they share: exact, every
  * touch counts.  @pairs (when not NULL; caller frees) receives 2 x *n triangle numbers in rising
