@@ -12,6 +12,20 @@ typedef struct {
   int *corner; /* corner index: PLA per-element corners of tets first, then of hexes */
 } PlaIncidence;
 
+/* Regions over which the mixed formulation averages the change of volume: a vertex with the tets of
+ * one material around it, or one hex.  J = sum_c w_c J_c / W; energy
+ * sum of W k u(J) over the tissues in it, u(J) = (ln J)^2 / 2 or (J - 1)^2 / 2. */
+typedef struct {
+  int n;
+  int *cell_start, *cell;     /* cells of each patch */
+  int *vert_start, *vert;     /* vertices of each patch, ascending */
+  double *volume;             /* W, m^3: of the tissue before its prestretch (n) */
+  double *modulus_log;        /* W k of logarithmic tissues, J (n) */
+  double *modulus_square;     /* W k of the others, J (n) */
+  int *of_cell;               /* patches of tet t: 4 t .. 4 t + 3; of hex h: 4 n_tets + h */
+  double *modulus;            /* k of each cell, Pa (n_cells) */
+} PlaFemPatches;
+
 struct PlaFemModel {
   int n_verts, n_tets, n_hexes;
   double *rest;         /* m (n_verts x 3) */
@@ -25,6 +39,20 @@ struct PlaFemModel {
   int *cell_material;   /* into material[] (n_tets + n_hexes) */
   int n_materials;
   PlaFemMaterial *material;
+  double *constants;      /* as elements use them: less than the material's where patches resist
+                             change of volume (n_materials x PLA_MAX_CONSTANTS) */
+  /* what cells have of their own, as in PlaFemCells; NULL: none has */
+  int *own;
+  double *own_constants;
+  double *given_stretch;  /* prestretch as given */
+  double *prestretch;     /* that, and of the muscles that contract by it (n_cells x 9) */
+  double *prestretch_det; /* its determinant (n_cells) */
+  int *fibre_start;
+  double *fibre, *overlap, *active; /* active: overlap times activation */
+  int *fibre_muscle;
+  int n_muscles;
+  double *shape;          /* n_muscles x 2 */
+  PlaFemPatches *patches; /* of the mixed formulation; NULL: standard */
   PlaFormulation formulation;
   PlaIncidence incidence; /* corners: 4 t + a of tet t, then 4 n_tets + 8 h + a of hex h */
   int n_colours;          /* elements of one colour share no vertex */
@@ -44,12 +72,65 @@ pla_fem_cell_verts(const PlaFemModel *model, int c, const int **verts)
   return 8;
 }
 
+/* Material and constants of cell @c. */
+static inline const PlaMaterial *
+pla_fem_cell_law(const PlaFemModel *model, int c, const double **constants)
+{
+  const int m = model->cell_material[c];
+  *constants = model->own && model->own[c] >= 0
+                   ? model->own_constants + (size_t)PLA_MAX_CONSTANTS * (size_t)model->own[c]
+                   : model->constants + (size_t)PLA_MAX_CONSTANTS * (size_t)m;
+  return model->material[m].material;
+}
+
+/* Fibres and prestretch of cell @c. */
+static inline void
+pla_fem_cell_point(const PlaFemModel *model, int c, PlaPoint *point)
+{
+  if (model->fibre_start) {
+    const size_t first = (size_t)model->fibre_start[c];
+    point->n_fibres = model->fibre_start[c + 1] - model->fibre_start[c];
+    point->fibre = model->fibre + 3 * first;
+    point->active = model->active + first;
+    point->passive = model->overlap + first;
+  }
+  if (model->prestretch)
+    point->prestretch = model->prestretch + 9 * (size_t)c;
+}
+
+/* Whether cells have more than their material. */
+static inline bool
+pla_fem_has_cells(const PlaFemModel *model)
+{
+  return model->own || model->fibre_start || model->prestretch;
+}
+
 /* F of tet @t at positions @pos. */
 void pla_fem_tet_gradient(const PlaFemModel *model, int t, const double *pos, double f[9]);
 /* Gradients of the four shape functions of tet @t, 1/m. */
 void pla_fem_tet_shape(const PlaFemModel *model, int t, double grad[4][3]);
 
+/* F at point @q of hex @h. */
+void pla_fem_hex_gradient(const PlaFemModel *model, int h, int q, const double *pos, double f[9]);
+
 /* The stiffness of one cell at @pos: k x k blocks of 3x3 in a dense (3k x 3k) row-major matrix,
- * N/m.  @project: positive semidefinite. */
-void pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, bool project,
-                            double *stiffness);
+ * N/m.  @project: positive semidefinite.  @pressure: pla_fem_patches_pressure(), or NULL where there
+ * are no patches. */
+void pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos,
+                            const double *pressure, bool project, double *stiffness);
+
+/* The mixed formulation (sim/fem/patches.c).  Splits the model's constants between elements and
+ * patches; PLA_ERR_USAGE names a material that has no volume term to split. */
+PlaStatus pla_fem_patches_new(PlaFemModel *model, PlaError *err);
+void pla_fem_patches_free(PlaFemPatches *patches); /* NULL is fine */
+void pla_fem_patches_update(PlaFemModel *model);   /* after a change of prestretch */
+/* The energy of the patches, J; NaN when memory is short. */
+double pla_fem_patches_energy(const PlaFemModel *model, const double *pos);
+/* What P gains by them: pressure[c] cof(F) in every point of cell c, Pa (n_cells).  @scratch:
+ * n_patches. */
+void pla_fem_patches_pressure(const PlaFemModel *model, const double *pos, double *scratch,
+                              double *pressure);
+/* dJ/dx of patch @p (3 per vertex of it, 1/m); returns the second derivative of its energy in J, or 0
+ * where that is negative and @project. */
+double pla_fem_patch_slope(const PlaFemModel *model, int p, const double *pos, bool project,
+                           double *slope);

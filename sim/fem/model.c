@@ -10,6 +10,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/base/svd3.h"
+#include "sim/material/definite.h"
 
 #include <assert.h>
 #include <float.h>
@@ -34,6 +35,19 @@ pla_fem_model_free(PlaFemModel *model)
   free(model->hex_weight);
   free(model->cell_material);
   free(model->material);
+  free(model->constants);
+  free(model->own);
+  free(model->own_constants);
+  free(model->given_stretch);
+  free(model->prestretch);
+  free(model->prestretch_det);
+  free(model->fibre_start);
+  free(model->fibre);
+  free(model->overlap);
+  free(model->active);
+  free(model->fibre_muscle);
+  free(model->shape);
+  pla_fem_patches_free(model->patches);
   free(model->incidence.start);
   free(model->incidence.corner);
   free(model->colour_start);
@@ -268,11 +282,16 @@ pla_fem_model_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_ma
   model->hex_weight = pla_array_new_aligned(nh, 8 * sizeof *model->hex_weight);
   model->cell_material = pla_array_dup(cell_material, nt + nh, sizeof *model->cell_material);
   model->material = pla_array_dup(materials, (size_t)n_materials, sizeof *model->material);
+  model->constants =
+      pla_array_new((size_t)n_materials, PLA_MAX_CONSTANTS * sizeof *model->constants);
   PlaStatus st = model->rest && model->mass && model->tet && model->tet_dm_inv &&
                          model->tet_volume && model->hex && model->hex_grad && model->hex_weight &&
-                         model->cell_material && model->material
+                         model->cell_material && model->material && model->constants
                      ? pla_mesh_check(mesh, err)
                      : pla_fail_memory(err, "the model");
+  for (int m = 0; st == PLA_OK && m < n_materials; m++)
+    memcpy(model->constants + (size_t)PLA_MAX_CONSTANTS * (size_t)m, materials[m].constants,
+           sizeof materials[m].constants);
   if (st == PLA_OK)
     st = prepare_tets(model, err);
   if (st == PLA_OK)
@@ -281,6 +300,8 @@ pla_fem_model_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_ma
     st = build_incidence(model, err);
   if (st == PLA_OK)
     st = colour_cells(model, err);
+  if (st == PLA_OK && formulation == PLA_FORMULATION_MIXED)
+    st = pla_fem_patches_new(model, err);
   if (st == PLA_OK) {
     lump_masses(model);
     *out = model;
@@ -312,9 +333,8 @@ pla_fem_tet_shape(const PlaFemModel *model, int t, double grad[4][3])
     }
 }
 
-/* F at point @q of hex @h */
-static void
-hex_gradient(const PlaFemModel *model, int h, int q, const double *pos, double f[9])
+void
+pla_fem_hex_gradient(const PlaFemModel *model, int h, int q, const double *pos, double f[9])
 {
   const int *hex = model->hex + 8 * (size_t)h;
   const double *grad = model->hex_grad + (8 * (size_t)h + (size_t)q) * 24;
@@ -374,34 +394,48 @@ pla_fem_energy(const PlaFemModel *model, const double *pos)
       int begin = b * BATCH, end = begin + BATCH < model->n_tets ? begin + BATCH : model->n_tets;
       decompose_tets(model, begin, end, pos, &batch);
       for (int t = begin; t < end; t++) {
-        const PlaFemMaterial *m = &model->material[model->cell_material[t]];
+        const double *constants;
+        const PlaMaterial *material = pla_fem_cell_law(model, t, &constants);
         PlaPoint point = { 0 };
         batch_point(&batch, t - begin, &point);
-        part[t] = model->tet_volume[t] * pla_material_energy(m->material, m->constants, &point);
+        pla_fem_cell_point(model, t, &point);
+        part[t] = model->tet_volume[t] * pla_material_energy(material, constants, &point);
       }
     }
 #pragma omp for schedule(static)
     for (int h = 0; h < model->n_hexes; h++) {
-      const PlaFemMaterial *m = &model->material[model->cell_material[model->n_tets + h]];
+      const double *constants;
+      const PlaMaterial *material = pla_fem_cell_law(model, model->n_tets + h, &constants);
       double sum = 0.0;
       for (int q = 0; q < 8; q++) {
         PlaPoint point = { 0 };
-        hex_gradient(model, h, q, pos, point.f);
+        pla_fem_hex_gradient(model, h, q, pos, point.f);
         pla_point_decompose(&point);
+        pla_fem_cell_point(model, model->n_tets + h, &point);
         sum += model->hex_weight[8 * (size_t)h + (size_t)q] *
-               pla_material_energy(m->material, m->constants, &point);
+               pla_material_energy(material, constants, &point);
       }
       part[model->n_tets + h] = sum;
     }
   }
   double energy = pla_sum(part, (size_t)model->n_tets + (size_t)model->n_hexes);
   free(part);
-  return energy;
+  return model->patches ? energy + pla_fem_patches_energy(model, pos) : energy;
+}
+
+/* P += pressure cof(F) */
+static void
+add_pressure(const double f[9], double pressure, double p[9])
+{
+  double cofactor[9];
+  pla_mat3_cofactor(f, cofactor);
+  for (int i = 0; i < 9; i++)
+    p[i] += pressure * cofactor[i];
 }
 
 /* corner[4 t + a] of tets, then hexes */
 static void
-corner_forces(const PlaFemModel *model, const double *pos, double *corner)
+corner_forces(const PlaFemModel *model, const double *pos, const double *pressure, double *corner)
 {
 #pragma omp parallel
   {
@@ -411,11 +445,15 @@ corner_forces(const PlaFemModel *model, const double *pos, double *corner)
       int begin = b * BATCH, end = begin + BATCH < model->n_tets ? begin + BATCH : model->n_tets;
       decompose_tets(model, begin, end, pos, &batch);
       for (int t = begin; t < end; t++) {
-        const PlaFemMaterial *m = &model->material[model->cell_material[t]];
+        const double *constants;
+        const PlaMaterial *material = pla_fem_cell_law(model, t, &constants);
         PlaPoint point = { 0 };
         double p[9], grad[4][3];
         batch_point(&batch, t - begin, &point);
-        pla_material_stress(m->material, m->constants, &point, p);
+        pla_fem_cell_point(model, t, &point);
+        pla_material_stress(material, constants, &point, p);
+        if (pressure)
+          add_pressure(point.f, pressure[t], p);
         pla_fem_tet_shape(model, t, grad);
         for (int a = 0; a < 4; a++)
           for (int i = 0; i < 3; i++)
@@ -426,7 +464,8 @@ corner_forces(const PlaFemModel *model, const double *pos, double *corner)
     }
 #pragma omp for schedule(static)
     for (int h = 0; h < model->n_hexes; h++) {
-      const PlaFemMaterial *m = &model->material[model->cell_material[model->n_tets + h]];
+      const double *constants;
+      const PlaMaterial *material = pla_fem_cell_law(model, model->n_tets + h, &constants);
       double *out = corner + 12 * (size_t)model->n_tets + 24 * (size_t)h;
       memset(out, 0, 24 * sizeof *out);
       for (int q = 0; q < 8; q++) {
@@ -434,9 +473,12 @@ corner_forces(const PlaFemModel *model, const double *pos, double *corner)
         const double *grad = model->hex_grad + (8 * (size_t)h + (size_t)q) * 24;
         PlaPoint point = { 0 };
         double p[9];
-        hex_gradient(model, h, q, pos, point.f);
+        pla_fem_hex_gradient(model, h, q, pos, point.f);
         pla_point_decompose(&point);
-        pla_material_stress(m->material, m->constants, &point, p);
+        pla_fem_cell_point(model, model->n_tets + h, &point);
+        pla_material_stress(material, constants, &point, p);
+        if (pressure)
+          add_pressure(point.f, pressure[model->n_tets + h], p);
         for (int a = 0; a < 8; a++)
           for (int i = 0; i < 3; i++)
             out[3 * a + i] -= w * (p[3 * i] * grad[3 * a] + p[3 * i + 1] * grad[3 * a + 1] +
@@ -464,13 +506,23 @@ PlaStatus
 pla_fem_forces(const PlaFemModel *model, const double *pos, double *force, PlaError *err)
 {
   size_t n_corners = 4 * (size_t)model->n_tets + 8 * (size_t)model->n_hexes;
-  double *corner = pla_array_new(n_corners, 3 * sizeof *corner);
-  if (!corner)
-    return pla_fail_memory(err, "the element forces");
-  corner_forces(model, pos, corner);
-  gather(&model->incidence, corner, force);
+  double *corner = pla_array_new(n_corners, 3 * sizeof *corner), *pressure = NULL, *scratch = NULL;
+  bool enough = corner != NULL;
+  if (enough && model->patches) {
+    pressure = pla_array_new((size_t)model->n_tets + (size_t)model->n_hexes, sizeof *pressure);
+    scratch = pla_array_new((size_t)model->patches->n, sizeof *scratch);
+    enough = pressure && scratch;
+  }
+  if (enough) {
+    if (model->patches)
+      pla_fem_patches_pressure(model, pos, scratch, pressure);
+    corner_forces(model, pos, pressure, corner);
+    gather(&model->incidence, corner, force);
+  }
   free(corner);
-  return PLA_OK;
+  free(pressure);
+  free(scratch);
+  return enough ? PLA_OK : pla_fail_memory(err, "the element forces");
 }
 
 int
@@ -492,7 +544,7 @@ pla_fem_inverted(const PlaFemModel *model, const double *pos, double *min_jacobi
     double lowest = INFINITY;
     for (int q = 0; q < 8; q++) {
       double f[9];
-      hex_gradient(model, h, q, pos, f);
+      pla_fem_hex_gradient(model, h, q, pos, f);
       lowest = fmin(lowest, pla_mat3_det(f));
     }
     inverted += !(lowest > 0.0);
@@ -528,19 +580,42 @@ add_point_stiffness(int k, const double *grad, double w, const double h[81], dou
   }
 }
 
-void
-pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, bool project,
-                       double *stiffness)
+/* the tangent at one point of cell @c */
+static void
+point_tangent(const PlaFemModel *model, int c, PlaPoint *point, const double *pressure,
+              bool project, double h[81])
 {
-  const PlaFemMaterial *m = &model->material[model->cell_material[c]];
+  const double *constants;
+  const PlaMaterial *material = pla_fem_cell_law(model, c, &constants);
+  pla_point_decompose(point);
+  pla_fem_cell_point(model, c, point);
+  pla_material_tangent(material, constants, point, project && !pressure, h);
+  if (!pressure)
+    return;
+  /* d cof(F) / dF: each entry is a minor, linear in the entries of the other rows and columns */
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      for (int a = 1; a < 3; a++)
+        for (int b = 1; b < 3; b++) {
+          int k = (i + a) % 3, l = (j + b) % 3, m = 3 - i - k, n = 3 - j - l;
+          h[9 * (3 * i + j) + 3 * k + l] +=
+              (a == b ? 1.0 : -1.0) * pressure[c] * point->f[3 * m + n];
+        }
+  if (project && !pla_definite(9, h))
+    pla_definite_project(9, h);
+}
+
+void
+pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, const double *pressure,
+                       bool project, double *stiffness)
+{
   double h[81];
   if (c < model->n_tets) {
     PlaPoint point = { 0 };
     double grad[4][3];
     memset(stiffness, 0, 144 * sizeof *stiffness);
     pla_fem_tet_gradient(model, c, pos, point.f);
-    pla_point_decompose(&point);
-    pla_material_tangent(m->material, m->constants, &point, project, h);
+    point_tangent(model, c, &point, pressure, project, h);
     pla_fem_tet_shape(model, c, grad);
     add_point_stiffness(4, &grad[0][0], model->tet_volume[c], h, stiffness);
     return;
@@ -549,9 +624,8 @@ pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, bool 
   memset(stiffness, 0, 576 * sizeof *stiffness);
   for (int q = 0; q < 8; q++) {
     PlaPoint point = { 0 };
-    hex_gradient(model, hex, q, pos, point.f);
-    pla_point_decompose(&point);
-    pla_material_tangent(m->material, m->constants, &point, project, h);
+    pla_fem_hex_gradient(model, hex, q, pos, point.f);
+    point_tangent(model, c, &point, pressure, project, h);
     add_point_stiffness(8, model->hex_grad + (8 * (size_t)hex + (size_t)q) * 24,
                         model->hex_weight[8 * (size_t)hex + (size_t)q], h, stiffness);
   }
@@ -560,7 +634,8 @@ pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, bool 
 void
 pla_fem_cell_state(const PlaFemModel *model, int c, const double *pos, PlaFemCellState *out)
 {
-  const PlaFemMaterial *m = &model->material[model->cell_material[c]];
+  const double *constants;
+  const PlaMaterial *material = pla_fem_cell_law(model, c, &constants);
   PlaPoint point = { 0 };
   double p[9], sigma[9];
   if (c < model->n_tets) {
@@ -570,7 +645,7 @@ pla_fem_cell_state(const PlaFemModel *model, int c, const double *pos, PlaFemCel
     double total = 0.0;
     for (int q = 0; q < 8; q++) {
       double f[9], w = model->hex_weight[8 * (size_t)(c - model->n_tets) + (size_t)q];
-      hex_gradient(model, c - model->n_tets, q, pos, f);
+      pla_fem_hex_gradient(model, c - model->n_tets, q, pos, f);
       for (int i = 0; i < 9; i++)
         point.f[i] += w * f[i];
       total += w;
@@ -579,7 +654,9 @@ pla_fem_cell_state(const PlaFemModel *model, int c, const double *pos, PlaFemCel
       point.f[i] /= total;
   }
   pla_point_decompose(&point);
-  pla_material_stress(m->material, m->constants, &point, p);
+  pla_fem_cell_point(model, c, &point);
+  /* without what the patches add, which has no part in the deviator */
+  pla_material_stress(material, constants, &point, p);
   out->jacobian = pla_mat3_det(point.f);
   memcpy(out->stretch, point.s, sizeof point.s);
 

@@ -33,6 +33,33 @@ PlaStatus pla_fem_model_new(const PlaMesh *mesh, const PlaFemMaterial *materials
                             PlaFemModel **out, PlaError *err);
 void pla_fem_model_free(PlaFemModel *model); /* NULL is fine */
 
+/* What differs from cell to cell beyond the material.  Arrays are borrowed, cells are tets, then
+ * hexes; NULL: no cell has it. */
+typedef struct {
+  const int *own;          /* row of @constants that replaces the material's, or -1 (n_cells) */
+  const double *constants; /* as prepared by the cell's material (n_own x PLA_MAX_CONSTANTS) */
+  int n_own;
+  const double *prestretch; /* PlaPoint.prestretch, row-major (n_cells x 9) */
+  const int *fibre_start;   /* fibres of cell c: fibre_start[c] up to fibre_start[c + 1]
+                               (n_cells + 1) */
+  const double *fibre;      /* unit directions at rest (n_fibres x 3) */
+  const double *overlap;    /* share of the cell that the fibre's muscle fills, 0..1; NULL: 1 */
+  const int *muscle;        /* muscle of each fibre; NULL: all 0 (n_fibres) */
+  int n_muscles;
+  const double *shape;      /* per muscle: gamma and alpha of pla_prestretch_activation(), for those
+                               that contract by a change of rest shape; gamma 0: by their fibres'
+                               stress; NULL: all by stress (n_muscles x 2) */
+} PlaFemCells;
+
+/* Copies @cells; once, before the first solve.  Muscles are at rest.  PLA_ERR_USAGE names a cell
+ * whose fibre, overlap or prestretch makes no sense. */
+PlaStatus pla_fem_model_set_cells(PlaFemModel *model, const PlaFemCells *cells, PlaError *err);
+
+/* How strongly each muscle contracts, 0..1 (from 0 up for those that change their rest shape); not
+ * while a solve runs. */
+void pla_fem_model_set_activations(PlaFemModel *model, const double *activation);
+int pla_fem_model_n_muscles(const PlaFemModel *model);
+
 int pla_fem_model_n_verts(const PlaFemModel *model);
 const double *pla_fem_model_rest(const PlaFemModel *model); /* m (n_verts x 3) */
 const double *pla_fem_model_mass(const PlaFemModel *model); /* lumped, kg (n_verts) */

@@ -6,6 +6,10 @@
  * exact tangent is not definite, the element-wise projected one takes its place.  The step length
  * makes the energy fall (Armijo); energies are defined for inverted elements too, so this is sound
  * everywhere.  Near the end, where differences of the energy drown in rounding, the residual decides.
+ *
+ * A nearly incompressible body (mixed formulation) has an energy like a narrow curved valley, in which
+ * descent creeps.  It is first solved roughly with a smaller resistance to change of volume, which
+ * then rises by stages.
  */
 #include "sim/fem/solvers.h"
 
@@ -24,10 +28,18 @@ enum {
   MAX_HALVINGS = 30,
 };
 
+static const double first_stage = 10.0; /* greatest modulus of patches at first, in shear moduli */
+static const double stage_factor = 10.0;
+static const double stage_tolerance = 1e-2; /* of the residual, before the last stage */
+
 typedef struct {
   const PlaFemModel *model;
+  PlaFemModel softened;           /* the model with patches of a stage */
+  PlaFemPatches softened_patches;
+  double softness;                /* share of the modulus of patches at this stage, up to 1 */
   const PlaFemConditions *conditions;
   PlaFemSystem system;
+  double extent;     /* of the body, m: no step is longer */
   size_t n;          /* scalars of the block arrays */
   double *force;     /* n_verts x 3 */
   double *residual;  /* block array */
@@ -77,6 +89,33 @@ try_step(const Newton *self, const double *pos, double length, double *trial)
     pla_bindings_place(self->conditions->bindings, trial);
 }
 
+/* the longest side of the box around the rest shape, m */
+static double
+extent_of(const PlaFemModel *model)
+{
+  double extent = 0.0;
+  for (size_t d = 0; d < 3; d++) {
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t v = 0; v < (size_t)model->n_verts; v++) {
+      lo = fmin(lo, model->rest[3 * v + d]);
+      hi = fmax(hi, model->rest[3 * v + d]);
+    }
+    extent = fmax(extent, hi - lo);
+  }
+  return extent;
+}
+
+/* adds a hundredth of each diagonal entry to it */
+static void
+stiffen(PlaBlockMatrix *m)
+{
+  for (int r = 0; r < m->n; r++) {
+    double *block = m->value + 9 * (size_t)pla_block_matrix_find(m, r, r);
+    for (int d = 0; d < 3; d++)
+      block[4 * d] *= 1.01;
+  }
+}
+
 /* the Newton direction into self->step */
 static PlaStatus
 direction(Newton *self, const double *pos, double rel, const PlaFemOptions *options,
@@ -95,14 +134,19 @@ direction(Newton *self, const double *pos, double rel, const PlaFemOptions *opti
     if (st != PLA_OK || cg.converged)
       return st;
   }
-  /* a new one: of the exact tangent if it is definite, else of the projected one */
-  for (int project = 0; project < 2; project++) {
+  /* a new one: of the exact tangent if it is definite, else of the projected one, which may leave
+   * some motion without any stiffness; then a little is added everywhere */
+  for (int project = 0; project < 3; project++) {
     bool definite = false;
-    if (project)
+    if (project == 1)
       assemble(self, pos, true);
-    for (int precision = PLA_SINGLE; precision <= PLA_DOUBLE && !definite; precision++) {
+    if (project == 2)
+      stiffen(&self->system.matrix);
+    /* nearly incompressible bodies are beyond single precision */
+    for (int precision = self->model->patches ? PLA_DOUBLE : PLA_SINGLE;
+         precision <= PLA_DOUBLE && !definite; precision++) {
       /* a double factor of an indefinite matrix would fail as well */
-      if (precision == PLA_DOUBLE && !project)
+      if (precision == PLA_DOUBLE && !project && !self->model->patches)
         break;
       st = pla_cholesky_factor(factor, &self->system.matrix, (PlaPrecision)precision,
                                options->progress, &definite, err);
@@ -115,7 +159,8 @@ direction(Newton *self, const double *pos, double rel, const PlaFemOptions *opti
     st = pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
                              NEW_FACTOR_ITERATIONS, options->progress, self->step, &cg, err);
     report->linear_iterations += cg.iterations;
-    if (st != PLA_OK || !cg.negative_curvature)
+    if (st != PLA_OK || (!cg.negative_curvature &&
+                         pla_max_abs(self->step, self->n) <= self->extent))
       return st;
   }
   /* even the projected tangent is singular: follow the force itself, scaled like a step */
@@ -128,9 +173,56 @@ direction(Newton *self, const double *pos, double rel, const PlaFemOptions *opti
   return PLA_OK;
 }
 
+/* begins at the first stage, if there is more than one */
+static PlaStatus
+soften(Newton *self, const PlaFemModel *model, PlaError *err)
+{
+  double mu = 0.0, modulus = 0.0;
+  if (!model->patches)
+    return PLA_OK;
+  for (int m = 0; m < model->n_materials; m++) {
+    double shear, lambda, vol;
+    pla_material_moduli(model->material[m].material, model->material[m].constants, &shear, &lambda,
+                        &vol);
+    mu = fmax(mu, shear);
+  }
+  for (int c = 0; c < model->n_tets + model->n_hexes; c++)
+    modulus = fmax(modulus, model->patches->modulus[c]);
+  if (!(modulus > first_stage * mu))
+    return PLA_OK;
+  const size_t n = (size_t)model->patches->n;
+  self->softened = *model;
+  self->softened_patches = *model->patches;
+  self->softened.patches = &self->softened_patches;
+  self->softened_patches.modulus_log = pla_array_new(n, sizeof(double));
+  self->softened_patches.modulus_square = pla_array_new(n, sizeof(double));
+  if (!self->softened_patches.modulus_log || !self->softened_patches.modulus_square)
+    return pla_fail_memory(err, "the solver");
+  self->softness = first_stage * mu / modulus;
+  self->model = self->system.model = &self->softened;
+  return PLA_OK;
+}
+
+/* the model of the stage, or the true one at the last */
+static void
+set_stage(Newton *self, const PlaFemModel *model, double softness)
+{
+  self->softness = fmin(softness, 1.0);
+  if (softness >= 1.0) {
+    self->model = self->system.model = model;
+    return;
+  }
+  for (int p = 0; p < model->patches->n; p++) {
+    self->softened_patches.modulus_log[p] = softness * model->patches->modulus_log[p];
+    self->softened_patches.modulus_square[p] = softness * model->patches->modulus_square[p];
+  }
+}
+
 static void
 newton_clear(Newton *self)
 {
+  free(self->softened_patches.modulus_log);
+  free(self->softened_patches.modulus_square);
   pla_fem_system_clear(&self->system);
   free(self->force);
   free(self->residual);
@@ -148,12 +240,18 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
   if (st != PLA_OK)
     return st;
   self.n = 3 * (size_t)self.system.n_blocks;
+  self.extent = extent_of(model);
   self.force = pla_array_new(n_coords, sizeof *self.force);
   self.residual = pla_array_new(self.n, sizeof *self.residual);
   self.step = pla_array_new(self.n, sizeof *self.step);
   self.trial = pla_array_new(n_coords, sizeof *self.trial);
   if (!self.force || !self.residual || !self.step || !self.trial)
     st = pla_fail_memory(err, "the solver");
+  self.softness = 1.0;
+  if (st == PLA_OK && !options->warm_start)
+    st = soften(&self, model, err);
+  if (st == PLA_OK)
+    set_stage(&self, model, self.softness);
 
   double norm = 0.0, scale = 0.0;
   if (st == PLA_OK)
@@ -169,7 +267,13 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
   for (int it = 0; st == PLA_OK; it++) {
     report->residual_n = norm;
     report->residual_rel = scale > 0.0 ? norm / scale : 0.0;
-    if (report->residual_rel <= options->tolerance_rel) {
+    if (self.softness < 1.0 && report->residual_rel <= stage_tolerance) {
+      set_stage(&self, model, stage_factor * self.softness);
+      energy = potential(&self, pos, pos);
+      st = unbalanced(&self, pos, &norm, err);
+      continue;
+    }
+    if (self.softness == 1.0 && report->residual_rel <= options->tolerance_rel) {
       report->reason = PLA_STOP_CONVERGED;
       break;
     }
@@ -189,6 +293,10 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
     st = direction(&self, pos, rel, options, report, err);
     if (st != PLA_OK)
       break;
+
+    double longest = pla_max_abs(self.step, self.n);
+    for (size_t i = 0; longest > self.extent && i < self.n; i++)
+      self.step[i] *= self.extent / longest;
 
     /* down the energy, or, within its rounding, down the residual */
     double slope = -pla_dot(self.residual, self.step, self.n);
@@ -210,6 +318,12 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
     }
     if (st != PLA_OK)
       break;
+    if (!accepted && self.softness < 1.0) {
+      set_stage(&self, model, 1.0);
+      energy = potential(&self, pos, pos);
+      st = unbalanced(&self, pos, &norm, err);
+      continue;
+    }
     if (!accepted) {
       report->reason = PLA_STOP_STALLED;
       break;

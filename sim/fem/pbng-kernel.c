@@ -153,8 +153,8 @@ add_terms(Sums *sums, PlaLanes volume, const PlaLanes pg[3], PlaLanes shear_g2, 
 
 /* the lanes of @mask through the material's own functions */
 static __attribute__((noinline)) void
-add_generic(const PlaLaw *law, PlaMask mask, const PlaLanes f[9], const PlaLanes g[3],
-            PlaLanes volume, Sums *sums)
+add_generic(const PlaFemModel *model, const int *cell, PlaMask mask, const PlaLanes f[9],
+            const PlaLanes g[3], PlaLanes volume, Sums *sums)
 {
   for (int l = 0; l < PLA_LANES; l++) {
     if (!mask[l])
@@ -162,7 +162,7 @@ add_generic(const PlaLaw *law, PlaMask mask, const PlaLanes f[9], const PlaLanes
     double fl[9], pg[3], matrix[6];
     for (int c = 0; c < 9; c++)
       fl[c] = f[c][l];
-    pla_pbng_generic_point(law->material, fl, (double[3]){ g[0][l], g[1][l], g[2][l] }, pg, matrix);
+    pla_pbng_generic_point(model, cell[l], fl, (double[3]){ g[0][l], g[1][l], g[2][l] }, pg, matrix);
     for (int i = 0; i < 3; i++)
       sums->f[i][l] -= volume[l] * pg[i];
     for (int i = 0; i < 6; i++)
@@ -172,12 +172,12 @@ add_generic(const PlaLaw *law, PlaMask mask, const PlaLanes f[9], const PlaLanes
 
 /* one integration point: @kind is a constant wherever this is inlined */
 INLINE void
-add_point(PlaLawKind kind, const PlaLaw *law, const PlaLanes f[9], const PlaLanes g[3],
-          PlaLanes volume, Sums *sums)
+add_point(PlaLawKind kind, const PlaPbngWork *work, const PlaLaw *law, const int *cell,
+          const PlaLanes f[9], const PlaLanes g[3], PlaLanes volume, Sums *sums)
 {
   const PlaLanes zero = pla_lanes_set(0.0), one = pla_lanes_set(1.0);
   if (kind == PLA_LAW_GENERIC) {
-    add_generic(law, volume > zero, f, g, volume, sums);
+    add_generic(work->model, cell, volume > zero, f, g, volume, sums);
     return;
   }
   const PlaLanes c0 = pla_lanes_set(law->c0), c1 = pla_lanes_set(law->c1);
@@ -213,7 +213,7 @@ add_point(PlaLawKind kind, const PlaLaw *law, const PlaLanes f[9], const PlaLane
     if (law->hessian == PLA_PBNG_NODAL)
       vol = pla_lanes_max(vol, (c0 + c1 * (one - l)) * inverse * inverse);
     if (pla_lanes_any(rest)) {
-      add_generic(law, rest, f, g, volume, sums);
+      add_generic(work->model, cell, rest, f, g, volume, sums);
       volume = pla_lanes_select(safe, volume, zero);
       for (int i = 0; i < 3; i++) {
         pg[i] = pla_lanes_select(safe, pg[i], zero);
@@ -275,9 +275,10 @@ add_tets(PlaLawKind kind, const PlaPbngWork *work, const PlaLaw *law, const PlaP
         f[3 * i + m] = d[0][i] * grad[0][m] + d[1][i] * grad[1][m] + d[2][i] * grad[2][m];
       g[i] = -(grad[0][i] + grad[1][i] + grad[2][i]);
     }
-    add_point(kind, law, f, g, pla_lanes_load(number + PLA_LANES * 9), sums);
+    add_point(kind, work, law, index + 3 * PLA_LANES, f, g,
+              pla_lanes_load(number + PLA_LANES * 9), sums);
     number += PLA_PBNG_TET_NUMBERS * PLA_LANES;
-    index += 3 * PLA_LANES;
+    index += PLA_PBNG_TET_INDICES * PLA_LANES;
   }
 }
 
@@ -289,7 +290,7 @@ add_hexes(PlaLawKind kind, const PlaPbngWork *work, const PlaLaw *law, const Pla
   const int first = 4 * model->n_tets;
   for (int k = 0; k < run->n; k++) {
     const int *corner = pack->index + run->index + (size_t)(PLA_LANES * k);
-    int hex[PLA_LANES], own[PLA_LANES], some = 0;
+    int hex[PLA_LANES], own[PLA_LANES], cell[PLA_LANES], some = 0;
     /* lanes without a hex borrow one and give it no weight */
     for (int l = 0; l < PLA_LANES; l++)
       if (corner[l] >= 0)
@@ -298,6 +299,7 @@ add_hexes(PlaLawKind kind, const PlaPbngWork *work, const PlaLaw *law, const Pla
       int at = corner[l] >= 0 ? corner[l] - first : some;
       hex[l] = at / 8;
       own[l] = at % 8;
+      cell[l] = model->n_tets + hex[l];
     }
     PlaLanes d[8][3];
     for (int a = 0; a < 8; a++) {
@@ -330,7 +332,7 @@ add_hexes(PlaLawKind kind, const PlaPbngWork *work, const PlaLaw *law, const Pla
       for (int m = 0; m < 3; m++)
         g[m] = (PlaLanes){ grad[0][3 * own[0] + m], grad[1][3 * own[1] + m],
                            grad[2][3 * own[2] + m], grad[3][3 * own[3] + m] };
-      add_point(kind, law, f, g, volume, sums);
+      add_point(kind, work, law, cell, f, g, volume, sums);
     }
   }
 }

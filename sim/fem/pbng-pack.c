@@ -74,6 +74,7 @@ put_tet(Packer *self, int corner, double volume_factor, double *number, int *ind
     index[j * PLA_PBNG_LANES] = model->tet[4 * (size_t)t + (size_t)a];
     j++;
   }
+  index[3 * PLA_PBNG_LANES] = t;
   number[9 * PLA_PBNG_LANES] = volume_factor * model->tet_volume[t];
 }
 
@@ -109,12 +110,13 @@ put_run(Packer *self, int key, const int at[PLA_PBNG_LANES])
           put_tet(self, a->corner, gap ? 0.0 : 1.0,
                   self->pack->number + run->number +
                       (size_t)(k * PLA_PBNG_TET_NUMBERS * PLA_PBNG_LANES + l),
-                  self->pack->index + run->index + (size_t)(k * 3 * PLA_PBNG_LANES + l));
+                  self->pack->index + run->index +
+                      (size_t)(k * PLA_PBNG_TET_INDICES * PLA_PBNG_LANES + l));
       }
   }
   self->n_runs++;
   self->n_numbers += hexes ? 0 : (size_t)most * PLA_PBNG_TET_NUMBERS * PLA_PBNG_LANES;
-  self->n_indices += (size_t)most * (hexes ? 1 : 3) * PLA_PBNG_LANES;
+  self->n_indices += (size_t)most * (hexes ? 1 : PLA_PBNG_TET_INDICES) * PLA_PBNG_LANES;
 }
 
 static void

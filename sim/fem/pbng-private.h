@@ -18,14 +18,17 @@ typedef struct {
   int first_run, n_runs;
 } PlaPbngGroup;
 
-enum { PLA_PBNG_TET_NUMBERS = 10 }; /* per tet and lane: gradients of the other corners, volume */
+enum {
+  PLA_PBNG_TET_NUMBERS = 10, /* per tet and lane: gradients of the other corners, volume */
+  PLA_PBNG_TET_INDICES = 4,  /* per tet and lane: other vertices, the tet */
+};
 
 typedef struct {
   int material;
   bool hexes;
   int n;         /* elements a lane */
   size_t number; /* tets: first number, PLA_PBNG_TET_NUMBERS x n x lanes */
-  size_t index;  /* tets: other vertices, 3 x n x lanes; hexes: corner or -1, n x lanes */
+  size_t index;  /* tets: PLA_PBNG_TET_INDICES x n x lanes; hexes: corner or -1, n x lanes */
 } PlaPbngRun;
 
 typedef struct {
@@ -66,7 +69,6 @@ typedef struct {
   PlaPbngHessian hessian;
   double c0, c1;     /* the material's first two constants, Pa */
   double shear, vol; /* coefficients of |g|^2 1 and of c c^T in the nodal matrix, Pa */
-  const PlaFemMaterial *material;
 } PlaLaw;
 
 typedef struct {
@@ -89,10 +91,10 @@ typedef struct {
 void pla_pbng_relax_plain(const PlaPbngWork *work, const PlaPbngPack *pack, int begin, int end);
 void pla_pbng_relax_avx2(const PlaPbngWork *work, const PlaPbngPack *pack, int begin, int end);
 
-/* For kernels: P and a positive semidefinite 3x3 matrix g.(dP/dF).g (xx yy zz xy xz yz) of any
- * material, for one lane. */
-void pla_pbng_generic_point(const PlaFemMaterial *material, const double f[9], const double g[3],
-                            double pg[3], double matrix[6]);
+/* For kernels: P g and a positive semidefinite 3x3 matrix g.(dP/dF).g (xx yy zz xy xz yz) of any
+ * cell, for one lane. */
+void pla_pbng_generic_point(const PlaFemModel *model, int cell, const double f[9],
+                            const double g[3], double pg[3], double matrix[6]);
 /* Adds the forces and stiffnesses of the springs at vertex @v. */
 void pla_pbng_add_springs(const PlaPbngWork *work, int v, double force[3], double matrix[6]);
 /* Shortens the step @dx of vertex @v so that it stays outside its plane: the constrained minimum in

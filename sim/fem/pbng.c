@@ -46,17 +46,20 @@ pla_pbng_options_default(void)
 /* ---- for kernels ---- */
 
 void
-pla_pbng_generic_point(const PlaFemMaterial *material, const double f[9], const double g[3],
+pla_pbng_generic_point(const PlaFemModel *model, int cell, const double f[9], const double g[3],
                        double pg[3], double matrix[6])
 {
   static const int row[6] = { 0, 1, 2, 0, 0, 1 }, col[6] = { 0, 1, 2, 1, 2, 2 };
+  const double *constants;
+  const PlaMaterial *material = pla_fem_cell_law(model, cell, &constants);
   PlaPoint point = { 0 };
   double p[9], h[81], mu, lambda, vol;
   memcpy(point.f, f, sizeof point.f);
   pla_point_decompose(&point);
-  pla_material_stress(material->material, material->constants, &point, p);
-  pla_material_tangent(material->material, material->constants, &point, true, h);
-  material->material->moduli(material->constants, &mu, &lambda, &vol);
+  pla_fem_cell_point(model, cell, &point);
+  pla_material_stress(material, constants, &point, p);
+  pla_material_tangent(material, constants, &point, true, h);
+  pla_material_moduli(material, constants, &mu, &lambda, &vol);
   pla_mat3_apply(p, g, pg);
   /* the projected tangent, with a tenth of the shear modulus where that has no stiffness left */
   for (int k = 0; k < 6; k++) {
@@ -127,15 +130,29 @@ pla_pbng_hold_outside(const PlaPbngWork *work, int v, const double a[6], const d
 
 /* ---- the state ---- */
 
-static PlaLaw
-make_law(const PlaFemMaterial *material, PlaPbngHessian hessian)
+/* whether a cell of material @m has more than that: constants, fibres or a prestretch of its own */
+static bool
+has_own_cells(const PlaFemModel *model, int m)
 {
-  const PlaMaterial *m = material->material;
-  const double *c = material->constants;
-  PlaLaw law = { .material = material, .hessian = hessian, .c0 = c[0], .c1 = c[1] };
+  for (int c = 0; pla_fem_has_cells(model) && c < model->n_tets + model->n_hexes; c++)
+    if (model->cell_material[c] == m &&
+        (model->prestretch || (model->own && model->own[c] >= 0) ||
+         (model->fibre_start && model->fibre_start[c + 1] > model->fibre_start[c])))
+      return true;
+  return false;
+}
+
+static PlaLaw
+make_law(const PlaFemModel *model, int index, PlaPbngHessian hessian)
+{
+  const PlaMaterial *m = model->material[index].material;
+  const double *c = model->material[index].constants;
+  PlaLaw law = { .hessian = hessian, .c0 = c[0], .c1 = c[1] };
   double mu, lambda, vol;
-  m->moduli(c, &mu, &lambda, &vol);
-  if (m == &pla_material_neo_hookean) {
+  pla_material_moduli(m, c, &mu, &lambda, &vol);
+  if (has_own_cells(model, index)) {
+    law.kind = PLA_LAW_GENERIC;
+  } else if (m == &pla_material_neo_hookean) {
     law.kind = PLA_LAW_NEO_HOOKEAN;
     law.shear = c[0];
     law.vol = c[0] + c[1];
@@ -164,9 +181,9 @@ static PlaLaw
 make_repair_law(const PlaFemMaterial *material, PlaPbngPhase phase)
 {
   double mu, lambda, vol;
-  material->material->moduli(material->constants, &mu, &lambda, &vol);
+  pla_material_moduli(material->material, material->constants, &mu, &lambda, &vol);
   lambda = fmax(lambda, 0.0);
-  PlaLaw law = { .material = material, .c0 = mu, .c1 = lambda, .shear = mu };
+  PlaLaw law = { .c0 = mu, .c1 = lambda, .shear = mu };
   law.kind = phase == PLA_PBNG_SPREAD ? PLA_LAW_SPREAD : PLA_LAW_NEO_HOOKEAN_MM;
   law.vol = phase == PLA_PBNG_SPREAD ? 0.0 : mu + lambda;
   return law;
@@ -323,7 +340,7 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
       self->contact_of[v] = -1;
     }
     for (int m = 0; m < model->n_materials; m++) {
-      self->law[PLA_PBNG_TRUE][m] = make_law(&model->material[m], options->hessian);
+      self->law[PLA_PBNG_TRUE][m] = make_law(model, m, options->hessian);
       for (int p = PLA_PBNG_SPREAD; p <= PLA_PBNG_UNTANGLE; p++)
         self->law[p][m] = make_repair_law(&model->material[m], (PlaPbngPhase)p);
     }

@@ -45,14 +45,53 @@ blocks_of(const PlaFemSystem *self, int v, int *out)
   return n;
 }
 
-/* sets of blocks that must meet in the matrix: cells, then springs, then links */
+/* patches by the block rows that they touch; those with bound vertices apart */
+static PlaStatus
+list_row_patches(PlaFemSystem *self, PlaError *err)
+{
+  const PlaFemPatches *patches = self->model->patches;
+  const int n_entries = patches->vert_start[patches->n];
+  int *fill = pla_array_new0((size_t)self->n_blocks, sizeof *fill);
+  self->patch_bound = pla_array_new0((size_t)patches->n, 1);
+  self->row_start = pla_array_new0((size_t)self->n_blocks + 1, sizeof *self->row_start);
+  self->row_patch = pla_array_new((size_t)n_entries, 2 * sizeof *self->row_patch);
+  self->pressure = pla_array_new((size_t)self->model->n_tets + (size_t)self->model->n_hexes,
+                                 sizeof *self->pressure);
+  self->slope = pla_array_new((size_t)n_entries, 3 * sizeof *self->slope);
+  self->curvature = pla_array_new((size_t)patches->n, sizeof *self->curvature);
+  bool enough = fill && self->patch_bound && self->row_start && self->row_patch &&
+                self->pressure && self->slope && self->curvature;
+  for (int pass = 0; enough && pass < 2; pass++) {
+    for (int p = 0; p < patches->n; p++)
+      for (int k = patches->vert_start[p]; k < patches->vert_start[p + 1]; k++) {
+        int v = patches->vert[k], r = self->block_of[v];
+        self->patch_bound[p] |= self->bound && self->bound[v] >= 0;
+        if (r < 0)
+          continue;
+        if (pass == 0) {
+          self->row_start[r + 1]++;
+          continue;
+        }
+        int at = self->row_start[r] + fill[r]++;
+        self->row_patch[2 * (size_t)at] = p;
+        self->row_patch[2 * (size_t)at + 1] = k - patches->vert_start[p];
+      }
+    for (int r = 0; pass == 0 && r < self->n_blocks; r++)
+      self->row_start[r + 1] += self->row_start[r];
+  }
+  free(fill);
+  return enough ? PLA_OK : pla_fail_memory(err, "the linear system");
+}
+
+/* sets of blocks that must meet in the matrix: cells, then springs, then links, then patches */
 static PlaStatus
 make_sets(const PlaFemSystem *self, const PlaFemSprings *springs, const PlaVertSets *links,
           int **start_out, int **blocks_out, int *n_out, PlaError *err)
 {
   const PlaFemModel *model = self->model;
   const int n_cells = model->n_tets + model->n_hexes, n_springs = springs ? springs->n : 0;
-  const int n = n_cells + n_springs + (links ? links->n : 0);
+  const int n_links = links ? links->n : 0, n_patches = model->patches ? model->patches->n : 0;
+  const int n = n_cells + n_springs + n_links + n_patches;
   int *start = pla_array_new0((size_t)n + 1, sizeof *start), *blocks = NULL;
   PlaStatus st = start ? PLA_OK : pla_fail_memory(err, "the linear system");
   for (int pass = 0; st == PLA_OK && pass < 2; pass++) {
@@ -65,9 +104,13 @@ make_sets(const PlaFemSystem *self, const PlaFemSprings *springs, const PlaVertS
       } else if (l < 0) {
         verts = springs->spring[s - n_cells].vert;
         k = springs->spring[s - n_cells].n_verts;
-      } else {
+      } else if (l < n_links) {
         verts = links->vert + links->start[l];
         k = links->start[l + 1] - links->start[l];
+      } else {
+        const int *first = model->patches->vert_start + (l - n_links);
+        verts = model->patches->vert + first[0];
+        k = first[1] - first[0];
       }
       for (int a = 0; a < k; a++)
         total += blocks_of(self, verts[a], pass ? blocks + total : NULL);
@@ -155,6 +198,8 @@ pla_fem_system_init(PlaFemSystem *self, const PlaFemModel *model,
     st = pla_block_matrix_init(&self->matrix, self->n_blocks, n_sets, start, blocks, err);
   if (st == PLA_OK)
     st = make_slots(self, err);
+  if (st == PLA_OK && model->patches)
+    st = list_row_patches(self, err);
   if (st == PLA_OK && self->n_blocks > 0)
     st = pla_cholesky_new(&self->matrix, PLA_ORDER_AUTO, &self->factor, err);
   free(used);
@@ -174,6 +219,12 @@ pla_fem_system_clear(PlaFemSystem *self)
   free(self->bound);
   free(self->slot);
   free(self->slot_start);
+  free(self->patch_bound);
+  free(self->row_start);
+  free(self->row_patch);
+  free(self->pressure);
+  free(self->slope);
+  free(self->curvature);
   pla_block_matrix_clear(&self->matrix);
   pla_cholesky_free(self->factor);
   *self = (PlaFemSystem){ 0 };
@@ -222,12 +273,70 @@ pla_fem_system_add_local(PlaFemSystem *self, int k, const int *verts, const doub
     }
 }
 
+/* curvature b b^T of every patch, b its slope; each row gathers its own */
+static void
+add_patches(PlaFemSystem *self, const double *pos, bool project)
+{
+  const PlaFemPatches *patches = self->model->patches;
+  PlaBlockMatrix *m = &self->matrix;
+#pragma omp parallel
+  {
+#pragma omp for schedule(static)
+    for (int p = 0; p < patches->n; p++)
+      self->curvature[p] = pla_fem_patch_slope(self->model, p, pos, project,
+                                               self->slope + 3 * (size_t)patches->vert_start[p]);
+#pragma omp for schedule(static)
+    for (int r = 0; r < m->n; r++)
+      for (int k = self->row_start[r]; k < self->row_start[r + 1]; k++) {
+        const int p = self->row_patch[2 * (size_t)k];
+        const int first = patches->vert_start[p], n = patches->vert_start[p + 1] - first;
+        const double *slope = self->slope + 3 * (size_t)first;
+        const double *own = slope + 3 * (size_t)self->row_patch[2 * (size_t)k + 1];
+        if (self->patch_bound[p])
+          continue;
+        /* columns and the patch's vertices both ascend */
+        int at = m->start[r];
+        for (int a = 0; a < n; a++) {
+          int col = self->block_of[patches->vert[first + a]];
+          if (col < 0)
+            continue;
+          while (m->col[at] < col)
+            at++;
+          double *block = m->value + 9 * (size_t)at;
+          for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+              block[3 * i + j] += self->curvature[p] * own[i] * slope[3 * a + j];
+        }
+      }
+  }
+  for (int p = 0; self->bound && p < patches->n; p++) {
+    const int first = patches->vert_start[p], n = patches->vert_start[p + 1] - first;
+    const double *slope = self->slope + 3 * (size_t)first;
+    /* pair by pair, so that patches of any size do */
+    for (int a = 0; self->patch_bound[p] && a < n; a++)
+      for (int b = 0; b < n; b++) {
+        double local[36] = { 0 };
+        const int pair[2] = { patches->vert[first + a], patches->vert[first + b] };
+        const int k = a == b ? 1 : 2;
+        for (int i = 0; i < 3; i++)
+          for (int j = 0; j < 3; j++)
+            local[i * 3 * k + 3 * (k - 1) + j] =
+                self->curvature[p] * slope[3 * a + i] * slope[3 * b + j];
+        pla_fem_system_add_local(self, k, pair, local);
+      }
+  }
+}
+
 void
 pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, double mass_factor)
 {
   const PlaFemModel *model = self->model;
   PlaBlockMatrix *m = &self->matrix;
   memset(m->value, 0, 9 * (size_t)m->start[m->n] * sizeof *m->value);
+  if (model->patches) {
+    pla_fem_patches_pressure(model, pos, self->curvature, self->pressure);
+    add_patches(self, pos, project);
+  }
 
   /* cells of one colour share no vertex: no two threads add to one block, and each block's sum runs
    * in the order of the colours */
@@ -239,7 +348,7 @@ pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, dou
       double stiffness[576];
       if (slot[0] == THROUGH_BINDINGS)
         continue;
-      pla_fem_cell_stiffness(model, c, pos, project, stiffness);
+      pla_fem_cell_stiffness(model, c, pos, self->pressure, project, stiffness);
       for (int a = 0; a < k; a++)
         for (int b = 0; b < k; b++) {
           if (slot[a * k + b] < 0)
@@ -257,7 +366,7 @@ pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, dou
     double stiffness[576];
     if (self->slot[self->slot_start[c]] != THROUGH_BINDINGS)
       continue;
-    pla_fem_cell_stiffness(model, c, pos, project, stiffness);
+    pla_fem_cell_stiffness(model, c, pos, self->pressure, project, stiffness);
     pla_fem_system_add_local(self, k, verts, stiffness);
   }
   if (mass_factor == 0.0)

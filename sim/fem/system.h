@@ -16,6 +16,13 @@ typedef struct {
   PlaBlockMatrix matrix;
   int *slot;                /* where cell c's block (a, b) goes: slot[slot_start[c] + a k + b], or -1 */
   size_t *slot_start;       /* n_cells + 1 */
+  /* mixed formulation: the patches that touch block row r, and the row's place in each, are
+   * row_patch[2 k] and row_patch[2 k + 1] for k from row_start[r] up to row_start[r + 1] */
+  int *row_start, *row_patch;
+  unsigned char *patch_bound; /* 1 where a patch has bound vertices (n_patches) */
+  double *pressure;         /* n_cells */
+  double *slope;            /* of each patch: 3 for each of its vertices */
+  double *curvature;        /* n_patches */
   PlaCholesky *factor;
 } PlaFemSystem;
 

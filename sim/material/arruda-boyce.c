@@ -89,4 +89,5 @@ const PlaMaterial pla_material_arruda_boyce = {
   .shape = shape,
   .moduli = moduli,
   .invariant_energy = invariant_energy,
+  .volume_modulus = pla_volume_modulus_0,
 };

@@ -254,4 +254,5 @@ const PlaMaterial pla_material_blemker = {
   .tangent = tangent,
   .moduli = moduli,
   .complex_energy = complex_energy,
+  .volume_modulus = pla_volume_modulus_2,
 };

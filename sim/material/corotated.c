@@ -130,4 +130,6 @@ const PlaMaterial pla_material_fixed_corotated = {
   .stretch_tangent = fixed_tangent,
   .moduli = pla_moduli_lame,
   .complex_energy = fixed_complex,
+  .volume_modulus = pla_volume_modulus_1,
+  .volume_square = true,
 };

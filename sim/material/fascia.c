@@ -104,4 +104,5 @@ const PlaMaterial pla_material_fascia = {
   .stretch_tangent = tangent,
   .moduli = moduli,
   .complex_energy = complex_energy,
+  .volume_modulus = pla_volume_modulus_2,
 };

@@ -66,4 +66,5 @@ const PlaMaterial pla_material_fung = {
   .shape = shape,
   .moduli = moduli,
   .invariant_energy = invariant_energy,
+  .volume_modulus = pla_volume_modulus_0,
 };

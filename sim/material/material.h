@@ -93,6 +93,12 @@ struct PlaMaterial {
   PlaDual (*invariant_energy)(const double *constants, const PlaDual *invariant);
   PlaDual (*complex_energy)(const double *constants, const PlaPoint *point, const PlaDual *f);
 
+  /* Where, among the constants, the factor k of the term that resists change of volume stands:
+   * k/2 (ln J)^2, or k/2 (J - 1)^2 if volume_square.  NULL: no such term can be taken out, and the
+   * mixed formulation refuses the material. */
+  double *(*volume_modulus)(double *constants);
+  bool volume_square;
+
   const PlaMixture *mixture; /* parts; the constants are then their fractions */
 };
 

@@ -73,4 +73,5 @@ const PlaMaterial pla_material_mooney_rivlin = {
   .stretch_tangent = tangent,
   .moduli = moduli,
   .invariant_energy = invariant_energy,
+  .volume_modulus = pla_volume_modulus_2,
 };

@@ -175,6 +175,12 @@ complex_energy(const double *c, const PlaPoint *point, const PlaDual f[9])
   return sum;
 }
 
+static double *
+volume_modulus(double *c)
+{
+  return base_of(c)->volume_modulus(c);
+}
+
 const PlaMaterial pla_material_muscle = {
   .id = "muscle",
   .title = "Muscle",
@@ -186,4 +192,5 @@ const PlaMaterial pla_material_muscle = {
   .tangent = tangent,
   .moduli = moduli,
   .complex_energy = complex_energy,
+  .volume_modulus = volume_modulus,
 };

@@ -66,4 +66,6 @@ const PlaMaterial pla_material_neo_hookean_mm = {
   .stretch_tangent = tangent,
   .moduli = moduli,
   .invariant_energy = invariant_energy,
+  .volume_modulus = pla_volume_modulus_1,
+  .volume_square = true,
 };

@@ -49,4 +49,5 @@ const PlaMaterial pla_material_neo_hookean = {
   .stretch_tangent = tangent,
   .moduli = pla_moduli_lame,
   .invariant_energy = invariant_energy,
+  .volume_modulus = pla_volume_modulus_1,
 };

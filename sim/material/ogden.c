@@ -152,4 +152,5 @@ const PlaMaterial pla_material_ogden = {
   .stretch_tangent = tangent,
   .moduli = moduli,
   .complex_energy = complex_energy,
+  .volume_modulus = pla_volume_modulus_0,
 };

@@ -83,4 +83,6 @@ const PlaMaterial pla_material_stable_neo_hookean = {
   .stretch_tangent = tangent,
   .moduli = moduli,
   .invariant_energy = invariant_energy,
+  .volume_modulus = pla_volume_modulus_1,
+  .volume_square = true,
 };

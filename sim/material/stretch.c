@@ -143,3 +143,21 @@ pla_moduli_lame(const double *constants, double *mu, double *lambda, double *vol
   *lambda = constants[1];
   *vol = constants[1];
 }
+
+double *
+pla_volume_modulus_0(double *constants)
+{
+  return constants;
+}
+
+double *
+pla_volume_modulus_1(double *constants)
+{
+  return constants + 1;
+}
+
+double *
+pla_volume_modulus_2(double *constants)
+{
+  return constants + 2;
+}

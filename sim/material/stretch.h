@@ -180,3 +180,8 @@ PlaStatus pla_prepare_lame(const double *param, double constants[PLA_MAX_CONSTAN
 /* moduli() for constants mu, lambda, with lambda as the volumetric coefficient */
 void pla_moduli_lame(const double *constants, double *mu, double *lambda, double *vol);
 extern const PlaParam pla_params_lame[];
+
+/* volume_modulus() for materials whose first, second or third constant it is */
+double *pla_volume_modulus_0(double *constants);
+double *pla_volume_modulus_1(double *constants);
+double *pla_volume_modulus_2(double *constants);

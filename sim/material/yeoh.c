@@ -80,4 +80,5 @@ const PlaMaterial pla_material_yeoh = {
   .shape = shape,
   .moduli = moduli,
   .invariant_energy = invariant_energy,
+  .volume_modulus = pla_volume_modulus_0,
 };

@@ -10,33 +10,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* a model of @mesh, which it frees, with one material and its parameters in table order */
+static inline PlaFemModel *
+mesh_model(PlaMesh *mesh, const char *material, const double *param, double density,
+           PlaFormulation formulation)
+{
+  PlaFemMaterial m = { .material = pla_material_find(material), .density = density };
+  PlaError err = { 0 };
+  PlaFemModel *model;
+  int *cell_material = pla_array_new0(pla_mesh_n_cells(mesh), sizeof *cell_material);
+  PlaStatus st = m.material->prepare(param, m.constants, &err);
+  if (st == PLA_OK)
+    st = pla_fem_model_new(mesh, &m, 1, cell_material, formulation, &model, &err);
+  if (st != PLA_OK)
+    g_error("%s", err.message);
+  free(cell_material);
+  pla_mesh_free(mesh);
+  return model;
+}
+
+/* the box [0, size] of n cells */
+static inline PlaMesh *
+box_mesh(PlaBoxCells cells, const double size[3], const int n[3])
+{
+  const double lo[3] = { 0, 0, 0 };
+  PlaError err = { 0 };
+  PlaMesh *mesh;
+  g_assert_cmpint(pla_box_mesh_new(lo, size, n, cells, &mesh, &err), ==, PLA_OK);
+  return mesh;
+}
+
 /* a box [0, size] of n cells and one material: its first two parameters if they are E and nu, its
  * defaults otherwise */
 static inline PlaFemModel *
 box_new(const char *material, double young, double poisson, double density, PlaBoxCells cells,
         const double size[3], const int n[3])
 {
-  const double lo[3] = { 0, 0, 0 };
-  PlaFemMaterial m = { .material = pla_material_find(material), .density = density };
+  const PlaParam *table = pla_material_find(material)->params;
   double param[PLA_MAX_CONSTANTS] = { 0 };
-  PlaError err = { 0 };
-  PlaMesh *mesh;
-  PlaFemModel *model;
-  for (int i = 0; m.material->params[i].key; i++) {
-    const char *key = m.material->params[i].key;
-    param[i] = strcmp(key, "young_pa") == 0  ? young
-               : strcmp(key, "poisson") == 0 ? poisson
-                                             : m.material->params[i].def;
-  }
-  g_assert_cmpint(m.material->prepare(param, m.constants, &err), ==, PLA_OK);
-  g_assert_cmpint(pla_box_mesh_new(lo, size, n, cells, &mesh, &err), ==, PLA_OK);
-  int *cell_material = pla_array_new0(pla_mesh_n_cells(mesh), sizeof *cell_material);
-  g_assert_cmpint(pla_fem_model_new(mesh, &m, 1, cell_material, PLA_FORMULATION_STANDARD, &model,
-                                    &err),
-                  ==, PLA_OK);
-  free(cell_material);
-  pla_mesh_free(mesh);
-  return model;
+  for (int i = 0; table[i].key; i++)
+    param[i] = strcmp(table[i].key, "young_pa") == 0  ? young
+               : strcmp(table[i].key, "poisson") == 0 ? poisson
+                                                      : table[i].def;
+  return mesh_model(box_mesh(cells, size, n), material, param, density, PLA_FORMULATION_STANDARD);
 }
 
 /* a model with its conditions and positions, at rest and free */

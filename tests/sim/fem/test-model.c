@@ -107,7 +107,7 @@ test_derivatives(void)
           const int *verts;
           int m = pla_fem_cell_verts(model, c, &verts);
           double stiffness[576];
-          pla_fem_cell_stiffness(model, c, pos, false, stiffness);
+          pla_fem_cell_stiffness(model, c, pos, NULL, false, stiffness);
           for (int i = 0; i < 3 * m; i++)
             for (int j = 0; j < 3 * m; j++)
               ky[3 * verts[i / 3] + i % 3] +=
