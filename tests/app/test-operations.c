@@ -287,6 +287,78 @@ test_edit_label(void)
   bench_clear(&b);
 }
 
+static size_t
+count_label(Bench *b, int id)
+{
+  g_autoptr(PlaContent) content = load(b, "tissue");
+  size_t n = 0;
+  for (size_t v = 0; v < pla_volume_n_voxels(content->labels->volume); v++)
+    n += pla_label_map_get(content->labels, v) == id;
+  return n;
+}
+
+/* each way to edit, one after the other; the functions themselves are tested with the label maps */
+static void
+test_paint(void)
+{
+  Bench b;
+  PlaError err;
+  bench_init(&b);
+  ok(apply(&b, "edit-label",
+           "{\"item\": \"tissue\", \"points_mm\": [[5, 2, -10]], \"radius_mm\": 3, \"label\": 7}",
+           &err),
+     &err);
+  const size_t ball = count_label(&b, 7);
+  ok(apply(&b, "mirror-label",
+           "{\"item\": \"tissue\", \"label\": 7, \"point_mm\": [0, 2, -10], \"only\": -1}", &err),
+     &err);
+  g_assert_cmpuint(count_label(&b, 7), >, ball + ball / 2);
+  ok(apply(&b, "split-label", "{\"item\": \"tissue\", \"label\": 7, \"seeds_mm\": [[5, 2, -10]]}",
+           &err),
+     &err);
+  g_assert_cmpuint(count_label(&b, 8), ==, ball);
+  ok(apply(&b, "grow-label",
+           "{\"item\": \"tissue\", \"seeds_mm\": [[5, 2, -10]], \"label\": 7, \"reach_mm\": 2}",
+           &err),
+     &err);
+  const size_t rest = count_label(&b, 8);
+  g_assert_cmpuint(rest, <, ball);
+  g_assert_cmpuint(rest, >, 0);
+  ok(apply(&b, "keep-component",
+           "{\"item\": \"tissue\", \"label\": 7, \"seeds_mm\": [[5, 2, -10]], \"other\": 300}",
+           &err),
+     &err);
+  g_assert_cmpuint(count_label(&b, 7), ==, ball - rest);
+  ok(apply(&b, "fill-outline",
+           "{\"item\": \"tissue\", \"label\": 20, \"points_mm\": [[0, -5, -8], [8, -5, -8], "
+           "[8, 3, -8], [0, 3, -8]], \"thickness_mm\": 2}",
+           &err),
+     &err);
+  const size_t square = count_label(&b, 20);
+  g_assert_cmpuint(square, >, 50);
+  ok(apply(&b, "fill-outline",
+           "{\"item\": \"tissue\", \"label\": 20, \"points_mm\": [[0, -5, 8], [8, -5, 8], "
+           "[8, 3, 8], [0, 3, 8]], \"thickness_mm\": 2}",
+           &err),
+     &err);
+  ok(apply(&b, "interpolate-slices", "{\"item\": \"tissue\", \"label\": 20}", &err), &err);
+  g_assert_cmpuint(count_label(&b, 20), >, 4 * square);
+  g_assert_cmpint(apply(&b, "interpolate-slices",
+                        "{\"item\": \"tissue\", \"label\": 20, \"slices\": \"oblique\"}", &err),
+                  ==, PLA_ERR_USAGE);
+  g_assert_nonnull(strstr(err.message, "oblique"));
+  g_assert_cmpint(apply(&b, "grow-label",
+                        "{\"item\": \"tissue\", \"seeds_mm\": [[500, 2, -10]], \"label\": 7}",
+                        &err),
+                  ==, PLA_ERR_EMPTY);
+  g_assert_cmpint(apply(&b, "split-label",
+                        "{\"item\": \"tissue\", \"label\": 7, \"seeds_mm\": [[5, 2, -10]], "
+                        "\"to\": [1, 2]}",
+                        &err),
+                  ==, PLA_ERR_USAGE);
+  bench_clear(&b);
+}
+
 static double
 meta_number(Bench *b, const char *name, const char *key)
 {
@@ -367,6 +439,7 @@ main(int argc, char **argv)
   g_test_add_func("/operations/brush", test_brush);
   g_test_add_func("/operations/ball-volume", test_ball_volume);
   g_test_add_func("/operations/edit-label", test_edit_label);
+  g_test_add_func("/operations/paint", test_paint);
   g_test_add_func("/operations/measure", test_measure);
   g_test_add_func("/operations/items", test_items);
   return g_test_run();
