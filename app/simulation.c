@@ -5,8 +5,8 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/svd3.h"
 #include "app/json.h"
+#include "app/simulation-materials.h"
 #include "io/format.h"
-#include "sim/material/presets.h"
 
 #include <glib.h>
 #include <math.h>
@@ -34,6 +34,13 @@ struct PlaSimulation {
   double *force;        /* N (n_verts x 3) */
   GArray *probes;       /* of ProbeSpec */
   PlaFemOptions options;
+  PlaLabelTable labels; /* names of the mesh's labels */
+  GPtrArray *mixtures;  /* that the model's materials belong to */
+  GPtrArray *notes;     /* what was assumed, a sentence each */
+  int stiffness;        /* PlaStiffness instead of that of every preset, or -1 */
+  int n_presets;        /* elements whose stiffness comes from a preset */
+  bool sensitivity;     /* asked for */
+  GPtrArray *held;      /* vertices of each constraint (GArray of int) */
 };
 
 static void
@@ -49,6 +56,10 @@ pla_simulation_free(PlaSimulation *scene)
     return;
   pla_mesh_free(scene->mesh);
   pla_fem_model_free(scene->model);
+  g_clear_pointer(&scene->mixtures, g_ptr_array_unref);
+  g_clear_pointer(&scene->notes, g_ptr_array_unref);
+  g_clear_pointer(&scene->held, g_ptr_array_unref);
+  pla_label_table_clear(&scene->labels);
   free(scene->fixed);
   free(scene->motion_of);
   free(scene->force);
@@ -59,18 +70,32 @@ pla_simulation_free(PlaSimulation *scene)
 
 /* ---- selections --------------------------------------------------------------------------- */
 
-/* "region" by the cell tag of that name, "label" by the tag "label" */
+/* "region" by the cell tag of that name, "label" by the tag "label" (or "region" where the mesh has
+ * no such tag), with a number or a name that "labels" explains */
 static PlaStatus
-select_by_tag(const PlaSimulation *scene, const char *field_name, int64_t value, bool *cells,
+select_by_tag(const PlaSimulation *scene, PlaJson value, const char *field_name, bool *cells,
               PlaError *err)
 {
   const PlaField *field = pla_mesh_find_field(scene->mesh, field_name, PLA_ON_CELLS);
-  if (!field || field->n_components != 1)
-    return pla_fail(err, PLA_ERR_USAGE, "the mesh has no cell field '%s' to select by", field_name);
+  int64_t tag = 0;
+  PlaStatus st = PLA_OK;
+  if (JSON_NODE_HOLDS_VALUE(value.node) && json_node_get_value_type(value.node) == G_TYPE_STRING) {
+    const char *name = json_node_get_string(value.node);
+    const PlaLabel *label = pla_label_table_find_name(&scene->labels, name);
+    if (!label)
+      return pla_json_fail(value, err, "is '%s', and \"labels\" has no such name", name);
+    tag = label->id;
+  } else {
+    st = pla_json_int_value(value, INT32_MIN, INT32_MAX, &tag, err);
+  }
+  if (!field && strcmp(field_name, "label") == 0)
+    field = pla_mesh_find_field(scene->mesh, "region", PLA_ON_CELLS);
+  if (st == PLA_OK && (!field || field->n_components != 1))
+    st = pla_fail(err, PLA_ERR_USAGE, "the mesh has no cell field '%s' to select by", field_name);
   size_t first = (size_t)scene->mesh->n_tris;
-  for (size_t c = first; c < pla_mesh_n_cells(scene->mesh); c++)
-    cells[c - first] = pla_dtype_get(field->dtype, field->data, c) == (double)value;
-  return PLA_OK;
+  for (size_t c = first; st == PLA_OK && c < pla_mesh_n_cells(scene->mesh); c++)
+    cells[c - first] = pla_dtype_get(field->dtype, field->data, c) == (double)tag;
+  return st;
 }
 
 static bool
@@ -238,11 +263,8 @@ select_where(const PlaSimulation *scene, PlaJson where, bool of_cells, bool *mar
         marked[node] = true;
     }
   } else if (pla_json_get(where, "region", &value) || pla_json_get(where, "label", &value)) {
-    int64_t tag;
     by_cells = true;
-    st = pla_json_int_value(value, INT32_MIN, INT32_MAX, &tag, err);
-    if (st == PLA_OK)
-      st = select_by_tag(scene, pla_json_has(where, "region") ? "region" : "label", tag, cells, err);
+    st = select_by_tag(scene, value, pla_json_has(where, "region") ? "region" : "label", cells, err);
   } else {
     return pla_json_fail(where, err, "selects nothing: give 'all', 'box_mm', 'near', 'plane', "
                                      "'nodes', 'region' or 'label'");
@@ -268,123 +290,58 @@ select_where(const PlaSimulation *scene, PlaJson where, bool of_cells, bool *mar
 
 /* ---- materials ---------------------------------------------------------------------------- */
 
-/* {"preset": "skin", "stiffness": "typical"}: a tissue by name, without numbers */
 static PlaStatus
-read_preset(PlaJson json, PlaFemMaterial *out, PlaError *err)
+select_cells(const void *scene, PlaJson where, bool *marked, PlaError *err)
 {
-  static const char *const known[] = { "where", "preset", "stiffness", NULL };
-  static const char *const levels[] = { "low", "typical", "high", NULL };
-  g_autofree char *id = NULL;
-  const PlaPreset *preset = NULL;
-  double param[PLA_MAX_CONSTANTS];
-  int level = PLA_STIFFNESS_TYPICAL;
-  PlaJson value;
-  PlaStatus st = pla_json_check_keys(json, known, err);
-  if (st == PLA_OK && pla_json_get(json, "stiffness", &value))
-    st = pla_json_choice(value, levels, &level, err);
-  if (st == PLA_OK && pla_json_get(json, "preset", &value))
-    st = pla_json_text_value(value, &id, err);
-  if (st != PLA_OK)
-    return st;
-  g_autoptr(GString) names = g_string_new(NULL);
-  for (const PlaPreset *const *p = pla_presets_get(); *p; p++) {
-    g_string_append_printf(names, "%s%s", names->len ? ", " : "", (*p)->id);
-    if (strcmp((*p)->id, id) == 0)
-      preset = *p;
-  }
-  if (!preset)
-    return pla_json_fail(value, err, "is '%s', which is no tissue; there are %s", id, names->str);
-  *out = (PlaFemMaterial){ .material = pla_preset_params(preset, (PlaStiffness)level, param),
-                           .density = preset->density };
-  return out->material->prepare(param, out->constants, err);
+  size_t count;
+  return select_where(scene, where, true, marked, &count, err);
 }
 
+/* {"1": "Skin", "2": "Masseter"}: what the numbers of the mesh's labels mean */
 static PlaStatus
-read_material(PlaJson json, PlaFemMaterial *out, PlaError *err)
+read_labels(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
-  if (pla_json_has(json, "preset"))
-    return read_preset(json, out, err);
-  char *model = NULL;
-  PlaJson value;
-  if (!pla_json_get(json, "model", &value))
-    return pla_json_fail(json, err, "has no 'model' and no 'preset'");
-  PlaStatus st = pla_json_text_value(value, &model, err);
-  if (st != PLA_OK)
-    return st;
-  *out = (PlaFemMaterial){ .material = pla_material_find(model), .density = 1000.0 };
-  if (!out->material) {
-    g_autoptr(GString) names = g_string_new(NULL);
-    for (const PlaMaterial *const *m = pla_materials_get(); *m; m++)
-      g_string_append_printf(names, "%s%s", names->len ? ", " : "", (*m)->id);
-    st = pla_json_fail(value, err, "is '%s', which is no material; there are %s", model, names->str);
+  PlaJson labels, value;
+  if (!pla_json_get(root, "labels", &labels))
+    return PLA_OK;
+  if (!JSON_NODE_HOLDS_OBJECT(labels.node))
+    return pla_json_fail(labels, err, "must be an object of names, as in {\"1\": \"Skin\"}");
+  g_autoptr(GList) keys = json_object_get_members(json_node_get_object(labels.node));
+  PlaStatus st = PLA_OK;
+  for (GList *at = keys; st == PLA_OK && at; at = at->next) {
+    g_autofree char *name = NULL;
+    char *end;
+    gint64 id = g_ascii_strtoll(at->data, &end, 10);
+    pla_json_get(labels, at->data, &value);
+    if (*end || end == (char *)at->data || id < 0 || id > 65535)
+      return pla_json_fail(value, err, "is not named by the number of a label");
+    st = pla_json_text_value(value, &name, err);
+    if (st == PLA_OK)
+      st = pla_label_table_set(&scene->labels, (int)id, name, NULL, err);
   }
-  g_free(model);
-  if (st != PLA_OK)
-    return st;
-
-  /* the keys of this material and no others */
-  const char *known[PLA_MAX_CONSTANTS + 5] = { "where", "model", "density_kg_m3" };
-  double param[PLA_MAX_CONSTANTS];
-  int n = 0;
-  for (; out->material->params[n].key; n++) {
-    const PlaParam *row = &out->material->params[n];
-    known[3 + n] = row->key;
-    param[n] = row->def;
-    if (st == PLA_OK && pla_json_get(json, row->key, &value))
-      st = pla_json_number_value(value, &param[n], err);
-  }
-  if (st == PLA_OK)
-    st = pla_json_check_keys(json, known, err);
-  if (st == PLA_OK && pla_json_get(json, "density_kg_m3", &value)) {
-    st = pla_json_number_value(value, &out->density, err);
-    if (st == PLA_OK && !(out->density > 0.0))
-      st = pla_json_fail(value, err, "must be above 0 kg/m3");
-  }
-  if (st == PLA_OK)
-    st = pla_material_check(out->material, param, err);
-  if (st == PLA_OK)
-    st = out->material->prepare(param, out->constants, err);
   return st;
 }
 
 static PlaStatus
 read_materials(PlaSimulation *scene, PlaJson root, PlaFormulation formulation, PlaError *err)
 {
-  PlaJson list;
-  const size_t n_cells = (size_t)scene->mesh->n_tets + (size_t)scene->mesh->n_hexes;
-  if (n_cells == 0)
-    return pla_fail(err, PLA_ERR_GEOMETRY,
-                    "the mesh has no tetrahedra and no hexahedra; mesh the surface first");
-  if (!pla_json_get(root, "materials", &list) || pla_json_length(list) < 1)
-    return pla_json_fail(root, err, "needs a list of 'materials'");
-  int n = pla_json_length(list);
-  g_autofree PlaFemMaterial *materials = g_new0(PlaFemMaterial, n);
-  g_autofree int *cell_material = g_new(int, n_cells);
-  g_autofree bool *marked = g_new(bool, n_cells);
-  PlaStatus st = PLA_OK;
-  for (size_t c = 0; c < n_cells; c++)
-    cell_material[c] = -1;
-  for (int i = 0; st == PLA_OK && i < n; i++) {
-    PlaJson item, where;
-    size_t count;
-    st = pla_json_at(list, i, &item, err);
-    if (st == PLA_OK)
-      st = read_material(item, &materials[i], err);
-    if (st == PLA_OK && !pla_json_get(item, "where", &where))
-      st = pla_json_fail(item, err, "has no 'where'");
-    if (st == PLA_OK)
-      st = select_where(scene, where, true, marked, &count, err);
-    for (size_t c = 0; st == PLA_OK && c < n_cells; c++)
-      if (marked[c])
-        cell_material[c] = i;
-  }
-  for (size_t c = 0; st == PLA_OK && c < n_cells; c++)
-    if (cell_material[c] < 0)
-      st = pla_fail(err, PLA_ERR_USAGE,
-                    "element %zu has no material; add one with \"where\": {\"all\": true} first", c);
-  if (st == PLA_OK)
-    st = pla_fem_model_new(scene->mesh, materials, n, cell_material, formulation, &scene->model,
-                           err);
+  const PlaMaterialsInput input = { .mesh = scene->mesh,
+                                    .select = select_cells,
+                                    .scene = scene,
+                                    .labels = &scene->labels,
+                                    .formulation = formulation,
+                                    .stiffness = scene->stiffness };
+  PlaMaterialsOutput out;
+  PlaStatus st = pla_materials_read(root, &input, &out, err);
+  scene->model = out.model;
+  scene->mixtures = out.mixtures;
+  scene->notes = out.notes;
+  scene->n_presets = out.n_presets;
+  /* bone and teeth stay where they are, unless something moves them */
+  for (size_t v = 0; st == PLA_OK && v < (size_t)scene->mesh->n_verts; v++)
+    if (out.rigid[v])
+      memset(scene->fixed + 3 * v, 1, 3);
+  g_free(out.rigid);
   return st;
 }
 
@@ -498,9 +455,12 @@ read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
     }
     if (st == PLA_OK)
       st = select_where(scene, where, false, marked, &count, err);
+    GArray *held = g_array_new(FALSE, FALSE, sizeof(int));
+    g_ptr_array_add(scene->held, held);
     for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++) {
       if (!marked[v])
         continue;
+      g_array_append_val(held, v);
       for (int d = 0; d < 3; d++)
         if (axes >> d & 1)
           scene->fixed[3 * (size_t)v + (size_t)d] = 1;
@@ -663,7 +623,7 @@ read_mesh(PlaSimulation *scene, PlaJson root, const char *path, PlaProgress *pro
 static PlaStatus
 read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
-  static const char *const formulations[] = { "standard", NULL };
+  static const char *const formulations[] = { "standard", "mixed", NULL };
   const size_t n = (size_t)scene->mesh->n_verts;
   PlaJson value;
   int formulation = 0;
@@ -671,6 +631,7 @@ read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
   scene->motions = g_array_new(FALSE, FALSE, sizeof(Motion));
   scene->probes = g_array_new(FALSE, FALSE, sizeof(ProbeSpec));
   g_array_set_clear_func(scene->probes, probe_spec_clear);
+  scene->held = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
   scene->fixed = pla_array_new0(n, 3);
   scene->motion_of = pla_array_new(n, sizeof *scene->motion_of);
   scene->force = pla_array_new0(n, 3 * sizeof *scene->force);
@@ -680,6 +641,8 @@ read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
     scene->motion_of[v] = -1;
   if (st == PLA_OK && pla_json_get(root, "formulation", &value))
     st = pla_json_choice(value, formulations, &formulation, err);
+  if (st == PLA_OK)
+    st = read_labels(scene, root, err);
   if (st == PLA_OK)
     st = read_materials(scene, root, (PlaFormulation)formulation, err);
   if (st == PLA_OK)
@@ -695,12 +658,13 @@ read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
   return st;
 }
 
-PlaStatus
-pla_simulation_load(const char *path, PlaProgress *progress, PlaSimulation **out, PlaError *err)
+/* the scene with presets at @stiffness, or as it says where that is -1 */
+static PlaStatus
+load_at(const char *path, int stiffness, PlaProgress *progress, PlaSimulation **out, PlaError *err)
 {
   static const char *const known[] = { "mesh",        "mesh_unit", "materials", "gravity_m_s2",
                                        "constraints", "loads",     "probes",    "solver",
-                                       "formulation", NULL };
+                                       "formulation", "labels",    "sensitivity", NULL };
   PlaJsonFile *file = NULL;
   PlaJson root;
   *out = NULL;
@@ -708,7 +672,11 @@ pla_simulation_load(const char *path, PlaProgress *progress, PlaSimulation **out
   if (st != PLA_OK)
     return st;
   PlaSimulation *scene = g_new0(PlaSimulation, 1);
+  PlaJson value;
+  scene->stiffness = stiffness;
   st = pla_json_check_keys(root, known, err);
+  if (st == PLA_OK && pla_json_get(root, "sensitivity", &value))
+    st = pla_json_bool_value(value, &scene->sensitivity, err);
   if (st == PLA_OK)
     st = read_mesh(scene, root, path, progress, err);
   if (st == PLA_OK)
@@ -723,10 +691,17 @@ pla_simulation_load(const char *path, PlaProgress *progress, PlaSimulation **out
 }
 
 PlaStatus
+pla_simulation_load(const char *path, PlaProgress *progress, PlaSimulation **out, PlaError *err)
+{
+  return load_at(path, -1, progress, out, err);
+}
+
+PlaStatus
 pla_simulation_new(const PlaMesh *mesh, const char *text, PlaSimulation **out, PlaError *err)
 {
   static const char *const known[] = { "materials", "gravity_m_s2", "constraints", "loads",
-                                       "probes",    "solver",       "formulation", NULL };
+                                       "probes",    "solver",       "formulation", "labels",
+                                       NULL };
   PlaJsonFile *file = NULL;
   PlaJson root;
   *out = NULL;
@@ -734,6 +709,7 @@ pla_simulation_new(const PlaMesh *mesh, const char *text, PlaSimulation **out, P
   if (st != PLA_OK)
     return st;
   PlaSimulation *scene = g_new0(PlaSimulation, 1);
+  scene->stiffness = -1;
   st = pla_json_check_keys(root, known, err);
   if (st == PLA_OK)
     st = pla_mesh_dup(mesh, &scene->mesh, err);
