@@ -433,6 +433,14 @@ angle_deg(Angle angle)
   return atan2(angle.sin, angle.cos) * 180.0 / M_PI;
 }
 
+double
+pla_tet_min_dihedral_deg(const double *pos, const int tet[4])
+{
+  Angle lo = { -1.0, 0.0 }, hi = { 1.0, 0.0 };
+  tet_dihedrals(pos, tet, &lo, &hi);
+  return angle_deg(lo);
+}
+
 PlaStatus
 pla_mesh_summary(const PlaMesh *mesh, PlaMeshSummary *out, PlaError *err)
 {

@@ -85,6 +85,9 @@ int pla_mesh_repair_hexes(PlaMesh *mesh);
 /* Tets with volume <= 0 and hexes with a corner of volume <= 0; indices must be in range. */
 int pla_mesh_count_inverted(const PlaMesh *mesh);
 
+/* The smallest angle between two faces of a tet, degrees; 0 when it is flat. */
+double pla_tet_min_dihedral_deg(const double *pos, const int tet[4]);
+
 /* What `info` says of a mesh. */
 typedef struct {
   double lo_m[3], hi_m[3]; /* bounding box */

@@ -16,7 +16,7 @@ static const PlaFieldView views[] = {
     0.0, PLA_MAP_SEA },
   { "jacobian", N_("Volume ratio"), "", "jacobian", PLA_ON_CELLS, false, 1.0, true, 1.0,
     PLA_MAP_DIVERGING },
-  { "quality", N_("Smallest dihedral angle"), "°", "min_dihedral_deg", PLA_ON_CELLS, false, 1.0,
+  { "quality", N_("Smallest dihedral angle"), "°", NULL, PLA_ON_CELLS, false, 1.0,
     false, 0.0, PLA_MAP_SEA },
   { "deviation", N_("Deviation"), "mm", "deviation_mm", PLA_ON_VERTS, false, 1.0, true, 0.0,
     PLA_MAP_DIVERGING },
@@ -41,12 +41,31 @@ pla_field_view_find(const char *id)
 bool
 pla_field_view_suits(const PlaFieldView *view, const PlaMesh *mesh)
 {
-  return pla_mesh_find_field(mesh, view->field, view->place) != NULL;
+  return view->field ? pla_mesh_find_field(mesh, view->field, view->place) != NULL
+                     : mesh->n_tets > 0;
+}
+
+/* the smallest dihedral angle of each tet; other cells have none */
+static double *
+angles(const PlaMesh *mesh, size_t *n)
+{
+  *n = pla_mesh_n_cells(mesh);
+  double *values = pla_array_new(*n, sizeof *values);
+  if (!values)
+    return NULL;
+  for (size_t c = 0; c < *n; c++)
+    values[c] = NAN;
+#pragma omp parallel for schedule(static)
+  for (int t = 0; t < mesh->n_tets; t++)
+    values[mesh->n_tris + t] = pla_tet_min_dihedral_deg(mesh->pos, mesh->tet + 4 * (size_t)t);
+  return values;
 }
 
 double *
 pla_field_view_values(const PlaFieldView *view, const PlaMesh *mesh, size_t *n)
 {
+  if (!view->field)
+    return angles(mesh, n);
   const PlaField *field = pla_mesh_find_field(mesh, view->field, view->place);
   *n = pla_field_n_tuples(mesh, field);
   double *values = pla_array_new(*n, sizeof *values);

@@ -9,7 +9,7 @@ typedef struct {
   const char *id;    /* "stretch" */
   const char *title; /* translatable */
   const char *unit;  /* "kPa"; "" for ratios */
-  const char *field; /* name in the mesh */
+  const char *field; /* name in the mesh; NULL: of the tets themselves */
   PlaFieldPlace place;
   bool magnitude;    /* the length of each tuple, else its first number */
   double factor;     /* to the unit */

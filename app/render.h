@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 typedef struct PlaScene PlaScene;
+typedef struct PlaSceneShape PlaSceneShape; /* a mesh made ready to be drawn */
 
 /* Triangles, tets and hexes over shared vertices.  Of tets and hexes the outer faces are drawn. */
 typedef struct {
@@ -120,6 +121,7 @@ typedef struct {
   double point_mm[3];
   int cell;    /* of the item: triangles, then tets, then hexes */
   int vert;    /* nearest vertex of the face hit, or -1 */
+  double normal[3]; /* of the face hit: unit, towards the viewer; 0 where it is none */
 } PlaScenePick;
 
 /* What platysma-view hands out.  `put_*` adds an item or replaces the one with that id (> 0) and
@@ -155,8 +157,21 @@ typedef struct {
   PlaStatus (*draw_pixels)(PlaScene *scene, int width, int height, uint32_t *pixel, PlaError *err);
   /* The first surface under a pixel of a picture of that size. */
   PlaScenePick (*pick)(PlaScene *scene, double x, double y, int width, int height);
+
+  /* put_mesh in two steps: the costly one on any thread, the other where the scene is drawn.
+   * put_shape takes the shape. */
+  PlaStatus (*shape_new)(const PlaSceneMesh *mesh, PlaSceneShape **out, PlaError *err);
+  void (*shape_free)(PlaSceneShape *shape);
+  PlaStatus (*put_shape)(PlaScene *scene, int id, PlaSceneShape *shape, PlaError *err);
+
+  /* A picture in full quality piece by piece, so that nobody waits long: @n_bands bands of rows,
+   * each drawn into a picture that the scene keeps; when all are there, it is copied to the
+   * framebuffer that is bound.  false: there is none of that size. */
+  PlaStatus (*draw_band)(PlaScene *scene, int width, int height, int band, int n_bands,
+                         PlaError *err);
+  bool (*show_bands)(PlaScene *scene, int width, int height);
 } PlaRenderer;
-#define PLA_RENDERER_ABI 1
+#define PLA_RENDERER_ABI 2
 
 /* Loads the module once; the table lives as long as the program. */
 PlaStatus pla_render_load(const PlaRenderer **out, PlaError *err);

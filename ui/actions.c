@@ -10,6 +10,7 @@
 #define APPEARANCE N_("_Appearance")
 #define GREY N_("_Grey Window")
 #define LOOK N_("_Look From")
+#define CUT N_("_Cut Away at the Crosshair")
 
 /* titles are untranslated here */
 static const PlaActionInfo rows[] = {
@@ -37,6 +38,13 @@ static const PlaActionInfo rows[] = {
   { "win.smooth", N_("S_mooth Pixels"), NULL, PLA_GROUP_SLICES, PLA_MENU_VIEW, 1 },
   { "win.slices-in-space", N_("Slices in S_pace"), "<Control>l", PLA_GROUP_SCENE, PLA_MENU_VIEW,
     2 },
+  { "win.cut-away::none", N_("_Nothing"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, CUT },
+  { "win.cut-away::left", N_("The _Left"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, CUT },
+  { "win.cut-away::right", N_("The _Right"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, CUT },
+  { "win.cut-away::front", N_("The _Front"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, CUT },
+  { "win.cut-away::back", N_("The _Back"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, CUT },
+  { "win.cut-away::above", N_("_Above"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, CUT },
+  { "win.cut-away::below", N_("Bel_ow"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, CUT },
   { "win.fit", N_("F_it All Views"), "<Control>0", PLA_GROUP_VIEWS, PLA_MENU_VIEW, 2 },
 
   { "app.style::dark", N_("_Dark"), NULL, PLA_GROUP_PROGRAM, PLA_MENU_MAIN, 2, APPEARANCE },
@@ -54,6 +62,9 @@ static const PlaActionInfo rows[] = {
 
   { "anatomy.segment", N_("Find Tissues"), NULL, PLA_GROUP_TOOLS },
   { "anatomy.threshold", N_("Make One Tissue by Its Values"), NULL, PLA_GROUP_TOOLS },
+  { "mesh.make", N_("Make Mesh"), NULL, PLA_GROUP_TOOLS },
+  { "simulate.solve", N_("Solve"), "<Control>Return", PLA_GROUP_TOOLS },
+  { "simulate.clear", N_("Remove Hooks and Places"), NULL, PLA_GROUP_TOOLS },
 };
 
 static const char *const look_titles[PLA_N_VIEWS] = {

@@ -16,6 +16,9 @@ typedef struct {
   PlaLabelMap *labels;
   PlaNotes notes;
   PlaContent *content; /* owns volume and labels where it is set */
+  /* what takes a pass over all voxels, made with the holding on its worker */
+  double range[2], window[2]; /* of the volume: values; what most of them lie in */
+  size_t *counts;             /* of the labels: voxels by id (65536) */
 } Holding;
 
 static void
@@ -28,6 +31,21 @@ holding_clear(gpointer data)
   }
   pla_content_unref(held->content);
   pla_notes_clear(&held->notes);
+  g_free(held->counts);
+}
+
+static Holding *
+survey(Holding *held)
+{
+  if (held->volume) {
+    pla_volume_range(held->volume, &held->range[0], &held->range[1]);
+    pla_window_auto(held->volume, held->window);
+  }
+  if (held->labels) {
+    held->counts = g_new0(size_t, 65536);
+    pla_label_map_count(held->labels, held->counts);
+  }
+  return held;
 }
 
 static void
@@ -43,7 +61,7 @@ hold_labels(PlaLabelMap *labels)
 {
   Holding *held = g_atomic_rc_box_new0(Holding);
   held->labels = labels;
-  return held;
+  return survey(held);
 }
 
 /* takes the volume and the notes out of @item */
@@ -54,7 +72,7 @@ hold_volume(PlaItem *item)
   held->volume = g_steal_pointer(&item->volume);
   held->notes = item->notes;
   item->notes = (PlaNotes){ 0 };
-  return held;
+  return survey(held);
 }
 
 static Holding *
@@ -64,7 +82,7 @@ hold_content(PlaContent *content)
   held->content = pla_content_ref(content);
   held->volume = content->volume;
   held->labels = content->labels;
-  return held;
+  return survey(held);
 }
 
 /* An item of the case as it is shown, or is to be. */
@@ -98,6 +116,8 @@ struct _PlaDocument {
   GListStore *tree;                                      /* groups */
   PlaEntry *volumes_group, *labels_group, *meshes_group; /* borrowed from tree, or NULL */
   GListStore *jobs;
+  GQueue queue; /* of Running: operations that wait for their turn */
+  PlaTools *tools;
   int next_id;
   double cursor[3], window[2];
   gboolean radiological, linear;
@@ -153,9 +173,11 @@ typedef struct {
   int *ids, n_ids;
   guint serial;
   GPtrArray *wanted; /* of Wanted */
+  PlaSession *session; /* a case being opened: handed over, used by one thread at a time */
   /* results */
   PlaItem item;
-  PlaLabelMap *map;
+  Holding *new_volume, *new_labels;
+  gboolean *changed; /* of labels that replace others: by id (65536), or NULL: all */
   PlaMesh *mesh;
   float *open;
 } Work;
@@ -186,7 +208,10 @@ work_free(gpointer data)
   g_free(work->ids);
   g_clear_pointer(&work->wanted, g_ptr_array_unref);
   pla_item_clear(&work->item);
-  pla_label_map_free(work->map);
+  holding_unref(work->new_volume);
+  holding_unref(work->new_labels);
+  g_free(work->changed);
+  g_clear_object(&work->session);
   pla_mesh_free(work->mesh);
   free(work->open);
   g_free(work);
@@ -393,44 +418,77 @@ smallest_shown(const PlaLabelMap *map, const size_t *counts)
   return largest[AT_ONCE - 1];
 }
 
-/* the labels that must not be lost behind a wall of skin: see-through when there is bone in it */
+/* what one label looked like before another map replaces it; NULL where there was none */
+static PlaEntry *
+find_label(GListModel *entries, int label)
+{
+  for (guint i = 0; i < g_list_model_get_n_items(entries); i++) {
+    g_autoptr(PlaEntry) entry = g_list_model_get_item(entries, i);
+    if (pla_entry_get_label(entry) == label)
+      return entry; /* the list keeps it */
+  }
+  return NULL;
+}
+
+/* Shows the tissues of @held.  @changed (by id): those that differ from the map shown so far; the
+ * others keep their surfaces, and all keep their looks.  NULL: another map altogether. */
 static void
-show_labels(PlaDocument *self, Holding *held)
+show_labels(PlaDocument *self, Holding *held, const gboolean *changed)
 {
   const PlaLabelMap *map = held->labels;
+  const size_t *counts = held->counts;
   holding_unref(self->labels);
   self->labels = held;
   pla_label_table_clear(&self->overlay);
   pla_label_table_dup(&map->table, &self->overlay, NULL);
 
   PlaEntry *parent = group(self, &self->labels_group, _("Tissues"));
-  pla_document_foreach(self, remove_shape, self);
-  g_list_store_remove_all(pla_entry_get_children(parent));
-  g_autofree size_t *counts = g_new0(size_t, 65536);
-  pla_label_map_count(map, counts);
+  GListStore *children = pla_entry_get_children(parent);
+  g_autoptr(GListStore) old = g_list_store_new(PLA_TYPE_ENTRY);
+  for (guint i = 0; i < g_list_model_get_n_items(G_LIST_MODEL(children)); i++) {
+    g_autoptr(PlaEntry) entry = g_list_model_get_item(G_LIST_MODEL(children), i);
+    g_list_store_append(old, entry);
+  }
   const double voxel_ml = pla_volume_voxel_mm3(map->volume) / 1000.0;
   self->making = NULL;
   const size_t shown = smallest_shown(map, counts);
+  /* skin must not hide what is inside: see-through when there is bone in it */
   gboolean bone = FALSE;
   for (int i = 0; i < map->table.n; i++)
     bone = bone || pla_surface_look_for(&map->table.label[i]).finish == PLA_FINISH_BONE;
 
+  g_autoptr(GPtrArray) fresh = g_ptr_array_new_with_free_func(g_object_unref);
   for (int i = 0; i < map->table.n; i++) {
     const PlaLabel *label = &map->table.label[i];
     PlaSurfaceLook look = pla_surface_look_for(label);
-    g_autoptr(PlaEntry) entry = pla_entry_new(PLA_ENTRY_LABEL, label->name, ++self->next_id);
-    pla_entry_set_label(entry, label->id, look.finish);
-    float opacity = look.finish == PLA_FINISH_SKIN && bone ? 0.35f : 1.0f;
-    GdkRGBA rgba = { (float)look.rgb[0], (float)look.rgb[1], (float)look.rgb[2], opacity };
-    pla_entry_set_rgba(entry, &rgba);
+    PlaEntry *before = changed ? find_label(G_LIST_MODEL(old), label->id) : NULL;
+    gboolean keep = before && !changed[label->id] &&
+                    strcmp(pla_entry_get_name(before), label->name) == 0;
     g_autofree char *detail = g_strdup_printf(_("%.1f ml"), (double)counts[label->id] * voxel_ml);
+    PlaEntry *entry = keep ? g_object_ref(before)
+                           : pla_entry_new(PLA_ENTRY_LABEL, label->name, ++self->next_id);
+    if (!keep) {
+      pla_entry_set_label(entry, label->id, look.finish);
+      float opacity = look.finish == PLA_FINISH_SKIN && bone ? 0.35f : 1.0f;
+      GdkRGBA rgba = { (float)look.rgb[0], (float)look.rgb[1], (float)look.rgb[2], opacity };
+      pla_entry_set_rgba(entry, before ? pla_entry_get_rgba(before) : &rgba);
+      pla_entry_set_pending(entry, counts[label->id] > 0);
+      pla_entry_set_visible(entry, before ? pla_entry_get_visible(before)
+                                          : counts[label->id] >= shown);
+      watch(self, entry);
+    }
     pla_entry_set_detail(entry, detail);
-    pla_entry_set_pending(entry, counts[label->id] > 0);
-    pla_entry_set_visible(entry, counts[label->id] >= shown);
-    watch(self, entry);
-    g_list_store_append(pla_entry_get_children(parent), entry);
-    on_entry_changed(entry, NULL, self);
+    g_ptr_array_add(fresh, entry);
   }
+  for (guint i = 0; i < g_list_model_get_n_items(G_LIST_MODEL(old)); i++) {
+    g_autoptr(PlaEntry) entry = g_list_model_get_item(G_LIST_MODEL(old), i);
+    if (!g_ptr_array_find(fresh, entry, NULL))
+      remove_shape(entry, self);
+  }
+  g_list_store_splice(children, 0, g_list_model_get_n_items(G_LIST_MODEL(children)), fresh->pdata,
+                      fresh->len);
+  for (guint i = 0; i < fresh->len; i++)
+    on_entry_changed(fresh->pdata[i], NULL, self);
   next_surface(self);
 }
 
@@ -442,13 +500,12 @@ show_volume(PlaDocument *self, Holding *held, const char *name)
   self->volume = held;
 
   /* a CT begins with its soft tissue, anything else with what fits its values */
-  double lo, hi;
-  pla_volume_range(volume, &lo, &hi);
+  const double lo = held->range[0], hi = held->range[1];
   if (lo <= -900.0 && lo >= -5000.0 && hi >= 800.0) {
     self->window[0] = -160.0;
     self->window[1] = 240.0;
   } else {
-    pla_window_auto(volume, self->window);
+    memcpy(self->window, held->window, sizeof self->window);
   }
   PlaEntry *parent = group(self, &self->volumes_group, _("Scans"));
   g_list_store_remove_all(pla_entry_get_children(parent));
@@ -461,17 +518,26 @@ show_volume(PlaDocument *self, Holding *held, const char *name)
   g_list_store_append(pla_entry_get_children(parent), entry);
 }
 
+static PlaEntry *
+new_mesh_entry(PlaDocument *self, const PlaMesh *mesh, const char *name)
+{
+  PlaEntry *entry = pla_entry_new(PLA_ENTRY_MESH, name, ++self->next_id);
+  const int solid = mesh->n_tets + mesh->n_hexes;
+  g_autofree char *detail = solid > 0 ? g_strdup_printf(_("%d elements"), solid)
+                                      : g_strdup_printf(_("%d triangles"), mesh->n_tris);
+  pla_entry_set_detail(entry, detail);
+  pla_entry_set_edges(entry, solid > 0);
+  watch(self, entry);
+  return entry;
+}
+
+/* a mesh that no case holds; takes @mesh */
 static void
 show_mesh(PlaDocument *self, PlaMesh *mesh, const char *name)
 {
   PlaEntry *parent = group(self, &self->meshes_group, _("Meshes"));
-  g_autoptr(PlaEntry) entry = pla_entry_new(PLA_ENTRY_MESH, name, ++self->next_id);
-  g_autofree char *detail = mesh->n_tets + mesh->n_hexes > 0
-                                ? g_strdup_printf(_("%d elements"), mesh->n_tets + mesh->n_hexes)
-                                : g_strdup_printf(_("%d triangles"), mesh->n_tris);
-  pla_entry_set_detail(entry, detail);
+  g_autoptr(PlaEntry) entry = new_mesh_entry(self, mesh, name);
   pla_entry_take_shape(entry, mesh, NULL);
-  watch(self, entry);
   g_list_store_append(pla_entry_get_children(parent), entry);
   g_signal_emit(self, signals[SHAPE_CHANGED], 0, entry);
 }
@@ -524,9 +590,14 @@ read_file(gpointer data, PlaProgress *progress, PlaError *err)
   opts.progress = progress;
   PlaStatus st = pla_item_read(work->path, &opts, &work->item, err);
   if (st == PLA_OK && work->item.kind == PLA_KIND_VOLUME && looks_like_labels(&work->item)) {
-    st = pla_label_map_take(work->item.volume, &work->item.labels, &work->map, err);
-    if (st == PLA_OK)
+    PlaLabelMap *map = NULL;
+    st = pla_label_map_take(work->item.volume, &work->item.labels, &map, err);
+    if (st == PLA_OK) {
       work->item.volume = NULL;
+      work->new_labels = hold_labels(map);
+    }
+  } else if (st == PLA_OK && work->item.kind == PLA_KIND_VOLUME) {
+    work->new_volume = hold_volume(&work->item);
   }
   return st;
 }
@@ -539,10 +610,10 @@ on_read(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
   if (finish(job, work, status, err)) {
     gboolean first = pla_document_is_empty(self);
     gboolean shown = TRUE;
-    if (work->map)
-      show_labels(self, hold_labels(g_steal_pointer(&work->map)));
-    else if (work->item.kind == PLA_KIND_VOLUME)
-      show_volume(self, hold_volume(&work->item), work->name);
+    if (work->new_labels)
+      show_labels(self, g_steal_pointer(&work->new_labels), NULL);
+    else if (work->new_volume)
+      show_volume(self, g_steal_pointer(&work->new_volume), work->name);
     else if (work->item.kind == PLA_KIND_MESH)
       show_mesh(self, g_steal_pointer(&work->item.mesh), work->name);
     else
@@ -566,6 +637,51 @@ on_read(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 
 /* ------------------------------------------------------------------ session */
 
+/* the last item of a kind, or NULL */
+static Wanted *
+last_of(GPtrArray *items, const char *kind)
+{
+  for (guint i = items ? items->len : 0; i > 0; i--) {
+    Wanted *wanted = items->pdata[i - 1];
+    if (strcmp(wanted->kind, kind) == 0)
+      return wanted;
+  }
+  return NULL;
+}
+
+static gboolean
+holds(const Holding *held, const PlaContent *content)
+{
+  return held && held->content == content;
+}
+
+/* Which labels differ between two maps of one frame; NULL where the frames differ.  */
+static gboolean *
+compare_labels(const Holding *before, const Holding *after)
+{
+  const PlaVolume *a = before ? before->labels->volume : NULL, *b = after->labels->volume;
+  if (!a || memcmp(a->dims, b->dims, sizeof a->dims) != 0 ||
+      memcmp(a->affine_mm, b->affine_mm, sizeof a->affine_mm) != 0)
+    return NULL;
+  gboolean *changed = g_new0(gboolean, 65536);
+  const size_t n = pla_volume_n_voxels(a);
+  gboolean outline = FALSE;
+  for (size_t v = 0; v < n; v++) {
+    int x = pla_label_map_get(before->labels, v), y = pla_label_map_get(after->labels, v);
+    if (x != y) {
+      changed[x] = changed[y] = TRUE;
+      outline = outline || x == 0 || y == 0;
+    }
+  }
+  /* skin is drawn as the outline of the whole body */
+  for (int i = 0; i < after->labels->table.n; i++) {
+    const PlaLabel *label = &after->labels->table.label[i];
+    if (pla_surface_look_for(label).finish == PLA_FINISH_SKIN)
+      changed[label->id] = outline;
+  }
+  return changed;
+}
+
 /* on a connection of its own: the session's belongs to the main thread */
 static PlaStatus
 read_items(gpointer data, PlaProgress *progress, PlaError *err)
@@ -583,48 +699,92 @@ read_items(gpointer data, PlaProgress *progress, PlaError *err)
     pla_progress_pop(progress, span);
   }
   pla_store_close(store);
+  Wanted *volume = last_of(work->wanted, PLA_ITEM_VOLUME);
+  Wanted *labels = last_of(work->wanted, PLA_ITEM_LABELS);
+  if (st == PLA_OK && volume && !holds(work->volume, volume->content))
+    work->new_volume = hold_content(volume->content);
+  if (st == PLA_OK && labels && !holds(work->labels, labels->content)) {
+    work->new_labels = hold_content(labels->content);
+    work->changed = compare_labels(work->labels, work->new_labels);
+  }
   return st;
 }
 
-/* the last item of a kind, or NULL */
-static Wanted *
-last_of(GPtrArray *items, const char *kind)
+/* the mesh that an item was computed from, or NULL; borrowed */
+static const char *
+source_of(const PlaContent *content)
 {
-  for (guint i = items ? items->len : 0; i > 0; i--) {
-    Wanted *wanted = items->pdata[i - 1];
-    if (strcmp(wanted->kind, kind) == 0)
-      return wanted;
-  }
-  return NULL;
-}
-
-static gboolean
-same_item(const Wanted *a, const Wanted *b)
-{
-  return a == b || (a && b && pla_hash_equal(&a->hash, &b->hash) && strcmp(a->name, b->name) == 0);
+  JsonNode *node = json_object_get_member(content->meta, "simulated");
+  return node && JSON_NODE_HOLDS_OBJECT(node)
+             ? json_object_get_string_member_with_default(json_node_get_object(node), "mesh", NULL)
+             : NULL;
 }
 
 static void
-show_meshes(PlaDocument *self, GPtrArray *items)
+hide_named(PlaEntry *entry, gpointer data)
 {
-  if (self->meshes_group) {
-    GListModel *old = G_LIST_MODEL(pla_entry_get_children(self->meshes_group));
-    for (guint i = 0; i < g_list_model_get_n_items(old); i++) {
-      g_autoptr(PlaEntry) entry = g_list_model_get_item(old, i);
-      remove_shape(entry, self);
+  if (strcmp(pla_entry_get_name(entry), data) == 0)
+    pla_entry_set_visible(entry, FALSE);
+}
+
+/* a body in 3-D is seen through neither its own tissues nor what it was before */
+static void
+clear_view_for(PlaDocument *self, PlaEntry *entry)
+{
+  const PlaMesh *mesh = pla_entry_get_mesh(entry);
+  const char *source = source_of(pla_entry_get_content(entry));
+  if (mesh->n_tets + mesh->n_hexes == 0)
+    return;
+  if (source)
+    pla_document_foreach(self, hide_named, (gpointer)source);
+  GListModel *tissues =
+      self->labels_group ? G_LIST_MODEL(pla_entry_get_children(self->labels_group)) : NULL;
+  for (guint i = 0; tissues && i < g_list_model_get_n_items(tissues); i++) {
+    g_autoptr(PlaEntry) tissue = g_list_model_get_item(tissues, i);
+    if (pla_entry_get_finish(tissue) != PLA_FINISH_BONE)
+      pla_entry_set_visible(tissue, FALSE);
+  }
+  if (source)
+    pla_entry_set_field(entry, pla_field_view_find("stretch"), 0.0, 0.0);
+}
+
+/* brings the list of meshes to @items; those that stay keep their looks */
+static void
+show_meshes(PlaDocument *self, GPtrArray *items, gboolean at_once)
+{
+  g_autoptr(GPtrArray) keep = g_ptr_array_new();
+  GListStore *list = self->meshes_group ? pla_entry_get_children(self->meshes_group) : NULL;
+  for (guint i = 0; list && i < g_list_model_get_n_items(G_LIST_MODEL(list));) {
+    g_autoptr(PlaEntry) entry = g_list_model_get_item(G_LIST_MODEL(list), i);
+    Wanted *same = NULL;
+    for (guint k = 0; k < items->len && !same; k++) {
+      Wanted *wanted = items->pdata[k];
+      if (wanted->content == pla_entry_get_content(entry) &&
+          strcmp(wanted->name, pla_entry_get_name(entry)) == 0)
+        same = wanted;
     }
-    g_list_store_remove_all(G_LIST_STORE(old));
+    if (same) {
+      g_ptr_array_add(keep, same);
+      i++;
+    } else {
+      remove_shape(entry, self);
+      g_list_store_remove(list, i);
+    }
   }
   for (guint i = 0; i < items->len; i++) {
     Wanted *wanted = items->pdata[i];
-    PlaMesh *copy = NULL;
-    PlaError err;
-    if (strcmp(wanted->kind, PLA_ITEM_MESH) != 0)
+    if (strcmp(wanted->kind, PLA_ITEM_MESH) != 0 || g_ptr_array_find(keep, wanted, NULL))
       continue;
-    if (pla_mesh_dup(wanted->content->mesh, &copy, &err) == PLA_OK)
-      show_mesh(self, copy, wanted->name);
+    PlaEntry *parent = group(self, &self->meshes_group, _("Meshes"));
+    g_autoptr(PlaEntry) entry = new_mesh_entry(self, wanted->content->mesh, wanted->name);
+    pla_entry_set_content(entry, wanted->item, wanted->content);
+    /* of a case just opened the newest body is shown */
+    if (!at_once || wanted == last_of(items, PLA_ITEM_MESH))
+      clear_view_for(self, entry);
     else
-      g_signal_emit(self, signals[FAILED], 0, err.message);
+      pla_entry_set_visible(entry, FALSE);
+    g_list_store_append(pla_entry_get_children(parent), entry);
+    g_signal_emit(self, signals[SHAPE_CHANGED], 0, entry);
   }
 }
 
@@ -651,19 +811,18 @@ on_items(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
   if (work->serial == self->serial && finish(job, work, status, err)) {
     gboolean first = pla_document_is_empty(self);
     Wanted *volume = last_of(work->wanted, PLA_ITEM_VOLUME);
-    Wanted *labels = last_of(work->wanted, PLA_ITEM_LABELS);
     if (!volume) {
       g_clear_pointer(&self->volume, holding_unref);
       if (self->volumes_group)
         g_list_store_remove_all(pla_entry_get_children(self->volumes_group));
-    } else if (!same_item(volume, last_of(self->shown, PLA_ITEM_VOLUME))) {
-      show_volume(self, hold_content(volume->content), volume->name);
+    } else if (work->new_volume) {
+      show_volume(self, g_steal_pointer(&work->new_volume), volume->name);
     }
-    if (!labels)
+    if (!last_of(work->wanted, PLA_ITEM_LABELS))
       drop_labels(self);
-    else if (!same_item(labels, last_of(self->shown, PLA_ITEM_LABELS)))
-      show_labels(self, hold_content(labels->content));
-    show_meshes(self, work->wanted);
+    else if (work->new_labels)
+      show_labels(self, g_steal_pointer(&work->new_labels), work->changed);
+    show_meshes(self, work->wanted, first);
     g_clear_pointer(&self->shown, g_ptr_array_unref);
     self->shown = g_steal_pointer(&work->wanted);
     if (first) {
@@ -728,10 +887,31 @@ take_session(PlaDocument *self, PlaSession *session)
   on_session_changed(self);
 }
 
+/* an operation on its way: waiting for its turn, or at work */
 typedef struct {
   PlaDocument *document;
+  PlaSession *session;
   PlaJob *job;
+  GCancellable *cancellable;
+  char *verb, *source;
+  JsonObject *params;
+  PlaDocumentDone done; /* or NULL */
+  GWeakRef owner;
 } Running;
+
+static void
+running_free(Running *running)
+{
+  g_object_unref(running->job);
+  g_object_unref(running->session);
+  g_object_unref(running->document);
+  g_object_unref(running->cancellable);
+  g_clear_pointer(&running->params, json_object_unref);
+  g_free(running->verb);
+  g_free(running->source);
+  g_weak_ref_clear(&running->owner);
+  g_free(running);
+}
 
 static void
 on_run_progress(const char *phase, double fraction, void *data)
@@ -740,34 +920,98 @@ on_run_progress(const char *phase, double fraction, void *data)
   pla_job_report(running->job, phase, fraction);
 }
 
+static void next_operation(PlaDocument *self);
+
+/* tells whoever asked, or everybody, how it went; see PlaDocumentDone */
+static void
+answer(Running *running, const char *failure)
+{
+  g_autoptr(GObject) owner = g_weak_ref_get(&running->owner);
+  if (running->done && owner)
+    running->done(owner, failure);
+  else if (failure && *failure && running->document->session == running->session)
+    g_signal_emit(running->document, signals[FAILED], 0, failure);
+}
+
 static void
 on_run(GObject *source, GAsyncResult *result, gpointer data)
 {
   Running *running = data;
+  PlaDocument *self = running->document;
   g_autoptr(GError) error = NULL;
-  if (!pla_session_run_finish(PLA_SESSION(source), result, NULL, &error) &&
-      !g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    g_signal_emit(running->document, signals[FAILED], 0, error->message);
-  retire(running->job, running->document);
-  g_object_unref(running->job);
-  g_object_unref(running->document);
-  g_free(running);
+  pla_session_run_finish(PLA_SESSION(source), result, NULL, &error);
+  answer(running, !error ? NULL
+                         : g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED) ? ""
+                                                                                   : error->message);
+  next_operation(self);
+  retire(running->job, self);
+  running_free(running);
+}
+
+/* one at a time: each works on what the last one left */
+static void
+next_operation(PlaDocument *self)
+{
+  for (;;) {
+    Running *running = g_queue_peek_head(&self->queue);
+    gboolean busy = FALSE;
+    if (!running)
+      return;
+    if (g_cancellable_is_cancelled(running->cancellable) || running->session != self->session) {
+      g_queue_pop_head(&self->queue);
+      answer(running, "");
+      retire(running->job, self);
+      running_free(running);
+      continue;
+    }
+    g_object_get(running->session, "busy", &busy, NULL);
+    if (busy)
+      return;
+    g_queue_pop_head(&self->queue);
+    PlaRequest request = { .verb = running->verb,
+                           .params = running->params,
+                           .source = running->source,
+                           .read = pla_read_options_default() };
+    pla_session_run_async(running->session, &request, running->cancellable, on_run_progress,
+                          running, on_run, running);
+    return;
+  }
 }
 
 static void
 run_operation(PlaDocument *self, const char *title, const char *verb, JsonObject *params,
-              const char *source)
+              const char *source, PlaDocumentDone done, GObject *owner)
 {
-  g_autoptr(GCancellable) cancellable = g_cancellable_new();
   Running *running = g_new0(Running, 1);
+  running->done = done;
+  g_weak_ref_init(&running->owner, owner);
   running->document = g_object_ref(self);
-  running->job = pla_job_new_watched(title, cancellable);
+  running->session = g_object_ref(self->session);
+  running->cancellable = g_cancellable_new();
+  running->job = pla_job_new_watched(title, running->cancellable);
+  running->verb = g_strdup(verb);
+  running->source = g_strdup(source);
+  running->params = params ? json_object_ref(params) : NULL;
+  pla_job_report(running->job, _("Waiting for its turn"), 0.0);
   g_list_store_append(self->jobs, running->job);
-  PlaRequest request = {
-    .verb = verb, .params = params, .source = source, .read = pla_read_options_default()
-  };
-  pla_session_run_async(self->session, &request, cancellable, on_run_progress, running, on_run,
-                        running);
+  g_queue_push_tail(&self->queue, running);
+  next_operation(self);
+}
+
+gboolean
+pla_document_run(PlaDocument *self, const char *title, const char *verb, JsonObject *params)
+{
+  return pla_document_run_for(self, title, verb, params, NULL, NULL);
+}
+
+gboolean
+pla_document_run_for(PlaDocument *self, const char *title, const char *verb, JsonObject *params,
+                     PlaDocumentDone done, GObject *owner)
+{
+  if (!self->session)
+    return FALSE;
+  run_operation(self, title, verb, params, NULL, done, owner);
+  return TRUE;
 }
 
 PlaSession *
@@ -793,6 +1037,32 @@ pla_document_redo(PlaDocument *self)
 }
 
 void
+pla_document_go_to(PlaDocument *self, int64_t operation)
+{
+  PlaError err;
+  if (self->session && pla_session_go_to(self->session, operation, &err) != PLA_OK)
+    g_signal_emit(self, signals[FAILED], 0, err.message);
+}
+
+/* a case may take a while to open: its log is read and checked */
+static PlaStatus
+open_session(gpointer data, PlaProgress *progress, PlaError *err)
+{
+  Work *work = data;
+  return pla_session_open(work->path, &work->session, err);
+}
+
+static void
+on_session_open(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+{
+  Work *work = data;
+  PlaDocument *self = work->document;
+  if (finish(job, work, status, err))
+    take_session(self, g_steal_pointer(&work->session));
+  retire(job, self);
+}
+
+void
 pla_document_create(PlaDocument *self, const char *path)
 {
   PlaSession *session = NULL;
@@ -812,16 +1082,13 @@ pla_document_open(PlaDocument *self, const char *path)
   g_autofree char *base = g_path_get_basename(path);
   g_autofree char *opening = g_strdup_printf(_("Opening %s"), base);
   if (g_str_has_suffix(path, ".platysma")) {
-    PlaSession *session = NULL;
-    PlaError err;
-    if (pla_session_open(path, &session, &err) == PLA_OK)
-      take_session(self, session);
-    else
-      g_signal_emit(self, signals[FAILED], 0, err.message);
+    Work *work = work_new(self);
+    work->path = g_strdup(path);
+    start(self, opening, open_session, on_session_open, work);
     return;
   }
   if (self->session) {
-    run_operation(self, opening, "import", NULL, path);
+    run_operation(self, opening, "import", NULL, path, NULL, NULL);
     return;
   }
   Work *work = work_new(self);
@@ -843,6 +1110,7 @@ pla_document_close(PlaDocument *self)
     g_autoptr(PlaJob) job = g_list_model_get_item(G_LIST_MODEL(self->jobs), i);
     pla_job_cancel(job);
   }
+  next_operation(self);
   pla_document_foreach(self, remove_shape, self);
   self->volumes_group = self->labels_group = self->meshes_group = NULL;
   g_list_store_remove_all(self->tree);
@@ -868,7 +1136,11 @@ segment(gpointer data, PlaProgress *progress, PlaError *err)
 {
   Work *work = data;
   work->segment.name = work->name;
-  return pla_segment(work->volume->volume, &work->segment, progress, &work->map, NULL, err);
+  PlaLabelMap *map = NULL;
+  PlaStatus st = pla_segment(work->volume->volume, &work->segment, progress, &map, NULL, err);
+  if (st == PLA_OK)
+    work->new_labels = hold_labels(map);
+  return st;
 }
 
 static void
@@ -876,7 +1148,7 @@ on_segmented(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 {
   Work *work = data;
   if (finish(job, work, status, err)) {
-    show_labels(work->document, hold_labels(g_steal_pointer(&work->map)));
+    show_labels(work->document, g_steal_pointer(&work->new_labels), NULL);
     g_signal_emit(work->document, signals[SLICES_CHANGED], 0);
   }
   retire(job, work->document);
@@ -893,7 +1165,7 @@ pla_document_segment(PlaDocument *self, const char *preset)
     g_autoptr(JsonObject) params = json_object_new();
     json_object_set_string_member(params, "item", item->name);
     json_object_set_string_member(params, "preset", found->id);
-    run_operation(self, _("Finding tissues"), "segment", params, NULL);
+    run_operation(self, _("Finding tissues"), "segment", params, NULL, NULL, NULL);
     return;
   }
   Work *work = work_new(self);
@@ -915,7 +1187,7 @@ pla_document_threshold(PlaDocument *self, double lo, double hi, const char *name
     json_object_set_double_member(params, "hi", hi);
     json_object_set_string_member(params, "label_name", name);
     json_object_set_boolean_member(params, "largest", largest);
-    run_operation(self, _("Finding one tissue"), "segment", params, NULL);
+    run_operation(self, _("Finding one tissue"), "segment", params, NULL, NULL, NULL);
     return;
   }
   Work *work = work_new(self);
@@ -1006,6 +1278,34 @@ pla_document_get_labels(PlaDocument *self)
   return self->labels ? self->labels->labels : NULL;
 }
 
+const char *
+pla_document_get_labels_name(PlaDocument *self)
+{
+  Wanted *item = last_of(self->shown, PLA_ITEM_LABELS);
+  return item ? item->name : NULL;
+}
+
+double
+pla_document_get_label_mm3(PlaDocument *self, int label)
+{
+  return self->labels && label >= 0 && label < 65536
+             ? (double)self->labels->counts[label] * pla_volume_voxel_mm3(self->labels->labels->volume)
+             : 0.0;
+}
+
+void
+pla_document_get_range(PlaDocument *self, double range[2])
+{
+  range[0] = self->volume ? self->volume->range[0] : 0.0;
+  range[1] = self->volume ? self->volume->range[1] : 0.0;
+}
+
+PlaTools *
+pla_document_get_tools(PlaDocument *self)
+{
+  return self->tools;
+}
+
 const PlaNotes *
 pla_document_get_notes(PlaDocument *self)
 {
@@ -1072,7 +1372,7 @@ void
 pla_document_set_window(PlaDocument *self, double lo, double hi)
 {
   if (!(hi > lo) && self->volume) {
-    pla_window_auto(self->volume->volume, self->window);
+    memcpy(self->window, self->volume->window, sizeof self->window);
   } else {
     self->window[0] = lo;
     self->window[1] = hi;
@@ -1163,6 +1463,7 @@ pla_document_finalize(GObject *object)
   pla_label_table_clear(&self->overlay);
   g_clear_object(&self->tree);
   g_clear_object(&self->jobs);
+  g_clear_object(&self->tools);
   G_OBJECT_CLASS(pla_document_parent_class)->finalize(object);
 }
 
@@ -1204,6 +1505,8 @@ pla_document_init(PlaDocument *self)
 {
   self->tree = g_list_store_new(PLA_TYPE_ENTRY);
   self->jobs = g_list_store_new(PLA_TYPE_JOB);
+  self->tools = pla_tools_new();
+  g_queue_init(&self->queue);
   g_signal_connect_swapped(self->jobs, "items-changed", G_CALLBACK(on_jobs_changed), self);
   self->radiological = TRUE;
   self->linear = TRUE;

@@ -12,6 +12,7 @@
 #include "app/session.h"
 #include "ui/entry.h"
 #include "ui/job.h"
+#include "ui/tools.h"
 
 G_BEGIN_DECLS
 
@@ -29,6 +30,16 @@ void pla_document_create(PlaDocument *self, const char *path);
 PlaSession *pla_document_get_session(PlaDocument *self); /* or NULL: no case is open */
 void pla_document_undo(PlaDocument *self);
 void pla_document_redo(PlaDocument *self);
+void pla_document_go_to(PlaDocument *self, int64_t operation); /* of the history; 0: before all */
+/* Runs an operation on the case in the background, after those that were asked for before it;
+ * FALSE where no case is open. */
+gboolean pla_document_run(PlaDocument *self, const char *title, const char *verb,
+                          JsonObject *params);
+/* The same with an answer, unless @owner is gone by then: @failure is NULL when it is done, "" when
+ * it was cancelled, else a sentence, which is then the owner's to show. */
+typedef void (*PlaDocumentDone)(gpointer owner, const char *failure);
+gboolean pla_document_run_for(PlaDocument *self, const char *title, const char *verb,
+                              JsonObject *params, PlaDocumentDone done, GObject *owner);
 /* The demo case where `./run` made it, the head CT where it was fetched, with its tissues; else the head phantom. */
 void pla_document_open_demo(PlaDocument *self);
 void pla_document_close(PlaDocument *self);
@@ -45,6 +56,10 @@ void pla_document_threshold(PlaDocument *self, double lo, double hi, const char 
 const PlaVolume *pla_document_get_volume(PlaDocument *self);   /* or NULL */
 gboolean pla_document_get_grey(PlaDocument *self); /* the tree shows the volume */
 const PlaLabelMap *pla_document_get_labels(PlaDocument *self); /* or NULL */
+const char *pla_document_get_labels_name(PlaDocument *self); /* as an item of the case, or NULL */
+double pla_document_get_label_mm3(PlaDocument *self, int label); /* its volume */
+void pla_document_get_range(PlaDocument *self, double range[2]); /* of the volume's values */
+PlaTools *pla_document_get_tools(PlaDocument *self);
 const PlaNotes *pla_document_get_notes(PlaDocument *self);     /* of the volume; or NULL */
 /* Colours of the overlay as the tree shows them; alpha 0 where hidden. */
 const PlaLabelTable *pla_document_get_overlay(PlaDocument *self);

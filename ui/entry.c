@@ -12,11 +12,15 @@ struct _PlaEntry {
   GListStore *children;
   int label;
   PlaFinish finish;
-  PlaMesh *mesh;
   float *open;
+  int64_t item;
+  PlaContent *content;
+  const PlaFieldView *field;
+  double *value, lo, hi;
+  gboolean edges;
 };
 
-enum { PROP_NAME = 1, PROP_VISIBLE, PROP_RGBA, N_PROPS };
+enum { PROP_NAME = 1, PROP_VISIBLE, PROP_RGBA, PROP_EDGES, PROP_COLOURS, N_PROPS };
 static GParamSpec *props[N_PROPS];
 
 G_DEFINE_FINAL_TYPE(PlaEntry, pla_entry, G_TYPE_OBJECT)
@@ -35,6 +39,12 @@ pla_entry_get_property(GObject *object, guint id, GValue *value, GParamSpec *spe
   case PROP_RGBA:
     g_value_set_boxed(value, &self->rgba);
     break;
+  case PROP_EDGES:
+    g_value_set_boolean(value, self->edges);
+    break;
+  case PROP_COLOURS:
+    g_value_set_string(value, self->field ? self->field->id : NULL);
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
   }
@@ -51,6 +61,9 @@ pla_entry_set_property(GObject *object, guint id, const GValue *value, GParamSpe
   case PROP_RGBA:
     pla_entry_set_rgba(self, g_value_get_boxed(value));
     break;
+  case PROP_EDGES:
+    pla_entry_set_edges(self, g_value_get_boolean(value));
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
   }
@@ -63,8 +76,7 @@ pla_entry_finalize(GObject *object)
   g_free(self->name);
   g_free(self->detail);
   g_clear_object(&self->children);
-  pla_mesh_free(self->mesh);
-  free(self->open);
+  pla_entry_take_shape(self, NULL, NULL);
   G_OBJECT_CLASS(pla_entry_parent_class)->finalize(object);
 }
 
@@ -80,6 +92,9 @@ pla_entry_class_init(PlaEntryClass *klass)
       g_param_spec_string("name", NULL, NULL, NULL, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   props[PROP_VISIBLE] = g_param_spec_boolean("visible", NULL, NULL, TRUE, both);
   props[PROP_RGBA] = g_param_spec_boxed("rgba", NULL, NULL, GDK_TYPE_RGBA, both);
+  props[PROP_EDGES] = g_param_spec_boolean("edges", NULL, NULL, FALSE, both);
+  props[PROP_COLOURS] = g_param_spec_string("colours", NULL, NULL, NULL,
+                                            G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties(object, N_PROPS, props);
 }
 
@@ -205,19 +220,111 @@ pla_entry_set_pending(PlaEntry *self, gboolean pending)
   self->pending = pending;
 }
 
+static void
+set_content(PlaEntry *self, PlaContent *content, float *open)
+{
+  pla_content_unref(self->content);
+  free(self->open);
+  free(self->value);
+  self->value = NULL;
+  self->field = NULL;
+  self->content = content;
+  self->open = open;
+}
+
 void
 pla_entry_take_shape(PlaEntry *self, PlaMesh *mesh, float *open)
 {
-  pla_mesh_free(self->mesh);
-  free(self->open);
-  self->mesh = mesh;
-  self->open = open;
+  PlaContent *content = mesh ? pla_content_new(PLA_ITEM_MESH) : NULL;
+  if (content)
+    content->mesh = mesh;
+  set_content(self, content, open);
+}
+
+void
+pla_entry_set_content(PlaEntry *self, int64_t item, PlaContent *content)
+{
+  self->item = item;
+  set_content(self, pla_content_ref(content), NULL);
+}
+
+int64_t
+pla_entry_get_item(PlaEntry *self)
+{
+  return self->item;
+}
+
+PlaContent *
+pla_entry_get_content(PlaEntry *self)
+{
+  return self->content;
+}
+
+void
+pla_entry_set_field(PlaEntry *self, const PlaFieldView *view, double lo, double hi)
+{
+  const PlaMesh *mesh = pla_entry_get_mesh(self);
+  if (view && (!mesh || !pla_field_view_suits(view, mesh)))
+    view = NULL;
+  if (view == self->field && view && hi > lo && lo == self->lo && hi == self->hi)
+    return;
+  if (view != self->field || !view) {
+    if (!view && !self->field)
+      return;
+    free(self->value);
+    self->value = NULL;
+    self->field = view;
+  }
+  if (view) {
+    size_t n;
+    if (!self->value)
+      self->value = pla_field_view_values(view, mesh, &n);
+    if (!self->value)
+      self->field = NULL;
+    else if (hi > lo)
+      self->lo = lo, self->hi = hi;
+    else
+      pla_field_view_range(view, self->value,
+                           view->place == PLA_ON_VERTS ? (size_t)mesh->n_verts
+                                                       : pla_mesh_n_cells(mesh),
+                           &self->lo, &self->hi);
+  }
+  g_object_notify_by_pspec(G_OBJECT(self), props[PROP_COLOURS]);
+}
+
+const PlaFieldView *
+pla_entry_get_field(PlaEntry *self)
+{
+  return self->field;
+}
+
+const double *
+pla_entry_get_values(PlaEntry *self, double *lo, double *hi)
+{
+  *lo = self->lo;
+  *hi = self->hi;
+  return self->value;
+}
+
+gboolean
+pla_entry_get_edges(PlaEntry *self)
+{
+  return self->edges;
+}
+
+void
+pla_entry_set_edges(PlaEntry *self, gboolean edges)
+{
+  if (self->edges == edges)
+    return;
+  self->edges = edges;
+  g_object_notify_by_pspec(G_OBJECT(self), props[PROP_EDGES]);
 }
 
 const PlaMesh *
 pla_entry_get_mesh(PlaEntry *self)
 {
-  return self->mesh;
+  return self->content ? self->content->mesh : NULL;
 }
 
 const float *

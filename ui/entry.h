@@ -1,9 +1,12 @@
 /* One row of the case tree: a volume, a tissue, a mesh, or a group of them, and how it is shown.
  *
- * Properties: "name", "visible", "rgba" (a GdkRGBA whose alpha is the opacity), all notified. */
+ * Properties: "name", "visible", "rgba" (a GdkRGBA whose alpha is the opacity), "edges" (of
+ * elements), all notified; "colours" is notified when another field is shown. */
 #pragma once
 
 #include "anatomy/mesh.h"
+#include "app/content.h"
+#include "app/field-view.h"
 #include "app/render.h"
 
 #include <gtk/gtk.h>
@@ -39,9 +42,22 @@ PlaFinish pla_entry_get_finish(PlaEntry *self);
 gboolean pla_entry_get_pending(PlaEntry *self); /* its surface is still to be made */
 void pla_entry_set_pending(PlaEntry *self, gboolean pending);
 
-/* The shape shown in 3-D; takes both, @open may be NULL. */
+/* The shape shown in 3-D; takes both, @open may be NULL.  It is kept as a content, which others may
+ * hold on to. */
 void pla_entry_take_shape(PlaEntry *self, PlaMesh *mesh, float *open);
 const PlaMesh *pla_entry_get_mesh(PlaEntry *self); /* or NULL */
+/* An item of the case, whose mesh (if it has one) is the shape; refs @content. */
+void pla_entry_set_content(PlaEntry *self, int64_t item, PlaContent *content);
+int64_t pla_entry_get_item(PlaEntry *self); /* 0: none */
+PlaContent *pla_entry_get_content(PlaEntry *self); /* borrowed, or NULL */
+
+/* A field in colours; @view NULL: plain.  @lo and @hi in the view's unit; both 0: from the values. */
+void pla_entry_set_field(PlaEntry *self, const PlaFieldView *view, double lo, double hi);
+const PlaFieldView *pla_entry_get_field(PlaEntry *self); /* or NULL */
+/* Values of the field, one per vertex or cell, and its range; NULL without one. */
+const double *pla_entry_get_values(PlaEntry *self, double *lo, double *hi);
+gboolean pla_entry_get_edges(PlaEntry *self);
+void pla_entry_set_edges(PlaEntry *self, gboolean edges);
 const float *pla_entry_get_open(PlaEntry *self);
 
 G_END_DECLS

@@ -8,7 +8,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { SLICE_ID = 1 << 24 }; /* scene ids of the three planes: beyond all entries */
+/* scene ids beyond all entries */
+enum { SLICE_ID = 1 << 24, /* the three planes */ MARK_ID = 1 << 25 /* marks by their kind */ };
+
+enum {
+  REST_MS = 180,       /* without motion, after which the full picture is begun */
+  BAND_US = 45000,     /* what a band of it may take */
+  MOST_BANDS = 64,
+  PLAIN_FACES = 20000, /* of meshes that are made ready at once, without a worker */
+};
 
 struct _PlaSceneView {
   GtkWidget parent_instance;
@@ -20,11 +28,18 @@ struct _PlaSceneView {
   PlaViewPreset preset;
   gboolean framed_by_user; /* the camera was moved: new shapes do not move it again */
   gboolean slices, dark;
-  PlaQuality quality;
-  guint settle; /* source id: full quality once nothing moves */
+  guint settle;      /* source id: full quality once nothing moves */
+  guint refine;      /* source id: the full picture grows, a band a turn */
+  int band, n_bands;
+  gboolean complete; /* the full picture is there */
+  guint preparing;   /* shapes on their way */
+  char *clip;        /* the side that is cut away at the crosshair, or NULL */
 
-  enum { IDLE, TURNING, PANNING, ZOOMING } drag;
+  enum { IDLE, TURNING, PANNING, ZOOMING, PULLING } drag;
   PlaCamera start;
+  int pulled;              /* mark under the hand */
+  double pulled_mm[3];     /* where it was picked */
+  double pulled_start[3];  /* its pull then */
 };
 
 enum { HOVERED, N_SIGNALS };
@@ -39,13 +54,47 @@ redraw(PlaSceneView *self)
   gtk_widget_queue_draw(self->ink);
 }
 
+/* one band of the full picture; short enough for the hand not to notice */
+static gboolean
+on_refine(gpointer data)
+{
+  PlaSceneView *self = data;
+  int scale = gtk_widget_get_scale_factor(self->area);
+  int w = gtk_widget_get_width(self->area) * scale, h = gtk_widget_get_height(self->area) * scale;
+  PlaError err;
+  gint64 begun = g_get_monotonic_time();
+  gboolean drawable = self->scene && gtk_widget_get_mapped(self->area) && w > 0 && h > 0;
+  if (drawable) {
+    gtk_gl_area_make_current(GTK_GL_AREA(self->area));
+    self->render->set_camera(self->scene, &self->camera);
+    if (self->render->draw_band(self->scene, w, h, self->band, self->n_bands, &err) != PLA_OK) {
+      g_signal_emit_by_name(self->document, "failed", err.message);
+      drawable = FALSE;
+    }
+  }
+  gint64 took = g_get_monotonic_time() - begun;
+  if (took > BAND_US && self->n_bands < MOST_BANDS) {
+    /* too slow for this machine: the rest in thinner bands */
+    self->band = 2 * self->band + 1;
+    self->n_bands *= 2;
+  }
+  if (drawable && ++self->band < self->n_bands)
+    return G_SOURCE_CONTINUE;
+  if (drawable && took < BAND_US / 4 && self->n_bands > 1)
+    self->n_bands /= 2;
+  self->refine = 0;
+  self->complete = drawable;
+  redraw(self);
+  return G_SOURCE_REMOVE;
+}
+
 static gboolean
 on_settled(gpointer data)
 {
   PlaSceneView *self = data;
   self->settle = 0;
-  self->quality = PLA_QUALITY_FULL;
-  redraw(self);
+  self->band = 0;
+  self->refine = g_idle_add(on_refine, self);
   return G_SOURCE_REMOVE;
 }
 
@@ -53,16 +102,17 @@ on_settled(gpointer data)
 static void
 moved(PlaSceneView *self)
 {
-  self->quality = PLA_QUALITY_MOVING;
+  self->complete = FALSE;
+  g_clear_handle_id(&self->refine, g_source_remove);
   g_clear_handle_id(&self->settle, g_source_remove);
-  self->settle = g_timeout_add(180, on_settled, self);
+  self->settle = g_timeout_add(REST_MS, on_settled, self);
   redraw(self);
 }
 
 gboolean
 pla_scene_view_is_settled(PlaSceneView *self)
 {
-  return self->settle == 0;
+  return self->settle == 0 && self->refine == 0 && self->preparing == 0;
 }
 
 static double
@@ -102,48 +152,43 @@ set_style(PlaSceneView *self, PlaEntry *entry)
 {
   const GdkRGBA *rgba = pla_entry_get_rgba(entry);
   const PlaMesh *mesh = pla_entry_get_mesh(entry);
+  const PlaFieldView *field = pla_entry_get_field(entry);
+  const int id = pla_entry_get_id(entry);
+  const gboolean solid = mesh && mesh->n_tets + mesh->n_hexes > 0;
   PlaSceneStyle style = pla_scene_style_default();
   style.visible = pla_entry_get_visible(entry);
   style.rgb[0] = rgba->red;
   style.rgb[1] = rgba->green;
   style.rgb[2] = rgba->blue;
   style.opacity = rgba->alpha;
-  style.finish = pla_entry_get_finish(entry);
+  style.finish = field ? PLA_FINISH_MATT : pla_entry_get_finish(entry);
+  style.edges = pla_entry_get_edges(entry);
+  style.flat = solid && style.edges;
+  style.clipped = true;
   if (style.opacity < 1.0) {
     style.rim = 0.7;
     style.hide_back = true;
   }
-  if (mesh && mesh->n_tets + mesh->n_hexes > 0) {
-    style.edges = true;
-    style.flat = true;
+  self->render->set_style(self->scene, id, &style);
+
+  PlaSceneColours colours = { 0 };
+  colours.value = pla_entry_get_values(entry, &colours.lo, &colours.hi);
+  if (field && colours.value) {
+    uint8_t map[256 * 3];
+    pla_colour_map_table(field->map, map);
+    colours.on_cells = field->place == PLA_ON_CELLS;
+    colours.map_rgb = map;
+    self->render->set_colours(self->scene, id, &colours);
+  } else {
+    self->render->set_colours(self->scene, id, NULL);
   }
-  self->render->set_style(self->scene, pla_entry_get_id(entry), &style);
 }
 
 static void
-on_shape(PlaSceneView *self, PlaEntry *entry)
+show_shape(PlaSceneView *self, PlaEntry *entry, PlaSceneShape *shape)
 {
-  if (!self->scene)
-    return;
-  const PlaMesh *mesh = pla_entry_get_mesh(entry);
-  int id = pla_entry_get_id(entry);
-  if (!mesh) {
-    self->render->remove(self->scene, id);
-    redraw(self);
-    return;
-  }
-  PlaSceneMesh shape = { .n_verts = mesh->n_verts,
-                         .n_tris = mesh->n_tris,
-                         .n_tets = mesh->n_tets,
-                         .n_hexes = mesh->n_hexes,
-                         .pos = mesh->pos,
-                         .to_mm = 1000.0,
-                         .tri = mesh->tri,
-                         .tet = mesh->tet,
-                         .hex = mesh->hex,
-                         .open = pla_entry_get_open(entry) };
   PlaError err;
-  if (self->render->put_mesh(self->scene, id, &shape, &err) != PLA_OK) {
+  if (self->render->put_shape(self->scene, pla_entry_get_id(entry), shape, &err) != PLA_OK) {
     g_signal_emit_by_name(self->document, "failed", err.message);
     return;
   }
@@ -154,6 +199,98 @@ on_shape(PlaSceneView *self, PlaEntry *entry)
     fit(self);
 }
 
+/* a mesh on its way to the scene: what can be done without it is done on a worker */
+typedef struct {
+  const PlaRenderer *render;
+  PlaEntry *entry;
+  PlaContent *content;
+  float *open;
+  PlaSceneShape *shape;
+  PlaError err;
+} Preparing;
+
+static void
+preparing_free(gpointer data)
+{
+  Preparing *p = data;
+  p->render->shape_free(p->shape);
+  pla_content_unref(p->content);
+  g_object_unref(p->entry);
+  g_free(p->open);
+  g_free(p);
+}
+
+static void
+prepare(Preparing *p)
+{
+  const PlaMesh *mesh = p->content->mesh;
+  const PlaSceneMesh shape = { .n_verts = mesh->n_verts,
+                               .n_tris = mesh->n_tris,
+                               .n_tets = mesh->n_tets,
+                               .n_hexes = mesh->n_hexes,
+                               .pos = mesh->pos,
+                               .to_mm = 1000.0,
+                               .tri = mesh->tri,
+                               .tet = mesh->tet,
+                               .hex = mesh->hex,
+                               .open = p->open };
+  p->render->shape_new(&shape, &p->shape, &p->err);
+}
+
+static void
+prepare_in_thread(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  prepare(data);
+  g_task_return_boolean(task, TRUE);
+}
+
+static void
+on_prepared(GObject *source, GAsyncResult *result, gpointer data)
+{
+  PlaSceneView *self = PLA_SCENE_VIEW(source);
+  Preparing *p = g_task_get_task_data(G_TASK(result));
+  self->preparing--;
+  /* it may have changed or gone meanwhile */
+  if (self->scene && pla_entry_get_content(p->entry) == p->content) {
+    if (p->shape)
+      show_shape(self, p->entry, g_steal_pointer(&p->shape));
+    else
+      g_signal_emit_by_name(self->document, "failed", p->err.message);
+  }
+}
+
+static void
+on_shape(PlaSceneView *self, PlaEntry *entry)
+{
+  if (!self->scene)
+    return;
+  const PlaMesh *mesh = pla_entry_get_mesh(entry);
+  if (!mesh) {
+    self->render->remove(self->scene, pla_entry_get_id(entry));
+    moved(self);
+    return;
+  }
+  Preparing *p = g_new0(Preparing, 1);
+  p->render = self->render;
+  p->entry = g_object_ref(entry);
+  p->content = pla_content_ref(pla_entry_get_content(entry));
+  if (pla_entry_get_open(entry))
+    p->open = g_memdup2(pla_entry_get_open(entry), (gsize)mesh->n_verts * sizeof *p->open);
+  if (mesh->n_tris + 4 * (mesh->n_tets + mesh->n_hexes) < PLAIN_FACES) {
+    prepare(p);
+    if (p->shape)
+      show_shape(self, entry, g_steal_pointer(&p->shape));
+    else
+      g_signal_emit_by_name(self->document, "failed", p->err.message);
+    preparing_free(p);
+    return;
+  }
+  self->preparing++;
+  g_autoptr(GTask) task = g_task_new(self, NULL, on_prepared, NULL);
+  g_task_set_task_data(task, p, preparing_free);
+  g_task_run_in_thread(task, prepare_in_thread);
+}
+
 static void
 on_entry(PlaSceneView *self, PlaEntry *entry)
 {
@@ -161,6 +298,110 @@ on_entry(PlaSceneView *self, PlaEntry *entry)
     set_style(self, entry);
     moved(self);
   }
+}
+
+/* the shape of an entry while a solver works on it */
+static void
+on_moved(PlaSceneView *self, PlaEntry *entry, const double *pos)
+{
+  const PlaMesh *mesh = pla_entry_get_mesh(entry);
+  if (!self->scene || !mesh)
+    return;
+  self->render->move_verts(self->scene, pla_entry_get_id(entry), pos ? pos : mesh->pos, 1000.0);
+  moved(self);
+}
+
+/* ------------------------------------------------------------------- marks */
+
+static void
+on_marks(PlaSceneView *self)
+{
+  static const double colour[][3] = { [PLA_MARK_HELD] = { 0.35, 0.60, 0.95 },
+                                      [PLA_MARK_HOOK] = { 1.00, 0.62, 0.10 },
+                                      [PLA_MARK_LOAD] = { 0.90, 0.25, 0.30 } };
+  int n;
+  const PlaMark *marks = pla_tools_get_marks(pla_document_get_tools(self->document), &n);
+  if (!self->scene)
+    return;
+  g_autofree double *pos = g_new(double, 3 * (gsize)n + 3);
+  g_autofree double *dir = g_new(double, 3 * (gsize)n + 3);
+  for (int kind = PLA_MARK_HELD; kind <= PLA_MARK_LOAD; kind++) {
+    PlaSceneStyle style = pla_scene_style_default();
+    memcpy(style.rgb, colour[kind], sizeof style.rgb);
+    style.radius_mm = kind == PLA_MARK_HELD ? 1.2 : 2.2;
+    /* balls under MARK_ID + 2 kind, arrows under the next */
+    PlaSceneMarkers balls = { .pos = pos, .to_mm = 1.0 };
+    for (int i = 0; i < n; i++) {
+      if (marks[i].kind != (PlaMarkKind)kind)
+        continue;
+      for (int d = 0; d < 3; d++)
+        pos[3 * balls.n_points + d] = marks[i].at_mm[d] + marks[i].pull_mm[d];
+      balls.n_points++;
+    }
+    PlaError err;
+    self->render->remove(self->scene, MARK_ID + 2 * kind);
+    if (balls.n_points > 0 &&
+        self->render->put_markers(self->scene, MARK_ID + 2 * kind, &balls, &err) == PLA_OK)
+      self->render->set_style(self->scene, MARK_ID + 2 * kind, &style);
+    PlaSceneMarkers arrows = { .pos = pos, .to_mm = 1.0, .dir = dir };
+    for (int i = 0; i < n; i++) {
+      const PlaMark *mark = &marks[i];
+      if (mark->kind != (PlaMarkKind)kind ||
+          hypot(hypot(mark->pull_mm[0], mark->pull_mm[1]), mark->pull_mm[2]) < 0.5)
+        continue;
+      for (int d = 0; d < 3; d++) {
+        pos[3 * arrows.n_points + d] = mark->at_mm[d];
+        dir[3 * arrows.n_points + d] = mark->pull_mm[d];
+      }
+      arrows.n_points++;
+    }
+    self->render->remove(self->scene, MARK_ID + 2 * kind + 1);
+    if (arrows.n_points > 0 &&
+        self->render->put_markers(self->scene, MARK_ID + 2 * kind + 1, &arrows, &err) == PLA_OK)
+      self->render->set_style(self->scene, MARK_ID + 2 * kind + 1, &style);
+  }
+  moved(self);
+}
+
+static void
+on_tool(PlaSceneView *self)
+{
+  PlaTool tool = pla_tools_get(pla_document_get_tools(self->document));
+  gboolean mine = tool == PLA_TOOL_PICK || tool == PLA_TOOL_HOOK;
+  gtk_widget_set_cursor_from_name(GTK_WIDGET(self), mine ? "crosshair" : NULL);
+  gtk_widget_queue_draw(self->ink);
+}
+
+/* -------------------------------------------------------------------- clip */
+
+static void
+update_clip(PlaSceneView *self)
+{
+  static const struct {
+    const char *side;
+    double normal[3];
+  } sides[] = {
+    { "right", { 1, 0, 0 } }, { "left", { -1, 0, 0 } },  { "front", { 0, 1, 0 } },
+    { "back", { 0, -1, 0 } }, { "above", { 0, 0, 1 } }, { "below", { 0, 0, -1 } },
+  };
+  if (!self->scene)
+    return;
+  double cursor[3];
+  const double *normal = NULL;
+  pla_document_get_cursor(self->document, cursor);
+  for (size_t i = 0; i < G_N_ELEMENTS(sides); i++)
+    if (g_strcmp0(self->clip, sides[i].side) == 0)
+      normal = sides[i].normal;
+  self->render->set_clip(self->scene, normal ? cursor : NULL, normal);
+}
+
+void
+pla_scene_view_set_clip(PlaSceneView *self, const char *side)
+{
+  g_free(self->clip);
+  self->clip = g_strdup(side);
+  update_clip(self);
+  moved(self);
 }
 
 /* the three planes through the crosshair as pictures in space */
@@ -214,6 +455,16 @@ on_slices(PlaSceneView *self)
   }
 }
 
+static void
+on_cursor(PlaSceneView *self)
+{
+  on_slices(self);
+  if (self->clip) {
+    update_clip(self);
+    moved(self);
+  }
+}
+
 void
 pla_scene_view_set_slices(PlaSceneView *self, gboolean shown)
 {
@@ -249,7 +500,7 @@ pla_scene_view_set_dark(PlaSceneView *self, gboolean dark)
   self->dark = dark;
   if (self->scene)
     set_background(self);
-  redraw(self);
+  moved(self);
 }
 
 static gboolean
@@ -260,11 +511,39 @@ on_render(GtkGLArea *area, GdkGLContext *context, PlaSceneView *self)
   int h = gtk_widget_get_height(GTK_WIDGET(area)) * scale;
   if (!self->scene || w < 1 || h < 1)
     return TRUE;
+  if (self->complete && self->render->show_bands(self->scene, w, h))
+    return TRUE;
   self->render->set_camera(self->scene, &self->camera);
   PlaError err;
-  if (self->render->draw(self->scene, w, h, self->quality, &err) != PLA_OK)
+  if (self->render->draw(self->scene, w, h, PLA_QUALITY_MOVING, &err) != PLA_OK)
     g_signal_emit_by_name(self->document, "failed", err.message);
+  if (self->complete) /* of another size */
+    moved(self);
   return TRUE;
+}
+
+typedef struct {
+  cairo_t *cr;
+  const PlaOverlayInk *ink;
+  int width, height;
+  gboolean drawn;
+} Bar;
+
+/* the colour bar of the first visible entry that shows a field */
+static void
+draw_bar(PlaEntry *entry, gpointer data)
+{
+  Bar *bar = data;
+  const PlaFieldView *field = pla_entry_get_field(entry);
+  if (!field || bar->drawn || !pla_entry_get_visible(entry))
+    return;
+  double lo, hi;
+  uint8_t map[256 * 3];
+  pla_entry_get_values(entry, &lo, &hi);
+  pla_colour_map_table(field->map, map);
+  pla_overlay_colour_bar(bar->cr, bar->ink, bar->width, bar->height, map, lo, hi, _(field->title),
+                         field->unit);
+  bar->drawn = TRUE;
 }
 
 static void
@@ -277,6 +556,10 @@ draw_ink(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data
   pla_overlay_scale_bar(cr, &ink, width, height, pla_camera_height_mm(&self->camera) / height);
   pla_overlay_axes(cr, &ink, width - 46.0, height - 46.0, 28.0, &self->camera);
   pla_overlay_text(cr, &ink, 10.0, 14.0, 0.0, _("3-D"));
+  pla_document_foreach(self->document, draw_bar, &(Bar){ cr, &ink, width, height, FALSE });
+  const char *hint = pla_tools_get_hint(pla_document_get_tools(self->document));
+  if (hint)
+    pla_overlay_text(cr, &ink, 0.5 * width, 34.0, 0.5, hint);
 }
 
 static void
@@ -287,6 +570,7 @@ on_unrealize(PlaSceneView *self)
   gtk_gl_area_make_current(GTK_GL_AREA(self->area));
   if (!gtk_gl_area_get_error(GTK_GL_AREA(self->area)))
     self->render->scene_release(self->scene);
+  self->complete = FALSE;
 }
 
 static void
@@ -325,6 +609,89 @@ pla_scene_view_pick(PlaSceneView *self, double x, double y)
 }
 
 static void
+find_entry(PlaEntry *entry, gpointer data)
+{
+  struct {
+    int id;
+    PlaEntry *found;
+  } *wanted = data;
+  if (pla_entry_get_id(entry) == wanted->id)
+    wanted->found = entry;
+}
+
+/* the entry with a scene id, or NULL; borrowed */
+static PlaEntry *
+entry_of(PlaSceneView *self, int id)
+{
+  struct {
+    int id;
+    PlaEntry *found;
+  } wanted = { id, NULL };
+  pla_document_foreach(self->document, find_entry, &wanted);
+  return wanted.found;
+}
+
+/* the n-th mark of a kind among all marks, or -1 */
+static int
+nth_mark(PlaSceneView *self, PlaMarkKind kind, int n)
+{
+  int n_marks;
+  const PlaMark *marks = pla_tools_get_marks(pla_document_get_tools(self->document), &n_marks);
+  for (int i = 0; i < n_marks; i++)
+    if (marks[i].kind == kind && n-- == 0)
+      return i;
+  return -1;
+}
+
+/* with the hook tool: takes the hook under the pointer, or sets one on the surface there */
+static gboolean
+begin_pull(PlaSceneView *self, double x, double y)
+{
+  PlaTools *tools = pla_document_get_tools(self->document);
+  if (pla_tools_get(tools) != PLA_TOOL_HOOK)
+    return FALSE;
+  PlaScenePick hit = pla_scene_view_pick(self, x, y);
+  self->pulled = -1;
+  if (hit.id == MARK_ID + 2 * PLA_MARK_HOOK) {
+    self->pulled = nth_mark(self, PLA_MARK_HOOK, hit.vert);
+  } else if (entry_of(self, hit.id)) {
+    int before, after;
+    pla_tools_get_marks(tools, &before);
+    pla_tools_pick(tools, entry_of(self, hit.id), &hit);
+    pla_tools_get_marks(tools, &after);
+    if (after > before)
+      self->pulled = after - 1;
+  }
+  if (self->pulled < 0)
+    return FALSE;
+  int n;
+  const PlaMark *mark = &pla_tools_get_marks(tools, &n)[self->pulled];
+  memcpy(self->pulled_start, mark->pull_mm, sizeof self->pulled_start);
+  for (int d = 0; d < 3; d++)
+    self->pulled_mm[d] = mark->at_mm[d] + mark->pull_mm[d];
+  return TRUE;
+}
+
+/* the way of the hand in the plane of the picture, at the depth of what it holds */
+static void
+pull(PlaSceneView *self, double dx, double dy, gboolean done)
+{
+  double right[3], up[3], back[3], depth = 0.0, focal = 0.0, way[3];
+  const PlaCamera *camera = &self->camera;
+  pla_camera_axes(camera, right, up, back);
+  for (int d = 0; d < 3; d++) {
+    depth += (camera->eye_mm[d] - self->pulled_mm[d]) * back[d];
+    focal += (camera->eye_mm[d] - camera->focus_mm[d]) * back[d];
+  }
+  double mm = pla_camera_height_mm(camera) / MAX(gtk_widget_get_height(self->area), 1);
+  if (!camera->parallel && focal > 0.0)
+    mm *= depth / focal;
+  for (int d = 0; d < 3; d++)
+    way[d] = self->pulled_start[d] + mm * (dx * right[d] - dy * up[d]);
+  pla_tools_drag(pla_document_get_tools(self->document), self->pulled, way, done);
+}
+
+static void
 on_drag_begin(GtkGestureDrag *gesture, double x, double y, PlaSceneView *self)
 {
   guint button = gtk_gesture_single_get_current_button(GTK_GESTURE_SINGLE(gesture));
@@ -332,6 +699,10 @@ on_drag_begin(GtkGestureDrag *gesture, double x, double y, PlaSceneView *self)
       gtk_event_controller_get_current_event_state(GTK_EVENT_CONTROLLER(gesture));
   gtk_widget_grab_focus(GTK_WIDGET(self));
   self->start = self->camera;
+  if (button == GDK_BUTTON_PRIMARY && !(state & GDK_SHIFT_MASK) && begin_pull(self, x, y)) {
+    self->drag = PULLING;
+    return;
+  }
   self->drag = button == GDK_BUTTON_SECONDARY                            ? ZOOMING
                : button == GDK_BUTTON_MIDDLE || (state & GDK_SHIFT_MASK) ? PANNING
                                                                          : TURNING;
@@ -342,6 +713,10 @@ on_drag_update(GtkGestureDrag *gesture, double dx, double dy, PlaSceneView *self
 {
   if (self->drag == IDLE)
     return;
+  if (self->drag == PULLING) {
+    pull(self, dx, dy, FALSE);
+    return;
+  }
   double h = MAX(gtk_widget_get_height(GTK_WIDGET(self)), 1);
   self->camera = self->start;
   self->framed_by_user = TRUE;
@@ -357,7 +732,21 @@ on_drag_update(GtkGestureDrag *gesture, double dx, double dy, PlaSceneView *self
 static void
 on_drag_end(GtkGestureDrag *gesture, double dx, double dy, PlaSceneView *self)
 {
+  if (self->drag == PULLING)
+    pull(self, dx, dy, TRUE);
   self->drag = IDLE;
+}
+
+static void
+on_released(GtkGestureClick *click, int n_press, double x, double y, PlaSceneView *self)
+{
+  PlaTools *tools = pla_document_get_tools(self->document);
+  if (pla_tools_get(tools) != PLA_TOOL_PICK || n_press != 1)
+    return;
+  PlaScenePick hit = pla_scene_view_pick(self, x, y);
+  PlaEntry *entry = entry_of(self, hit.id);
+  if (entry)
+    pla_tools_pick(tools, entry, &hit);
 }
 
 static void
@@ -419,6 +808,9 @@ on_key(GtkEventControllerKey *key, guint keyval, guint code, GdkModifierType sta
   case GDK_KEY_KP_Subtract:
     zoom = 1.0 / 1.2;
     break;
+  case GDK_KEY_Escape:
+    pla_tools_set(pla_document_get_tools(self->document), PLA_TOOL_NONE, NULL, NULL);
+    return TRUE;
   case GDK_KEY_0:
   case GDK_KEY_KP_0:
     pla_scene_view_look(self, self->preset);
@@ -440,6 +832,8 @@ pla_scene_view_dispose(GObject *object)
 {
   PlaSceneView *self = PLA_SCENE_VIEW(object);
   g_clear_handle_id(&self->settle, g_source_remove);
+  g_clear_handle_id(&self->refine, g_source_remove);
+  g_clear_pointer(&self->clip, g_free);
   g_clear_pointer(&self->overlay, gtk_widget_unparent);
   if (self->scene)
     self->render->scene_free(g_steal_pointer(&self->scene));
@@ -463,6 +857,7 @@ pla_scene_view_init(PlaSceneView *self)
 {
   GtkWidget *widget = GTK_WIDGET(self);
   self->preset = PLA_VIEW_THREE_QUARTER;
+  self->n_bands = 4;
   self->dark = TRUE;
   gtk_widget_set_focusable(widget, TRUE);
   gtk_widget_set_hexpand(widget, TRUE);
@@ -490,6 +885,7 @@ pla_scene_view_init(PlaSceneView *self)
   gtk_widget_add_controller(widget, GTK_EVENT_CONTROLLER(drag));
   GtkGesture *click = gtk_gesture_click_new();
   g_signal_connect(click, "pressed", G_CALLBACK(on_pressed), self);
+  g_signal_connect(click, "released", G_CALLBACK(on_released), self);
   gtk_widget_add_controller(widget, GTK_EVENT_CONTROLLER(click));
   GtkEventController *scroll =
       gtk_event_controller_scroll_new(GTK_EVENT_CONTROLLER_SCROLL_VERTICAL);
@@ -527,8 +923,12 @@ pla_scene_view_new(PlaDocument *document)
   g_signal_connect_object(document, "entry-changed", G_CALLBACK(on_entry), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "slices-changed", G_CALLBACK(on_slices), self,
                           G_CONNECT_SWAPPED);
-  g_signal_connect_object(document, "cursor-changed", G_CALLBACK(on_slices), self,
+  g_signal_connect_object(document, "cursor-changed", G_CALLBACK(on_cursor), self,
                           G_CONNECT_SWAPPED);
+  PlaTools *tools = pla_document_get_tools(document);
+  g_signal_connect_object(tools, "marks-changed", G_CALLBACK(on_marks), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object(tools, "tool-changed", G_CALLBACK(on_tool), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object(tools, "moved", G_CALLBACK(on_moved), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "reset", G_CALLBACK(on_reset), self, G_CONNECT_SWAPPED);
   return GTK_WIDGET(self);
 }

@@ -18,6 +18,9 @@ G_DECLARE_FINAL_TYPE(PlaSceneView, pla_scene_view, PLA, SCENE_VIEW, GtkWidget)
 GtkWidget *pla_scene_view_new(PlaDocument *document);
 void pla_scene_view_look(PlaSceneView *self, PlaViewPreset preset); /* and fits */
 void pla_scene_view_set_slices(PlaSceneView *self, gboolean shown);
+/* Cuts away what lies to that side of the crosshair: "left", "right", "front", "back", "above",
+ * "below"; NULL: nothing. */
+void pla_scene_view_set_clip(PlaSceneView *self, const char *side);
 void pla_scene_view_set_dark(PlaSceneView *self, gboolean dark);
 /* Nothing waits to be drawn in full quality. */
 gboolean pla_scene_view_is_settled(PlaSceneView *self);

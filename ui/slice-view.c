@@ -18,8 +18,10 @@ struct _PlaSliceView {
   PlaSlicePlane shown; /* in device pixels */
 
   /* a drag in progress */
-  enum { IDLE, MOVING_CURSOR, PANNING, WINDOWING } drag;
+  enum { IDLE, MOVING_CURSOR, PANNING, WINDOWING, PAINTING } drag;
   double start_x, start_y, start_centre[3], start_window[2];
+  GArray *stroke;            /* of the brush: doubles, xyz in mm */
+  double pointer_x, pointer_y; /* NAN: elsewhere */
 };
 
 enum { HOVERED, N_SIGNALS };
@@ -166,6 +168,37 @@ draw_crosshair(cairo_t *cr, PlaSliceView *self, const PlaSlicePlane *plane)
   cairo_stroke(cr);
 }
 
+/* the stroke so far, and the brush under the pointer */
+static void
+draw_brush(cairo_t *cr, PlaSliceView *self, const PlaSlicePlane *plane)
+{
+  PlaTools *tools = pla_document_get_tools(self->document);
+  GdkRGBA rgba;
+  double radius = pla_tools_get_brush(tools, &rgba) / mm_per_unit(self);
+  if (pla_tools_get(tools) != PLA_TOOL_BRUSH)
+    return;
+  const double *points = (const double *)(gpointer)self->stroke->data;
+  cairo_set_line_cap(cr, CAIRO_LINE_CAP_ROUND);
+  cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
+  for (guint i = 0; i < self->stroke->len / 3; i++) {
+    double x, y;
+    pla_slice_from_ras(plane, points + 3 * i, &x, &y);
+    if (i == 0)
+      cairo_move_to(cr, x + 0.5, y + 0.5);
+    cairo_line_to(cr, x + 0.5, y + 0.5);
+  }
+  cairo_set_source_rgba(cr, rgba.red, rgba.green, rgba.blue, 0.55);
+  cairo_set_line_width(cr, 2.0 * radius);
+  cairo_stroke(cr);
+  if (!isnan(self->pointer_x)) {
+    cairo_new_path(cr);
+    cairo_arc(cr, self->pointer_x, self->pointer_y, radius, 0.0, 2.0 * G_PI);
+    cairo_set_source_rgba(cr, 1.0, 1.0, 1.0, 0.9);
+    cairo_set_line_width(cr, 1.0);
+    cairo_stroke(cr);
+  }
+}
+
 static void
 pla_slice_view_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 {
@@ -187,6 +220,7 @@ pla_slice_view_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
   PlaSlicePlane plane = plane_at(self, 1);
   const PlaOverlayInk ink = { .font_size = 13.0 };
   draw_crosshair(cr, self, &plane);
+  draw_brush(cr, self, &plane);
   pla_overlay_letters(cr, &ink, w, h, &plane);
   pla_overlay_scale_bar(cr, &ink, w, h, mm_per_unit(self));
   double cursor[3];
@@ -254,8 +288,21 @@ on_scroll(GtkEventControllerScroll *scroll, double dx, double dy, PlaSliceView *
 }
 
 static void
+paint_at(PlaSliceView *self, double x, double y)
+{
+  PlaSlicePlane plane = plane_at(self, 1);
+  double ras[3];
+  pla_slice_to_ras(&plane, x - 0.5, y - 0.5, ras);
+  self->pointer_x = x;
+  self->pointer_y = y;
+  g_array_append_vals(self->stroke, ras, 3);
+  gtk_widget_queue_draw(GTK_WIDGET(self));
+}
+
+static void
 on_drag_begin(GtkGestureDrag *gesture, double x, double y, PlaSliceView *self)
 {
+  PlaTools *tools = pla_document_get_tools(self->document);
   guint button = gtk_gesture_single_get_current_button(GTK_GESTURE_SINGLE(gesture));
   GdkModifierType state =
       gtk_event_controller_get_current_event_state(GTK_EVENT_CONTROLLER(gesture));
@@ -268,9 +315,18 @@ on_drag_begin(GtkGestureDrag *gesture, double x, double y, PlaSliceView *self)
     self->drag = WINDOWING;
   } else if (button == GDK_BUTTON_MIDDLE || (state & GDK_SHIFT_MASK)) {
     self->drag = PANNING;
+  } else if (pla_tools_get(tools) == PLA_TOOL_BRUSH) {
+    self->drag = PAINTING;
+    g_array_set_size(self->stroke, 0);
+    paint_at(self, x, y);
   } else {
     self->drag = MOVING_CURSOR;
     move_cursor_to(self, x, y);
+    if (pla_tools_get(tools) == PLA_TOOL_PICK) {
+      PlaScenePick place = { .cell = -1, .vert = -1 };
+      pla_document_get_cursor(self->document, place.point_mm);
+      pla_tools_pick(tools, NULL, &place);
+    }
   }
 }
 
@@ -296,6 +352,9 @@ on_drag_update(GtkGestureDrag *gesture, double dx, double dy, PlaSliceView *self
     pla_document_set_window(self->document, level - 0.5 * width, level + 0.5 * width);
     break;
   }
+  case PAINTING:
+    paint_at(self, self->start_x + dx, self->start_y + dy);
+    break;
   case IDLE:
     break;
   }
@@ -304,7 +363,11 @@ on_drag_update(GtkGestureDrag *gesture, double dx, double dy, PlaSliceView *self
 static void
 on_drag_end(GtkGestureDrag *gesture, double dx, double dy, PlaSliceView *self)
 {
+  if (self->drag == PAINTING)
+    pla_tools_stroke(pla_document_get_tools(self->document), self->stroke);
+  g_array_set_size(self->stroke, 0);
   self->drag = IDLE;
+  gtk_widget_queue_draw(GTK_WIDGET(self));
 }
 
 static void
@@ -315,12 +378,18 @@ on_motion(GtkEventControllerMotion *motion, double x, double y, PlaSliceView *se
   pla_slice_to_ras(&plane, x - 0.5, y - 0.5, ras);
   g_autoptr(GVariant) place = g_variant_ref_sink(g_variant_new("(ddd)", ras[0], ras[1], ras[2]));
   g_signal_emit(self, signals[HOVERED], 0, place);
+  self->pointer_x = x;
+  self->pointer_y = y;
+  if (pla_tools_get(pla_document_get_tools(self->document)) == PLA_TOOL_BRUSH)
+    gtk_widget_queue_draw(GTK_WIDGET(self));
 }
 
 static void
 on_leave(GtkEventControllerMotion *motion, PlaSliceView *self)
 {
   g_signal_emit(self, signals[HOVERED], 0, NULL);
+  self->pointer_x = self->pointer_y = NAN;
+  gtk_widget_queue_draw(GTK_WIDGET(self));
 }
 
 static gboolean
@@ -351,6 +420,9 @@ on_key(GtkEventControllerKey *key, guint keyval, guint code, GdkModifierType sta
   case GDK_KEY_KP_Subtract:
     zoom_by(self, 0.8);
     return TRUE;
+  case GDK_KEY_Escape:
+    pla_tools_set(pla_document_get_tools(self->document), PLA_TOOL_NONE, NULL, NULL);
+    return TRUE;
   case GDK_KEY_0:
   case GDK_KEY_KP_0:
     pla_slice_view_fit(self);
@@ -366,6 +438,7 @@ static void
 pla_slice_view_dispose(GObject *object)
 {
   PlaSliceView *self = PLA_SLICE_VIEW(object);
+  g_clear_pointer(&self->stroke, g_array_unref);
   g_clear_object(&self->texture);
   g_clear_object(&self->document);
   G_OBJECT_CLASS(pla_slice_view_parent_class)->dispose(object);
@@ -387,6 +460,8 @@ pla_slice_view_init(PlaSliceView *self)
 {
   GtkWidget *widget = GTK_WIDGET(self);
   self->zoom = 1.0;
+  self->stroke = g_array_new(FALSE, FALSE, sizeof(double));
+  self->pointer_x = self->pointer_y = NAN;
   gtk_widget_set_focusable(widget, TRUE);
   gtk_widget_set_hexpand(widget, TRUE);
   gtk_widget_set_vexpand(widget, TRUE);
@@ -431,5 +506,7 @@ pla_slice_view_new(PlaDocument *document, PlaAxis axis)
                           G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "reset", G_CALLBACK(pla_slice_view_fit), self,
                           G_CONNECT_SWAPPED);
+  g_signal_connect_object(pla_document_get_tools(document), "tool-changed",
+                          G_CALLBACK(gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
   return GTK_WIDGET(self);
 }

@@ -495,6 +495,18 @@ change_slices_in_space(GSimpleAction *action, GVariant *state, gpointer data)
 }
 
 static void
+change_cut_away(GSimpleAction *action, GVariant *state, gpointer data)
+{
+  static const char *const sides[] = { "left", "right", "front", "back", "above", "below", NULL };
+  PlaWindow *self = data;
+  const char *side = g_variant_get_string(state, NULL);
+  if (!g_strv_contains(sides, side) && strcmp(side, "none") != 0)
+    return;
+  pla_scene_view_set_clip(PLA_SCENE_VIEW(self->scene), strcmp(side, "none") != 0 ? side : NULL);
+  g_simple_action_set_state(action, state);
+}
+
+static void
 change_show_tree(GSimpleAction *action, GVariant *state, gpointer data)
 {
   PlaWindow *self = data;
@@ -563,6 +575,7 @@ static const GActionEntry action_entries[] = {
   { "workspace", NULL, "s", "'import'", change_workspace },
   { "smooth", NULL, NULL, "true", change_smooth },
   { "slices-in-space", NULL, NULL, "false", change_slices_in_space },
+  { "cut-away", NULL, "s", "'none'", change_cut_away },
   { "show-tree", NULL, NULL, "true", change_show_tree },
   { "show-panel", NULL, NULL, "true", change_show_panel },
 };

@@ -1,13 +1,19 @@
 #include "ui/workspace.h"
 
 #include "ui/panels/anatomy-panel.h"
+#include "ui/panels/history-panel.h"
 #include "ui/panels/import-panel.h"
+#include "ui/panels/mesh-panel.h"
+#include "ui/panels/simulate-panel.h"
 
 #include <glib/gi18n.h>
 
 static const PlaWorkspace workspaces[] = {
   { "import", N_("Import"), "document-open-symbolic", pla_import_panel_new },
   { "anatomy", N_("Anatomy"), "avatar-default-symbolic", pla_anatomy_panel_new },
+  { "mesh", N_("Mesh"), "view-app-grid-symbolic", pla_mesh_panel_new },
+  { "simulate", N_("Simulate"), "media-playback-start-symbolic", pla_simulate_panel_new },
+  { "history", N_("History"), "document-open-recent-symbolic", pla_history_panel_new },
 };
 
 const PlaWorkspace *

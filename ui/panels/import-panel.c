@@ -58,11 +58,11 @@ update(PlaImportPanel *self)
   if (!vol)
     return;
 
-  double spacing[3], lo, hi;
+  double spacing[3], range[2];
   char letters[4];
   pla_volume_spacing_mm(vol, spacing);
   pla_volume_orientation(vol, letters);
-  pla_volume_range(vol, &lo, &hi);
+  pla_document_get_range(self->document, range);
   add_row_printf(self, _("Voxels"), "%d × %d × %d", vol->dims[0], vol->dims[1], vol->dims[2]);
   if (vol->dims[3] > 1)
     add_row_printf(self, _("Frames"), "%d", vol->dims[3]);
@@ -85,7 +85,9 @@ update(PlaImportPanel *self)
     add_row(self, _("Skew of axes"), _("none"));
   else
     add_row_printf(self, _("Skew of axes"), _("sheared, cosine %.2g"), vol->audit.nonorthogonality);
-  add_row_printf(self, _("Values"), "%.6g … %.6g  (%s)", lo, hi, pla_dtype_name(vol->dtype));
+  if (pla_document_get_volume(self->document))
+    add_row_printf(self, _("Values"), "%.6g … %.6g  (%s)", range[0], range[1],
+                   pla_dtype_name(vol->dtype));
 
   const PlaNotes *notes = pla_document_get_notes(self->document);
   if (notes && notes->n > 0) {

@@ -146,9 +146,43 @@ pla_target_read(const PlaTarget *self, int width, int height, unsigned *pixel)
 }
 
 void
-pla_target_clear(PlaTarget *self)
+pla_target_leave(PlaTarget *self)
 {
   glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)self->previous);
+  self->previous = -1;
+}
+
+static void
+copy(unsigned from, int width, int rows, unsigned to, int first)
+{
+  glDisable(GL_SCISSOR_TEST);
+  glBindFramebuffer(GL_READ_FRAMEBUFFER, from);
+  glBindFramebuffer(GL_DRAW_FRAMEBUFFER, to);
+  glBlitFramebuffer(0, 0, width, rows, 0, first, width, first + rows, GL_COLOR_BUFFER_BIT,
+                    GL_NEAREST);
+}
+
+void
+pla_target_copy(const PlaTarget *self, int width, int rows, unsigned to, int first)
+{
+  copy(self->framebuffer, width, rows, to, first);
+  glBindFramebuffer(GL_FRAMEBUFFER, self->framebuffer);
+}
+
+void
+pla_target_show(const PlaTarget *self, int width, int height)
+{
+  GLint bound = 0;
+  glGetIntegerv(GL_DRAW_FRAMEBUFFER_BINDING, &bound);
+  copy(self->framebuffer, width, height, (GLuint)bound, 0);
+  glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)bound);
+}
+
+void
+pla_target_clear(PlaTarget *self)
+{
+  if (self->previous >= 0)
+    glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)self->previous);
   glDeleteFramebuffers(1, &self->framebuffer);
   glDeleteRenderbuffers(1, &self->colour);
   glDeleteRenderbuffers(1, &self->depth);

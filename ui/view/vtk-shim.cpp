@@ -49,6 +49,7 @@ extern "C" {
 #include <dlfcn.h>
 #include <map>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 VTK_MODULE_INIT(vtkRenderingOpenGL2)
@@ -79,19 +80,32 @@ struct Face {
   int cell;
 };
 
-struct Item {
-  Kind kind;
-  PlaSceneStyle style = pla_scene_style_default();
-  vtkNew<vtkActor> actor;
-  vtkNew<vtkPolyData> data;
-  vtkSmartPointer<vtkTubeFilter> tube;
+} // namespace
 
+/* What of an item does not depend on a scene: made on any thread. */
+struct PlaSceneShape {
+  vtkNew<vtkPolyData> data;
+  vtkNew<vtkPolyData> coarse; /* the same points under fewer faces, for moving pictures */
   int n_verts = 0;
   std::vector<double> pos; /* mm */
   std::vector<float> open; /* empty: no shade */
   int n_tris = 0, n_tets = 0;
   std::vector<int> tri, tet, hex;
-  std::vector<Face> face; /* drawn: all triangles, outer faces of what the clip plane leaves */
+  std::vector<int> across; /* the solid cell behind each face of tets, then hexes; -1: none */
+  std::vector<Face> face;  /* drawn: all triangles, outer faces of what the clip plane leaves */
+  std::vector<Face> coarse_face;
+};
+
+namespace
+{
+
+struct Item : PlaSceneShape {
+  explicit Item(PlaSceneShape &&shape) : PlaSceneShape(std::move(shape)) {}
+  Kind kind = Kind::mesh;
+  PlaSceneStyle style = pla_scene_style_default();
+  vtkNew<vtkActor> actor;
+  vtkSmartPointer<vtkMapper> fine_mapper, coarse_mapper; /* of meshes; the latter may be NULL */
+  vtkSmartPointer<vtkTubeFilter> tube;
 
   bool coloured = false, on_cells = false;
   std::vector<double> value;
@@ -108,6 +122,9 @@ struct PlaScene {
   vtkNew<vtkPlane> clip;
   bool clipping = false;
   PlaCamera camera = {};
+  double top[3] = { 0.15, 0.16, 0.18 }, bottom[3] = { 0.06, 0.065, 0.075 };
+  PlaTarget canvas = {}; /* where a full picture grows, band by band */
+  int canvas_width = 0, canvas_height = 0;
   bool drawn = false;
   std::map<int, std::unique_ptr<Item>> items;
 };
@@ -121,62 +138,134 @@ const int hex_faces[6][4] = { { 0, 3, 2, 1 }, { 4, 5, 6, 7 }, { 0, 1, 5, 4 },
 
 /* whether a cell is on the side that the clip plane leaves */
 bool
-kept(const PlaScene *scene, const Item *item, const int *vert, int n)
+kept(vtkPlane *clip, const PlaSceneShape *item, const int *vert, int n)
 {
-  if (!scene->clipping || !item->style.clipped)
+  if (!clip)
     return true;
   double centre[3] = { 0.0, 0.0, 0.0 };
   for (int k = 0; k < n; k++)
     for (int d = 0; d < 3; d++)
       centre[d] += item->pos[3 * (size_t)vert[k] + d] / n;
-  return scene->clip->EvaluateFunction(centre) <= 0.0;
+  return clip->EvaluateFunction(centre) <= 0.0;
 }
 
-/* Outer faces: those that one kept cell has and no other. */
+/* Which cell lies behind each face of each solid cell. */
 void
-find_faces(const PlaScene *scene, Item *item)
+find_neighbours(PlaSceneShape *shape)
 {
-  item->face.clear();
-  for (int t = 0; t < item->n_tris; t++)
-    item->face.push_back(
-        { { item->tri[3 * t], item->tri[3 * t + 1], item->tri[3 * t + 2], -1 }, t });
-
   struct Keyed {
-    std::array<int, 4> key; /* sorted corners */
-    Face face;
+    std::array<int, 3> key; /* the smallest three corners */
+    int face;               /* number of the face: four a tet, then six a hex */
+    bool operator<(const Keyed &other) const
+    {
+      return key != other.key ? key < other.key : face < other.face;
+    }
   };
+  const size_t n_tets = shape->tet.size() / 4, n_hexes = shape->hex.size() / 8;
   std::vector<Keyed> all;
-  auto add = [&](std::array<int, 4> vert, int cell) {
-    std::array<int, 4> key = vert;
-    std::sort(key.begin(), key.end());
-    all.push_back({ key, { vert, cell } });
+  all.reserve(4 * n_tets + 6 * n_hexes);
+  auto add = [&](std::array<int, 4> vert) {
+    std::sort(vert.begin(), vert.end());
+    const int first = vert[0] < 0; /* triangles have -1 there now */
+    all.push_back({ { vert[first], vert[first + 1], vert[first + 2] }, (int)all.size() });
   };
-  for (int t = 0; t < item->n_tets; t++) {
-    const int *v = &item->tet[4 * (size_t)t];
-    if (kept(scene, item, v, 4))
-      for (const auto &f : tet_faces)
-        add({ v[f[0]], v[f[1]], v[f[2]], -1 }, item->n_tris + t);
-  }
-  for (size_t h = 0; h < item->hex.size() / 8; h++) {
-    const int *v = &item->hex[8 * h];
-    if (kept(scene, item, v, 8))
-      for (const auto &f : hex_faces)
-        add({ v[f[0]], v[f[1]], v[f[2]], v[f[3]] }, item->n_tris + item->n_tets + (int)h);
-  }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Keyed &a, const Keyed &b) { return a.key < b.key; });
+  for (size_t t = 0; t < n_tets; t++)
+    for (const auto &f : tet_faces) {
+      const int *v = &shape->tet[4 * t];
+      add({ v[f[0]], v[f[1]], v[f[2]], -1 });
+    }
+  for (size_t h = 0; h < n_hexes; h++)
+    for (const auto &f : hex_faces) {
+      const int *v = &shape->hex[8 * h];
+      add({ v[f[0]], v[f[1]], v[f[2]], v[f[3]] });
+    }
+  std::sort(all.begin(), all.end());
+  auto cell_of = [&](int face) {
+    return (size_t)face < 4 * n_tets ? face / 4 : (int)(n_tets + (face - 4 * n_tets) / 6);
+  };
+  shape->across.assign(all.size(), -1);
   for (size_t i = 0; i < all.size();) {
     size_t end = i + 1;
     while (end < all.size() && all[end].key == all[i].key)
       end++;
-    if (end == i + 1)
-      item->face.push_back(all[i].face);
+    for (size_t k = i; k < end && end > i + 1; k++)
+      shape->across[all[k].face] = cell_of(all[k + 1 < end ? k + 1 : i].face);
     i = end;
   }
 }
 
+/* All triangles, and the outer faces of the solid cells that the plane leaves. */
 void
-upload_points(Item *item)
+find_faces(vtkPlane *clip, PlaSceneShape *item)
+{
+  const size_t n_tets = item->tet.size() / 4, n_hexes = item->hex.size() / 8;
+  item->face.clear();
+  for (int t = 0; t < item->n_tris; t++)
+    item->face.push_back(
+        { { item->tri[3 * t], item->tri[3 * t + 1], item->tri[3 * t + 2], -1 }, t });
+  std::vector<char> keep(n_tets + n_hexes);
+  for (size_t c = 0; c < keep.size(); c++)
+    keep[c] = c < n_tets ? kept(clip, item, &item->tet[4 * c], 4)
+                         : kept(clip, item, &item->hex[8 * (c - n_tets)], 8);
+  auto is_outer = [&](size_t face) {
+    return item->across[face] < 0 || !keep[item->across[face]];
+  };
+  for (size_t t = 0; t < n_tets; t++)
+    for (size_t f = 0; keep[t] && f < 4; f++)
+      if (is_outer(4 * t + f)) {
+        const int *v = &item->tet[4 * t], *c = tet_faces[f];
+        item->face.push_back({ { v[c[0]], v[c[1]], v[c[2]], -1 }, item->n_tris + (int)t });
+      }
+  for (size_t h = 0; h < n_hexes; h++)
+    for (size_t f = 0; keep[n_tets + h] && f < 6; f++)
+      if (is_outer(4 * n_tets + 6 * h + f)) {
+        const int *v = &item->hex[8 * h], *c = hex_faces[f];
+        item->face.push_back(
+            { { v[c[0]], v[c[1]], v[c[2]], v[c[3]] }, item->n_tris + item->n_tets + (int)h });
+      }
+}
+
+/* Fewer faces over the same vertices: all vertices of one cell of a grid become the first of them
+ * (Rossignac and Borrel 1993).  Only for surfaces so large that a moving picture would stutter. */
+void
+find_coarse_faces(PlaSceneShape *shape)
+{
+  const size_t worthwhile = 60000;
+  const double cells = 110.0; /* along the longest side: about 40000 faces of a head */
+  shape->coarse_face.clear();
+  if (shape->face.size() < worthwhile)
+    return;
+  double lo[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL }, longest = 0.0;
+  for (int d = 0; d < 3; d++) {
+    double hi = -HUGE_VAL;
+    for (int v = 0; v < shape->n_verts; v++) {
+      lo[d] = std::min(lo[d], shape->pos[3 * (size_t)v + d]);
+      hi = std::max(hi, shape->pos[3 * (size_t)v + d]);
+    }
+    longest = std::max(longest, hi - lo[d]);
+  }
+  if (!(longest > 0.0))
+    return;
+  std::unordered_map<int64_t, int> first;
+  std::vector<int> as(shape->n_verts);
+  for (int v = 0; v < shape->n_verts; v++) {
+    int64_t key = 0;
+    for (int d = 0; d < 3; d++)
+      key = key * 1024 + (int64_t)((shape->pos[3 * (size_t)v + d] - lo[d]) / longest * cells);
+    as[v] = first.try_emplace(key, v).first->second;
+  }
+  for (const Face &face : shape->face) {
+    const int corners = face.vert[3] < 0 ? 3 : 4;
+    for (int half = 0; half < corners - 2; half++) {
+      const int a = as[face.vert[0]], b = as[face.vert[1 + half]], c = as[face.vert[2 + half]];
+      if (a != b && b != c && c != a)
+        shape->coarse_face.push_back({ { a, b, c, -1 }, face.cell });
+    }
+  }
+}
+
+void
+upload_points(PlaSceneShape *item, bool with_normals)
 {
   vtkNew<vtkPoints> points;
   points->SetDataTypeToFloat();
@@ -184,7 +273,8 @@ upload_points(Item *item)
   for (int v = 0; v < item->n_verts; v++)
     points->SetPoint(v, &item->pos[3 * (size_t)v]);
   item->data->SetPoints(points);
-  if (item->kind != Kind::mesh)
+  item->coarse->SetPoints(points);
+  if (!with_normals)
     return;
 
   /* vertex normals weighted by area */
@@ -212,18 +302,26 @@ upload_points(Item *item)
     normals->SetTuple3(v, n[0] * inv, n[1] * inv, n[2] * inv);
   }
   item->data->GetPointData()->SetNormals(normals);
+  item->coarse->GetPointData()->SetNormals(normals);
 }
 
 void
-upload_faces(Item *item)
+set_polys(vtkPolyData *data, const std::vector<Face> &faces)
 {
   vtkNew<vtkCellArray> polys;
-  polys->AllocateEstimate((vtkIdType)item->face.size(), 4);
-  for (const Face &face : item->face) {
+  polys->AllocateEstimate((vtkIdType)faces.size(), 4);
+  for (const Face &face : faces) {
     const vtkIdType ids[4] = { face.vert[0], face.vert[1], face.vert[2], face.vert[3] };
     polys->InsertNextCell(face.vert[3] < 0 ? 3 : 4, ids);
   }
-  item->data->SetPolys(polys);
+  data->SetPolys(polys);
+}
+
+void
+upload_faces(PlaSceneShape *item)
+{
+  set_polys(item->data, item->face);
+  set_polys(item->coarse, item->coarse_face);
 }
 
 /* the colour of shade in folds, as a factor on the item's colour */
@@ -240,12 +338,12 @@ shade(PlaFinish finish)
   }
 }
 
+/* one picture of the item's colours: of its fine or of its coarse faces */
 void
-upload_colours(Item *item)
+colour_faces(Item *item, vtkMapper *mapper, vtkPolyData *data, const std::vector<Face> &faces)
 {
-  vtkMapper *mapper = item->actor->GetMapper();
-  vtkPointData *points = item->data->GetPointData();
-  vtkCellData *cells = item->data->GetCellData();
+  vtkPointData *points = data->GetPointData();
+  vtkCellData *cells = data->GetCellData();
   points->SetScalars(nullptr);
   cells->SetScalars(nullptr);
   mapper->ScalarVisibilityOff();
@@ -255,9 +353,9 @@ upload_colours(Item *item)
   if (item->coloured) {
     vtkNew<vtkDoubleArray> scalars;
     if (item->on_cells) {
-      scalars->SetNumberOfValues((vtkIdType)item->face.size());
-      for (size_t f = 0; f < item->face.size(); f++)
-        scalars->SetValue((vtkIdType)f, item->value[item->face[f].cell]);
+      scalars->SetNumberOfValues((vtkIdType)faces.size());
+      for (size_t f = 0; f < faces.size(); f++)
+        scalars->SetValue((vtkIdType)f, item->value[faces[f].cell]);
       cells->SetScalars(scalars);
       mapper->SetScalarModeToUseCellData();
     } else {
@@ -293,19 +391,50 @@ upload_colours(Item *item)
 }
 
 void
+upload_colours(Item *item)
+{
+  colour_faces(item, item->fine_mapper ? item->fine_mapper.Get() : item->actor->GetMapper(),
+               item->data, item->face);
+  if (item->coarse_mapper)
+    colour_faces(item, item->coarse_mapper, item->coarse, item->coarse_face);
+}
+
+void
 apply_clip(PlaScene *scene, Item *item)
 {
-  vtkMapper *mapper = item->actor->GetMapper();
-  mapper->RemoveAllClippingPlanes();
-  if (scene->clipping && item->style.clipped && item->tet.empty() && item->hex.empty()) {
-    /* VTK keeps the side that the normal points to */
-    vtkNew<vtkPlane> plane;
-    double n[3];
-    scene->clip->GetNormal(n);
-    plane->SetOrigin(scene->clip->GetOrigin());
-    plane->SetNormal(-n[0], -n[1], -n[2]);
-    mapper->AddClippingPlane(plane);
+  for (vtkMapper *mapper : { item->actor->GetMapper(), (vtkMapper *)item->fine_mapper,
+                             (vtkMapper *)item->coarse_mapper }) {
+    if (!mapper)
+      continue;
+    mapper->RemoveAllClippingPlanes();
+    if (scene->clipping && item->style.clipped && item->tet.empty() && item->hex.empty()) {
+      /* VTK keeps the side that the normal points to */
+      vtkNew<vtkPlane> plane;
+      double n[3];
+      scene->clip->GetNormal(n);
+      plane->SetOrigin(scene->clip->GetOrigin());
+      plane->SetNormal(-n[0], -n[1], -n[2]);
+      mapper->AddClippingPlane(plane);
+    }
   }
+}
+
+/* the plane that cuts an item's solid cells, or NULL */
+vtkPlane *
+plane_for(PlaScene *scene, const Item *item)
+{
+  return scene->clipping && item->style.clipped ? scene->clip.Get() : nullptr;
+}
+
+/* after the plane or an item's obedience to it changed */
+void
+cut_solid(PlaScene *scene, Item *item)
+{
+  find_faces(plane_for(scene, item), item);
+  find_coarse_faces(item);
+  upload_points(item, true);
+  upload_faces(item);
+  upload_colours(item);
 }
 
 void
@@ -383,6 +512,9 @@ scene_release(PlaScene *scene)
   PlaError err;
   if (scene->offscreen && pla_offscreen_begin(scene->offscreen, &err) != PLA_OK)
     return;
+  if (scene->canvas_width)
+    pla_target_clear(&scene->canvas);
+  scene->canvas_width = scene->canvas_height = 0;
   scene->window->Finalize();
   scene->window->RemoveRenderer(scene->renderer);
   make_window(scene);
@@ -416,8 +548,6 @@ scene_new(bool off_screen, PlaScene **out, PlaError *err)
     PlaScene *scene = new PlaScene;
     scene->offscreen = offscreen;
     vtkRenderer *renderer = scene->renderer;
-    renderer->SetBackground(0.06, 0.065, 0.075);
-    renderer->SetBackground2(0.15, 0.16, 0.18);
     renderer->SetBackgroundAlpha(1.0);
     renderer->GradientBackgroundOn();
     renderer->SetAutomaticLightCreation(0);
@@ -451,47 +581,80 @@ remove_item(PlaScene *scene, int id)
   scene->items.erase(found);
 }
 
-/* A new item under @id with the style of the one it replaces. */
+/* Puts @shape under @id with the style of the item that it replaces. */
 Item *
-replace_item(PlaScene *scene, int id, Kind kind, int n_verts, const double *pos, double to_mm)
+replace_item(PlaScene *scene, int id, Kind kind, PlaSceneShape &&shape)
 {
-  auto item = std::make_unique<Item>();
+  auto item = std::make_unique<Item>(std::move(shape));
   auto old = scene->items.find(id);
   if (old != scene->items.end())
     item->style = old->second->style;
   item->kind = kind;
-  item->n_verts = n_verts;
-  item->pos.resize(3 * (size_t)n_verts);
-  for (size_t i = 0; i < item->pos.size(); i++)
-    item->pos[i] = pos[i] * to_mm;
   remove_item(scene, id);
   Item *raw = item.get();
   scene->items[id] = std::move(item);
   return raw;
 }
 
-PlaStatus
-put_mesh(PlaScene *scene, int id, const PlaSceneMesh *mesh, PlaError *err)
+/* points without faces yet */
+PlaSceneShape
+shape_of(int n_verts, const double *pos, double to_mm)
 {
-  return pla_guarded("the picture", err, [&] {
-    Item *item = replace_item(scene, id, Kind::mesh, mesh->n_verts, mesh->pos, mesh->to_mm);
-    item->n_tris = mesh->n_tris;
-    item->n_tets = mesh->n_tets;
-    if (mesh->n_tris)
-      item->tri.assign(mesh->tri, mesh->tri + 3 * (size_t)mesh->n_tris);
-    if (mesh->n_tets)
-      item->tet.assign(mesh->tet, mesh->tet + 4 * (size_t)mesh->n_tets);
-    if (mesh->n_hexes)
-      item->hex.assign(mesh->hex, mesh->hex + 8 * (size_t)mesh->n_hexes);
-    if (mesh->open)
-      item->open.assign(mesh->open, mesh->open + mesh->n_verts);
+  PlaSceneShape shape;
+  shape.n_verts = n_verts;
+  shape.pos.resize(3 * (size_t)n_verts);
+  for (size_t i = 0; i < shape.pos.size(); i++)
+    shape.pos[i] = pos[i] * to_mm;
+  return shape;
+}
 
-    vtkNew<vtkPolyDataMapper> mapper;
-    mapper->SetInputData(item->data);
-    item->actor->SetMapper(mapper);
-    find_faces(scene, item);
-    upload_points(item);
-    upload_faces(item);
+PlaStatus
+shape_new(const PlaSceneMesh *mesh, PlaSceneShape **out, PlaError *err)
+{
+  *out = nullptr;
+  return pla_guarded("the picture", err, [&] {
+    auto shape = std::make_unique<PlaSceneShape>(shape_of(mesh->n_verts, mesh->pos, mesh->to_mm));
+    shape->n_tris = mesh->n_tris;
+    shape->n_tets = mesh->n_tets;
+    if (mesh->n_tris)
+      shape->tri.assign(mesh->tri, mesh->tri + 3 * (size_t)mesh->n_tris);
+    if (mesh->n_tets)
+      shape->tet.assign(mesh->tet, mesh->tet + 4 * (size_t)mesh->n_tets);
+    if (mesh->n_hexes)
+      shape->hex.assign(mesh->hex, mesh->hex + 8 * (size_t)mesh->n_hexes);
+    if (mesh->open)
+      shape->open.assign(mesh->open, mesh->open + mesh->n_verts);
+    find_neighbours(shape.get());
+    find_faces(nullptr, shape.get());
+    find_coarse_faces(shape.get());
+    upload_points(shape.get(), true);
+    upload_faces(shape.get());
+    *out = shape.release();
+    return PLA_OK;
+  });
+}
+
+void
+shape_free(PlaSceneShape *shape)
+{
+  delete shape;
+}
+
+PlaStatus
+put_shape(PlaScene *scene, int id, PlaSceneShape *shape, PlaError *err)
+{
+  std::unique_ptr<PlaSceneShape> owned(shape);
+  return pla_guarded("the picture", err, [&] {
+    Item *item = replace_item(scene, id, Kind::mesh, std::move(*owned));
+    item->fine_mapper = vtkSmartPointer<vtkPolyDataMapper>::New();
+    static_cast<vtkPolyDataMapper *>(item->fine_mapper.Get())->SetInputData(item->data);
+    if (!item->coarse_face.empty()) {
+      item->coarse_mapper = vtkSmartPointer<vtkPolyDataMapper>::New();
+      static_cast<vtkPolyDataMapper *>(item->coarse_mapper.Get())->SetInputData(item->coarse);
+    }
+    item->actor->SetMapper(item->fine_mapper);
+    if (plane_for(scene, item) && !item->across.empty())
+      cut_solid(scene, item);
     upload_colours(item);
     apply_style(scene, item);
     scene->renderer->AddActor(item->actor);
@@ -500,11 +663,20 @@ put_mesh(PlaScene *scene, int id, const PlaSceneMesh *mesh, PlaError *err)
 }
 
 PlaStatus
+put_mesh(PlaScene *scene, int id, const PlaSceneMesh *mesh, PlaError *err)
+{
+  PlaSceneShape *shape;
+  PlaStatus st = shape_new(mesh, &shape, err);
+  return st == PLA_OK ? put_shape(scene, id, shape, err) : st;
+}
+
+PlaStatus
 put_lines(PlaScene *scene, int id, const PlaSceneLines *lines, PlaError *err)
 {
   return pla_guarded("the picture", err, [&] {
-    Item *item = replace_item(scene, id, Kind::lines, lines->n_points, lines->pos, lines->to_mm);
-    upload_points(item);
+    Item *item = replace_item(scene, id, Kind::lines,
+                              shape_of(lines->n_points, lines->pos, lines->to_mm));
+    upload_points(item, false);
     vtkNew<vtkCellArray> cells;
     for (int l = 0; l < lines->n_lines; l++) {
       cells->InsertNextCell(lines->start[l + 1] - lines->start[l]);
@@ -533,9 +705,9 @@ PlaStatus
 put_markers(PlaScene *scene, int id, const PlaSceneMarkers *markers, PlaError *err)
 {
   return pla_guarded("the picture", err, [&] {
-    Item *item =
-        replace_item(scene, id, Kind::markers, markers->n_points, markers->pos, markers->to_mm);
-    upload_points(item);
+    Item *item = replace_item(scene, id, Kind::markers,
+                              shape_of(markers->n_points, markers->pos, markers->to_mm));
+    upload_points(item, false);
     vtkNew<vtkGlyph3DMapper> mapper;
     mapper->SetInputData(item->data);
     if (markers->dir) {
@@ -581,9 +753,9 @@ put_image(PlaScene *scene, int id, const PlaSceneImage *image, PlaError *err)
       for (int d = 0; d < 3; d++)
         corner[3 * k + d] = image->origin_mm[d] + x * image->right_mm[d] + y * image->down_mm[d];
     }
-    Item *item = replace_item(scene, id, Kind::image, 4, corner, 1.0);
+    Item *item = replace_item(scene, id, Kind::image, shape_of(4, corner, 1.0));
     item->face = { { { 0, 3, 2, 1 }, 0 } };
-    upload_points(item);
+    upload_points(item, false);
     upload_faces(item);
     vtkNew<vtkFloatArray> coord;
     coord->SetNumberOfComponents(2);
@@ -638,7 +810,7 @@ move_verts(PlaScene *scene, int id, const double *pos, double to_mm)
     return;
   for (size_t i = 0; i < item->pos.size(); i++)
     item->pos[i] = pos[i] * to_mm;
-  upload_points(item);
+  upload_points(item, item->kind == Kind::mesh);
 }
 
 void
@@ -677,11 +849,8 @@ set_style(PlaScene *scene, int id, const PlaSceneStyle *style)
   const bool reclip = item->style.clipped != style->clipped && scene->clipping &&
                       (!item->tet.empty() || !item->hex.empty());
   item->style = *style;
-  if (reclip) {
-    find_faces(scene, item);
-    upload_points(item);
-    upload_faces(item);
-  }
+  if (reclip)
+    cut_solid(scene, item);
   if (repaint || reclip)
     upload_colours(item);
   apply_style(scene, item);
@@ -725,8 +894,8 @@ set_camera(PlaScene *scene, const PlaCamera *camera)
 void
 set_background(PlaScene *scene, const double top_rgb[3], const double bottom_rgb[3])
 {
-  scene->renderer->SetBackground(bottom_rgb[0], bottom_rgb[1], bottom_rgb[2]);
-  scene->renderer->SetBackground2(top_rgb[0], top_rgb[1], top_rgb[2]);
+  std::copy(bottom_rgb, bottom_rgb + 3, scene->bottom);
+  std::copy(top_rgb, top_rgb + 3, scene->top);
 }
 
 void
@@ -738,36 +907,103 @@ set_clip(PlaScene *scene, const double point_mm[3], const double normal[3])
     scene->clip->SetNormal(normal[0], normal[1], normal[2]);
   }
   for (const auto &[id, item] : scene->items) {
-    if (!item->tet.empty() || !item->hex.empty()) {
-      find_faces(scene, item.get());
-      upload_points(item.get());
-      upload_faces(item.get());
-      upload_colours(item.get());
-    }
+    if (!item->across.empty() && item->style.clipped)
+      cut_solid(scene, item.get());
     apply_clip(scene, item.get());
   }
 }
 
 /* ----------------------------------------------------------------- drawing */
 
+/* Draws the rows from @first (0 is the lowest) of a picture of @height into the framebuffer that is
+ * bound, which is @rows high: a part of a picture is a picture through a part of its window. */
+void
+draw_rows(PlaScene *scene, int width, int height, int first, int rows, PlaQuality quality)
+{
+  const bool full = quality == PLA_QUALITY_FULL;
+  bool translucent = false;
+  for (const auto &[id, item] : scene->items) {
+    translucent = translucent || (item->style.visible && item->style.opacity < 1.0);
+    if (item->fine_mapper)
+      item->actor->SetMapper(!full && item->coarse_mapper ? item->coarse_mapper
+                                                          : item->fine_mapper);
+  }
+  scene->renderer->SetUseDepthPeeling(full && translucent);
+  scene->window->SetAlphaBitPlanes(1);
+  scene->window->SetMultiSamples(full && !translucent ? 4 : 0);
+  scene->renderer->SetUseFXAA(full && translucent);
+  scene->window->SetSize(width, rows);
+
+  vtkCamera *camera = scene->renderer->GetActiveCamera();
+  const double share = (double)rows / height;
+  if (scene->camera.parallel)
+    camera->SetParallelScale(0.5 * scene->camera.height_mm * share);
+  else
+    camera->SetViewAngle(
+        2.0 / (M_PI / 180.0) *
+        std::atan(share * std::tan(0.5 * (M_PI / 180.0) * scene->camera.angle_deg)));
+  camera->SetWindowCenter(0.0, (2.0 * first + rows - height) / rows);
+  double low[3], high[3];
+  for (int d = 0; d < 3; d++) {
+    const double a = (double)first / height, b = (double)(first + rows) / height;
+    low[d] = scene->bottom[d] + a * (scene->top[d] - scene->bottom[d]);
+    high[d] = scene->bottom[d] + b * (scene->top[d] - scene->bottom[d]);
+  }
+  scene->renderer->SetBackground(low);
+  scene->renderer->SetBackground2(high);
+  scene->renderer->ResetCameraClippingRange();
+  scene->drawn = true;
+  scene->window->Render();
+}
+
 PlaStatus
 draw(PlaScene *scene, int width, int height, PlaQuality quality, PlaError *err)
 {
   return pla_guarded("the picture", err, [&] {
-    const bool full = quality == PLA_QUALITY_FULL;
-    bool translucent = false;
-    for (const auto &[id, item] : scene->items)
-      translucent = translucent || (item->style.visible && item->style.opacity < 1.0);
-    scene->renderer->SetUseDepthPeeling(full && translucent);
-    scene->window->SetAlphaBitPlanes(1);
-    scene->window->SetMultiSamples(full && !translucent ? 4 : 0);
-    scene->renderer->SetUseFXAA(full && translucent);
-    scene->window->SetSize(width, height);
-    scene->renderer->ResetCameraClippingRange();
-    scene->drawn = true;
-    scene->window->Render();
+    draw_rows(scene, width, height, 0, height, quality);
     return PLA_OK;
   });
+}
+
+PlaStatus
+draw_band(PlaScene *scene, int width, int height, int band, int n_bands, PlaError *err)
+{
+  if (scene->canvas_width != width || scene->canvas_height != height) {
+    if (scene->canvas_width)
+      pla_target_clear(&scene->canvas);
+    scene->canvas_width = scene->canvas_height = 0;
+    PlaStatus st = pla_target_init(&scene->canvas, width, height, err);
+    if (st != PLA_OK)
+      return st;
+    pla_target_leave(&scene->canvas);
+    scene->canvas_width = width;
+    scene->canvas_height = height;
+  }
+  const int first = (int)((int64_t)height * band / n_bands),
+            rows = (int)((int64_t)height * (band + 1) / n_bands) - first;
+  if (rows < 1)
+    return PLA_OK;
+  PlaTarget target;
+  PlaStatus st = pla_target_init(&target, width, rows, err);
+  if (st != PLA_OK)
+    return st;
+  st = pla_guarded("the picture", err, [&] {
+    draw_rows(scene, width, height, first, rows, PLA_QUALITY_FULL);
+    return PLA_OK;
+  });
+  if (st == PLA_OK)
+    pla_target_copy(&target, width, rows, scene->canvas.framebuffer, first);
+  pla_target_clear(&target);
+  return st;
+}
+
+bool
+show_bands(PlaScene *scene, int width, int height)
+{
+  if (scene->canvas_width != width || scene->canvas_height != height)
+    return false;
+  pla_target_show(&scene->canvas, width, height);
+  return true;
 }
 
 PlaStatus
@@ -902,6 +1138,19 @@ pick(PlaScene *scene, double x, double y, int width, int height)
     for (const Face &face : hit->face) {
       if (face.cell != best.cell)
         continue;
+      const double *p[3];
+      for (int k = 0; k < 3; k++)
+        p[k] = &hit->pos[3 * (size_t)face.vert[k]];
+      double n[3], length = 0.0, facing = 0.0;
+      for (int d = 0; d < 3; d++) {
+        const int e = (d + 1) % 3, f = (d + 2) % 3;
+        n[d] = (p[1][e] - p[0][e]) * (p[2][f] - p[0][f]) -
+               (p[1][f] - p[0][f]) * (p[2][e] - p[0][e]);
+        length += n[d] * n[d];
+        facing += n[d] * dir[d];
+      }
+      for (int d = 0; d < 3 && length > 0.0; d++)
+        best.normal[d] = (facing > 0.0 ? -n[d] : n[d]) / std::sqrt(length);
       for (int v : face.vert) {
         if (v < 0)
           continue;
@@ -921,7 +1170,8 @@ pick(PlaScene *scene, double x, double y, int width, int height)
 const PlaRenderer renderer = {
   PLA_RENDERER_ABI, scene_new,  scene_free,  scene_release, put_mesh,    put_lines, put_markers,
   put_image,        move_verts, set_colours, set_style,     remove_item, bounds,    set_camera,
-  set_background,   set_clip,   draw,        draw_pixels,   pick,
+  set_background,   set_clip,   draw,        draw_pixels,   pick,        shape_new, shape_free,
+  put_shape,        draw_band,  show_bands,
 };
 
 } // namespace

@@ -1,0 +1,138 @@
+#include "ui/tools.h"
+
+struct _PlaTools {
+  GObject parent_instance;
+  PlaTool tool;
+  gpointer owner;
+  char *hint;
+  double brush_mm;
+  GdkRGBA brush_rgba;
+  GArray *marks; /* of PlaMark */
+};
+
+enum { TOOL_CHANGED, PICKED, DRAGGED, STROKED, MARKS_CHANGED, MOVED, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE(PlaTools, pla_tools, G_TYPE_OBJECT)
+
+PlaTool
+pla_tools_get(PlaTools *self)
+{
+  return self->tool;
+}
+
+void
+pla_tools_set(PlaTools *self, PlaTool tool, gpointer owner, const char *hint)
+{
+  if (self->tool == tool && self->owner == owner && g_strcmp0(self->hint, hint) == 0)
+    return;
+  self->tool = tool;
+  self->owner = tool == PLA_TOOL_NONE ? NULL : owner;
+  g_free(self->hint);
+  self->hint = g_strdup(hint);
+  g_signal_emit(self, signals[TOOL_CHANGED], 0);
+}
+
+gpointer
+pla_tools_get_owner(PlaTools *self)
+{
+  return self->owner;
+}
+
+const char *
+pla_tools_get_hint(PlaTools *self)
+{
+  return self->hint;
+}
+
+void
+pla_tools_set_brush(PlaTools *self, double radius_mm, const GdkRGBA *rgba)
+{
+  self->brush_mm = radius_mm;
+  self->brush_rgba = *rgba;
+}
+
+double
+pla_tools_get_brush(PlaTools *self, GdkRGBA *rgba)
+{
+  *rgba = self->brush_rgba;
+  return self->brush_mm;
+}
+
+void
+pla_tools_set_marks(PlaTools *self, const PlaMark *marks, int n)
+{
+  g_array_set_size(self->marks, 0);
+  if (n > 0)
+    g_array_append_vals(self->marks, marks, (guint)n);
+  g_signal_emit(self, signals[MARKS_CHANGED], 0);
+}
+
+const PlaMark *
+pla_tools_get_marks(PlaTools *self, int *n)
+{
+  *n = (int)self->marks->len;
+  return (const PlaMark *)(gpointer)self->marks->data;
+}
+
+void
+pla_tools_pick(PlaTools *self, PlaEntry *entry, const PlaScenePick *pick)
+{
+  g_signal_emit(self, signals[PICKED], 0, entry, pick);
+}
+
+void
+pla_tools_drag(PlaTools *self, int mark, const double pull_mm[3], gboolean done)
+{
+  g_signal_emit(self, signals[DRAGGED], 0, mark, pull_mm, done);
+}
+
+void
+pla_tools_stroke(PlaTools *self, const GArray *points_mm)
+{
+  g_signal_emit(self, signals[STROKED], 0, points_mm);
+}
+
+void
+pla_tools_move(PlaTools *self, PlaEntry *entry, const double *pos)
+{
+  g_signal_emit(self, signals[MOVED], 0, entry, pos);
+}
+
+static void
+pla_tools_finalize(GObject *object)
+{
+  PlaTools *self = PLA_TOOLS(object);
+  g_free(self->hint);
+  g_array_unref(self->marks);
+  G_OBJECT_CLASS(pla_tools_parent_class)->finalize(object);
+}
+
+static void
+pla_tools_class_init(PlaToolsClass *klass)
+{
+  G_OBJECT_CLASS(klass)->finalize = pla_tools_finalize;
+#define SIGNAL(NAME, ...)                                                                          \
+  g_signal_new(NAME, PLA_TYPE_TOOLS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,          \
+               __VA_ARGS__)
+  signals[TOOL_CHANGED] = SIGNAL("tool-changed", 0);
+  signals[PICKED] = SIGNAL("picked", 2, PLA_TYPE_ENTRY, G_TYPE_POINTER);
+  signals[DRAGGED] = SIGNAL("dragged", 3, G_TYPE_INT, G_TYPE_POINTER, G_TYPE_BOOLEAN);
+  signals[STROKED] = SIGNAL("stroked", 1, G_TYPE_POINTER);
+  signals[MARKS_CHANGED] = SIGNAL("marks-changed", 0);
+  signals[MOVED] = SIGNAL("moved", 2, PLA_TYPE_ENTRY, G_TYPE_POINTER);
+#undef SIGNAL
+}
+
+static void
+pla_tools_init(PlaTools *self)
+{
+  self->marks = g_array_new(FALSE, FALSE, sizeof(PlaMark));
+  self->brush_mm = 3.0;
+}
+
+PlaTools *
+pla_tools_new(void)
+{
+  return g_object_new(PLA_TYPE_TOOLS, NULL);
+}

@@ -1,0 +1,60 @@
+/* What the pointer does in the views, beyond looking: pick a place, drag a hook, paint a tissue; and
+ * the marks that panels put into the views.
+ *
+ * A panel chooses the tool and listens; the views report what the hand does.  Main thread only.
+ * Signals:
+ *   "tool-changed"
+ *   "picked" (PlaEntry *entry or NULL, const PlaScenePick *): a place on a shape, or (without entry
+ *     and normal) on a slice
+ *   "dragged" (int mark, const double pull_mm[3], gboolean done): a mark under the hand
+ *   "stroked" (const GArray *points: doubles, xyz in mm): a brush stroke on a slice, finished
+ *   "marks-changed"
+ *   "moved" (PlaEntry *, const double *pos): the shape of an entry meanwhile, m; NULL: as stored */
+#pragma once
+
+#include "ui/entry.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  PLA_TOOL_NONE = 0,
+  PLA_TOOL_PICK,  /* a click names a place */
+  PLA_TOOL_HOOK,  /* a press on a surface sets a mark, which then follows the hand */
+  PLA_TOOL_BRUSH, /* a drag on a slice paints */
+} PlaTool;
+
+typedef enum {
+  PLA_MARK_HELD = 0, /* a ball: the body is held there */
+  PLA_MARK_HOOK,     /* a ball and an arrow: pulled there */
+  PLA_MARK_LOAD,     /* an arrow: pushed there */
+} PlaMarkKind;
+
+typedef struct {
+  PlaMarkKind kind;
+  double at_mm[3];
+  double pull_mm[3]; /* of hooks and loads: where to */
+  double radius_mm;  /* of what is held */
+} PlaMark;
+
+#define PLA_TYPE_TOOLS (pla_tools_get_type())
+G_DECLARE_FINAL_TYPE(PlaTools, pla_tools, PLA, TOOLS, GObject)
+
+PlaTools *pla_tools_new(void);
+PlaTool pla_tools_get(PlaTools *self);
+/* @owner asked for it (a panel; borrowed, may be NULL); @hint is shown in the views, or NULL. */
+void pla_tools_set(PlaTools *self, PlaTool tool, gpointer owner, const char *hint);
+gpointer pla_tools_get_owner(PlaTools *self);
+const char *pla_tools_get_hint(PlaTools *self); /* or NULL */
+void pla_tools_set_brush(PlaTools *self, double radius_mm, const GdkRGBA *rgba);
+double pla_tools_get_brush(PlaTools *self, GdkRGBA *rgba); /* radius, mm */
+
+void pla_tools_set_marks(PlaTools *self, const PlaMark *marks, int n); /* copied */
+const PlaMark *pla_tools_get_marks(PlaTools *self, int *n);
+
+/* For views and solvers. */
+void pla_tools_pick(PlaTools *self, PlaEntry *entry, const PlaScenePick *pick);
+void pla_tools_drag(PlaTools *self, int mark, const double pull_mm[3], gboolean done);
+void pla_tools_stroke(PlaTools *self, const GArray *points_mm);
+void pla_tools_move(PlaTools *self, PlaEntry *entry, const double *pos);
+
+G_END_DECLS
