@@ -1,0 +1,1068 @@
+/* Convex cells between the cutting planes of one tet.
+ *
+ *   l_i = (-1)^(i+1) det of the three planes without column i     (a point, up to its factor)
+ *   side(point, plane) = sign det [p; q; r; plane] * sign of the factor
+ *
+ * A rounded dot product with a bound on its error answers most questions; 512-bit integers answer
+ * the rest.  Representing points by planes follows Bernstein and Fussell, "Fast, exact, linear
+ * booleans" (2009); duplicating whole elements for their pieces follows Sifakis, Der and Fedkiw,
+ * "Arbitrary cutting of deformable tetrahedralized objects" (2007). */
+#include "sim/cut/complex.h"
+
+#include "anatomy/base/memory.h"
+#include "anatomy/base/union-find.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 16 roundings of at most 2^-53 lead to a point's dot product with a plane; twice that, to spare */
+#define PLA_CUT_ROUNDING 0x1p-48
+
+/* an edge that got a point inside; loops that still have the whole edge are brought up to date
+ * before they are used */
+typedef struct {
+  int from, to; /* from < to */
+  int mid;
+} EdgeSplit;
+
+/* what one insertion works with */
+typedef struct {
+  PlaCutComplex *complex;
+  int plane[4]; /* of the triangle */
+  int id;
+  int n_pending, cap_pending;
+  EdgeSplit *pending; /* of the cell at work; dropped when the triangle proves not to reach it */
+  size_t n_split, cap_split; /* a hash table with open addressing */
+  EdgeSplit *split;
+} Insertion;
+
+static bool
+grow(void *array, int n, int *capacity, size_t size)
+{
+  void **p = array;
+  if (n <= *capacity)
+    return true;
+  int wanted = n + n / 2 + 8;
+  if (!pla_array_resize(p, (size_t)wanted, size))
+    return false;
+  *capacity = wanted;
+  return true;
+}
+
+/* ---- planes and points ---- */
+
+static void
+plane_round(PlaCutPlane *plane)
+{
+  for (int i = 0; i < 4; i++)
+    plane->a[i] = (double)plane->d[i];
+}
+
+static int
+add_plane(PlaCutComplex *self, const PlaCutPlane *plane)
+{
+  if (!grow(&self->plane, self->n_planes + 1, &self->cap_planes, sizeof *self->plane))
+    return -1;
+  self->plane[self->n_planes] = *plane;
+  return self->n_planes++;
+}
+
+static int
+exact_side(const PlaCutComplex *self, const PlaCutVert *v, const PlaInt128 d[4])
+{
+  const PlaCutPlane *p = self->plane;
+  return pla_wide_det4_sign(p[v->plane[0]].d, p[v->plane[1]].d, p[v->plane[2]].d, d);
+}
+
+int
+pla_cut_complex_side(PlaCutComplex *self, int vert, int plane)
+{
+  PlaCutVert *v = &self->vert[vert];
+  if (v->asked == plane)
+    return v->answer;
+  int side = 0;
+  if (v->plane[0] != plane && v->plane[1] != plane && v->plane[2] != plane) {
+    const PlaCutPlane *q = &self->plane[plane];
+    double dot = 0.0, bound = 0.0;
+    for (int i = 0; i < 4; i++) {
+      dot += v->l[i] * q->a[i];
+      bound += v->bound[i] * fabs(q->a[i]);
+    }
+    if (fabs(dot) > PLA_CUT_ROUNDING * bound)
+      side = dot > 0.0 ? 1 : -1;
+    else
+      side = exact_side(self, v, q->d);
+    side *= v->sign;
+  }
+  v->asked = plane;
+  v->answer = (int8_t)side;
+  return side;
+}
+
+static double
+det3(const double *p, const double *q, const double *r, int i, int j, int k)
+{
+  return p[i] * (q[j] * r[k] - q[k] * r[j]) - p[j] * (q[i] * r[k] - q[k] * r[i]) +
+         p[k] * (q[i] * r[j] - q[j] * r[i]);
+}
+
+static double
+permanent3(const double *p, const double *q, const double *r, int i, int j, int k)
+{
+  return fabs(p[i]) * (fabs(q[j] * r[k]) + fabs(q[k] * r[j])) +
+         fabs(p[j]) * (fabs(q[i] * r[k]) + fabs(q[k] * r[i])) +
+         fabs(p[k]) * (fabs(q[i] * r[j]) + fabs(q[j] * r[i]));
+}
+
+/* The point of three planes.  -1 when memory is short, -2 when they meet in no single point. */
+static int
+add_vert(PlaCutComplex *self, int p, int q, int r)
+{
+  static const int rest[4][3] = { { 1, 2, 3 }, { 0, 2, 3 }, { 0, 1, 3 }, { 0, 1, 2 } };
+  static const PlaInt128 ones[4] = { 1, 1, 1, 1 };
+  if (!grow(&self->vert, self->n_verts + 1, &self->cap_verts, sizeof *self->vert))
+    return -1;
+  PlaCutVert *v = &self->vert[self->n_verts];
+  *v = (PlaCutVert){ .plane = { p, q, r }, .asked = -1, .sign = 1 };
+  const double *a = self->plane[p].a, *b = self->plane[q].a, *c = self->plane[r].a;
+  double sum = 0.0, bound = 0.0;
+  for (int i = 0; i < 4; i++) {
+    const int *o = rest[i];
+    double det = det3(a, b, c, o[0], o[1], o[2]);
+    v->l[i] = i % 2 ? det : -det;
+    v->bound[i] = permanent3(a, b, c, o[0], o[1], o[2]);
+    sum += v->l[i];
+    bound += v->bound[i];
+  }
+  int sign = fabs(sum) > PLA_CUT_ROUNDING * bound ? (sum > 0.0 ? 1 : -1)
+                                                  : exact_side(self, v, ones);
+  if (sign == 0)
+    return -2;
+  v->sign = (int8_t)sign;
+  for (int i = 0; i < PLA_CUT_FACES; i++)
+    if (pla_cut_complex_side(self, self->n_verts, i) == 0)
+      v->faces |= (uint8_t)(1u << i);
+  return self->n_verts++;
+}
+
+void
+pla_cut_complex_weights(const PlaCutComplex *self, int vert, double weight[4])
+{
+  const PlaCutVert *v = &self->vert[vert];
+  double sum = 0.0;
+  for (int i = 0; i < 4; i++) {
+    weight[i] = v->faces >> i & 1 ? 0.0 : fabs(v->l[i]);
+    sum += weight[i];
+  }
+  for (int i = 0; i < 4; i++)
+    weight[i] /= sum;
+}
+
+/* ---- loops ---- */
+
+static PlaCutPatch *
+add_patch(PlaCutComplex *self, const PlaCutCorner *corner, int n)
+{
+  if (!grow(&self->patch, self->n_patches + 1, &self->cap_patches, sizeof *self->patch))
+    return NULL;
+  PlaCutPatch *patch = &self->patch[self->n_patches];
+  *patch = (PlaCutPatch){ .cell = { -1, -1 }, .face = -1, .triangle = -1, .seen = -1 };
+  patch->corner = pla_array_dup(corner, (size_t)n, sizeof *corner);
+  if (!patch->corner)
+    return NULL;
+  patch->n_corners = n;
+  self->n_patches++;
+  return patch;
+}
+
+static bool
+cell_add_patch(PlaCutComplex *self, int cell, int patch)
+{
+  PlaCutCell *c = &self->cell[cell];
+  if (!grow(&c->patch, c->n_patches + 1, &c->capacity, sizeof *c->patch))
+    return false;
+  c->patch[c->n_patches++] = patch;
+  return true;
+}
+
+static int
+add_cell(PlaCutComplex *self)
+{
+  if (!grow(&self->cell, self->n_cells + 1, &self->cap_cells, sizeof *self->cell))
+    return -1;
+  self->cell[self->n_cells] = (PlaCutCell){ 0 };
+  return self->n_cells++;
+}
+
+PlaCutComplex *
+pla_cut_complex_new(void)
+{
+  /* corners of face i, counter-clockwise from outside a positive tet */
+  static const int face[4][3] = { { 1, 2, 3 }, { 0, 3, 2 }, { 0, 1, 3 }, { 0, 2, 1 } };
+  PlaCutComplex *self = pla_array_new0(1, sizeof *self);
+  bool ok = self && add_cell(self) == 0;
+  for (int i = 0; ok && i < 4; i++) {
+    PlaCutPlane plane = { .d = { i == 0, i == 1, i == 2, i == 3 } };
+    plane_round(&plane);
+    ok = add_plane(self, &plane) == i;
+  }
+  for (int i = 0; ok && i < 4; i++)
+    ok = add_vert(self, (i + 1) % 4, (i + 2) % 4, (i + 3) % 4) == i;
+  for (int f = 0; ok && f < 4; f++) {
+    PlaCutCorner corner[3];
+    for (int k = 0; k < 3; k++) {
+      /* the edge to the next corner is the one away from the third: it lies on that corner's face */
+      corner[k] = (PlaCutCorner){ face[f][k], face[f][(k + 2) % 3] };
+    }
+    PlaCutPatch *patch = add_patch(self, corner, 3);
+    ok = patch && cell_add_patch(self, 0, f);
+    if (ok) {
+      patch->plane = patch->face = f;
+      patch->cell[0] = 0;
+    }
+  }
+  if (!ok) {
+    pla_cut_complex_free(self);
+    return NULL;
+  }
+  return self;
+}
+
+void
+pla_cut_complex_free(PlaCutComplex *self)
+{
+  if (!self)
+    return;
+  for (int p = 0; p < self->n_patches; p++)
+    free(self->patch[p].corner);
+  for (int c = 0; c < self->n_cells; c++)
+    free(self->cell[c].patch);
+  free(self->plane);
+  free(self->vert);
+  free(self->patch);
+  free(self->cell);
+  free(self);
+}
+
+/* loops under construction */
+typedef struct {
+  int n, capacity;
+  PlaCutCorner *corner;
+} Loop;
+
+static bool
+loop_add(Loop *loop, int vert, int plane)
+{
+  if (!grow(&loop->corner, loop->n + 1, &loop->capacity, sizeof *loop->corner))
+    return false;
+  loop->corner[loop->n++] = (PlaCutCorner){ vert, plane };
+  return true;
+}
+
+static bool
+loop_copy(Loop *loop, const PlaCutCorner *corner, int n)
+{
+  loop->n = 0;
+  for (int i = 0; i < n; i++)
+    if (!loop_add(loop, corner[i].vert, corner[i].plane))
+      return false;
+  return true;
+}
+
+/* ---- points inside edges ---- */
+
+static size_t
+edge_slot(const Insertion *ins, int from, int to)
+{
+  uint64_t h = ((uint64_t)(unsigned)from << 32 | (unsigned)to) * 0x9e3779b97f4a7c15u;
+  size_t i = (size_t)(h >> 32) & (ins->cap_split - 1);
+  while (ins->split[i].mid >= 0 && (ins->split[i].from != from || ins->split[i].to != to))
+    i = (i + 1) & (ins->cap_split - 1);
+  return i;
+}
+
+static bool
+split_put(Insertion *ins, EdgeSplit edge)
+{
+  if (2 * (ins->n_split + 1) > ins->cap_split) {
+    EdgeSplit *old = ins->split;
+    size_t n_old = ins->cap_split;
+    size_t capacity = n_old ? 2 * n_old : 64;
+    EdgeSplit *wider = pla_array_new(capacity, sizeof *wider);
+    if (!wider)
+      return false;
+    for (size_t i = 0; i < capacity; i++)
+      wider[i].mid = -1;
+    ins->split = wider;
+    ins->cap_split = capacity;
+    for (size_t i = 0; i < n_old; i++)
+      if (old[i].mid >= 0)
+        wider[edge_slot(ins, old[i].from, old[i].to)] = old[i];
+    free(old);
+  }
+  ins->split[edge_slot(ins, edge.from, edge.to)] = edge;
+  ins->n_split++;
+  return true;
+}
+
+static int
+split_find(const Insertion *ins, int u, int v)
+{
+  if (ins->n_split == 0)
+    return -1;
+  return ins->split[edge_slot(ins, u < v ? u : v, u < v ? v : u)].mid;
+}
+
+/* where @plane crosses the edge u-v of a patch in @support; its ends lie strictly on both sides */
+static int
+edge_vert(Insertion *ins, int u, int v, int support, int along, int plane)
+{
+  int from = u < v ? u : v, to = u < v ? v : u;
+  for (int i = 0; i < ins->n_pending; i++)
+    if (ins->pending[i].from == from && ins->pending[i].to == to)
+      return ins->pending[i].mid;
+  int mid = add_vert(ins->complex, support, along, plane);
+  assert(mid != -2);
+  if (mid < 0 || !grow(&ins->pending, ins->n_pending + 1, &ins->cap_pending, sizeof *ins->pending))
+    return -1;
+  ins->pending[ins->n_pending++] = (EdgeSplit){ from, to, mid };
+  return mid;
+}
+
+static bool
+commit_pending(Insertion *ins)
+{
+  bool ok = true;
+  for (int i = 0; ok && i < ins->n_pending; i++)
+    ok = split_put(ins, ins->pending[i]);
+  ins->n_pending = 0;
+  return ok;
+}
+
+/* gives a loop the points that its edges got since */
+static bool
+patch_update(Insertion *ins, PlaCutPatch *patch)
+{
+  for (int i = 0; i < patch->n_corners;) {
+    const PlaCutCorner *at = &patch->corner[i];
+    int mid = split_find(ins, at->vert, patch->corner[(i + 1) % patch->n_corners].vert);
+    if (mid < 0) {
+      i++;
+      continue;
+    }
+    if (!pla_array_resize((void **)&patch->corner, (size_t)patch->n_corners + 1,
+                          sizeof *patch->corner))
+      return false;
+    PlaCutCorner *corner = patch->corner;
+    memmove(&corner[i + 2], &corner[i + 1],
+            (size_t)(patch->n_corners - i - 1) * sizeof *corner);
+    corner[i + 1] = (PlaCutCorner){ mid, corner[i].plane };
+    patch->n_corners++;
+  }
+  return true;
+}
+
+/* ---- polygons against planes ---- */
+
+/* Parts of a convex loop in @support on both sides of @plane, which strictly crosses it. */
+static bool
+split_loop(Insertion *ins, const PlaCutCorner *corner, int n, int support, int plane, Loop *below,
+           Loop *above)
+{
+  PlaCutComplex *self = ins->complex;
+  below->n = above->n = 0;
+  bool ok = true;
+  for (int i = 0; ok && i < n; i++) {
+    int u = corner[i].vert, v = corner[(i + 1) % n].vert;
+    int su = pla_cut_complex_side(self, u, plane), sv = pla_cut_complex_side(self, v, plane);
+    /* a part that is left at u goes on along the plane */
+    if (su <= 0)
+      ok = loop_add(below, u, su == 0 && sv > 0 ? plane : corner[i].plane);
+    if (ok && su >= 0)
+      ok = loop_add(above, u, su == 0 && sv < 0 ? plane : corner[i].plane);
+    if (ok && su * sv < 0) {
+      int mid = edge_vert(ins, u, v, support, corner[i].plane, plane);
+      ok = mid >= 0 && loop_add(below, mid, su < 0 ? plane : corner[i].plane) &&
+           loop_add(above, mid, su < 0 ? corner[i].plane : plane);
+    }
+  }
+  return ok;
+}
+
+static void
+loop_sides(PlaCutComplex *self, const PlaCutCorner *corner, int n, int plane, bool *below,
+           bool *above)
+{
+  *below = *above = false;
+  for (int i = 0; i < n; i++) {
+    int side = pla_cut_complex_side(self, corner[i].vert, plane);
+    *below |= side < 0;
+    *above |= side > 0;
+  }
+}
+
+/* Divides a loop in @support into the part inside the triangle's three edge planes, *inner, and
+ * what lies beyond each, outer[k]; loops may come out empty. */
+static bool
+clip_to_triangle(Insertion *ins, const PlaCutCorner *corner, int n, int support, Loop *inner,
+                 Loop outer[3])
+{
+  PlaCutComplex *self = ins->complex;
+  Loop rest = { 0 };
+  bool ok = loop_copy(inner, corner, n);
+  for (int k = 0; ok && k < 3; k++) {
+    bool below, above;
+    loop_sides(self, inner->corner, inner->n, ins->plane[1 + k], &below, &above);
+    outer[k].n = 0;
+    if (!above) {
+      inner->n = 0;
+    } else if (below) {
+      ok = split_loop(ins, inner->corner, inner->n, support, ins->plane[1 + k], &outer[k], &rest);
+      Loop swap = *inner;
+      *inner = rest;
+      rest = swap;
+    }
+  }
+  free(rest.corner);
+  return ok;
+}
+
+/* ---- insertion ---- */
+
+/* the segments in which the plane meets the cell's boundary, in the direction that makes the
+ * cross-section an outward face of the part below */
+static bool
+add_segments(Insertion *ins, const PlaCutPatch *patch, bool flip, Loop *from, Loop *to)
+{
+  PlaCutComplex *self = ins->complex;
+  const int plane = ins->plane[0], n = patch->n_corners;
+  int leave = -1, enter = -1; /* corners before which the loop turns away from below and back */
+  bool above = false;
+  for (int i = 0; i < n; i++) {
+    int su = pla_cut_complex_side(self, patch->corner[i].vert, plane);
+    int sv = pla_cut_complex_side(self, patch->corner[(i + 1) % n].vert, plane);
+    above |= su > 0;
+    if (su < 0 && sv >= 0)
+      leave = i;
+    if (su >= 0 && sv < 0)
+      enter = i;
+  }
+  if (leave < 0)
+    return true;
+  /* the ends of the part on the plane */
+  int u = patch->corner[(leave + 1) % n].vert, v = patch->corner[enter].vert;
+  if (pla_cut_complex_side(self, u, plane) > 0)
+    u = edge_vert(ins, patch->corner[leave].vert, u, patch->plane, patch->corner[leave].plane,
+                  plane);
+  if (pla_cut_complex_side(self, v, plane) > 0)
+    v = edge_vert(ins, v, patch->corner[(enter + 1) % n].vert, patch->plane,
+                  patch->corner[enter].plane, plane);
+  if (u < 0 || v < 0)
+    return false;
+  /* straight across, or along the corners that lie on the plane */
+  for (int i = (leave + 1) % n, a = u; a != v; i = (i + 1) % n) {
+    int b = above ? v : patch->corner[(i + 1) % n].vert;
+    if (!loop_add(from, flip ? a : b, patch->plane) || !loop_add(to, flip ? b : a, 0))
+      return false;
+    a = b;
+  }
+  return true;
+}
+
+/* chains the segments into one loop */
+static bool
+chain(const Loop *from, const Loop *to, Loop *loop)
+{
+  loop->n = 0;
+  int at = 0;
+  for (int k = 0; k < from->n; k++) {
+    if (!loop_add(loop, from->corner[at].vert, from->corner[at].plane))
+      return false;
+    int next = to->corner[at].vert;
+    for (at = 0; at < from->n && from->corner[at].vert != next; at++)
+      ;
+    assert(at < from->n);
+  }
+  return true;
+}
+
+static bool
+add_section_patch(Insertion *ins, const Loop *loop, int below, int above, int triangle)
+{
+  if (loop->n == 0)
+    return true;
+  PlaCutComplex *self = ins->complex;
+  int p = self->n_patches;
+  PlaCutPatch *patch = add_patch(self, loop->corner, loop->n);
+  if (!patch)
+    return false;
+  patch->plane = ins->plane[0];
+  patch->cell[0] = below;
+  patch->cell[1] = above;
+  patch->triangle = triangle;
+  patch->seen = ins->id;
+  return cell_add_patch(self, below, p) && cell_add_patch(self, above, p);
+}
+
+/* @part of patch @p becomes a patch of its own, of the same cells */
+static int
+detach_patch(PlaCutComplex *self, int p, const Loop *part)
+{
+  int q = self->n_patches;
+  if (!add_patch(self, part->corner, part->n))
+    return -1;
+  PlaCutPatch *patch = &self->patch[q];
+  const PlaCutPatch *old = &self->patch[p];
+  patch->plane = old->plane;
+  patch->face = old->face;
+  patch->triangle = old->triangle;
+  patch->seen = old->seen;
+  for (int s = 0; s < 2; s++) {
+    patch->cell[s] = old->cell[s];
+    if (patch->cell[s] >= 0 && !cell_add_patch(self, patch->cell[s], q))
+      return -1;
+  }
+  return q;
+}
+
+static bool
+patch_set_loop(PlaCutPatch *patch, const Loop *loop)
+{
+  PlaCutCorner *corner = pla_array_dup(loop->corner, (size_t)loop->n, sizeof *corner);
+  if (!corner)
+    return false;
+  free(patch->corner);
+  patch->corner = corner;
+  patch->n_corners = loop->n;
+  return true;
+}
+
+/* distributes the patches of @cell to itself (below) and the new cell @above */
+static bool
+part_patches(Insertion *ins, int cell, int above_cell)
+{
+  PlaCutComplex *self = ins->complex;
+  Loop below = { 0 }, above = { 0 };
+  const int n = self->cell[cell].n_patches;
+  int *patches = pla_array_dup(self->cell[cell].patch, (size_t)n, sizeof *patches);
+  bool ok = patches != NULL;
+  self->cell[cell].n_patches = 0;
+  for (int i = 0; ok && i < n; i++) {
+    int p = patches[i];
+    bool has_below, has_above;
+    loop_sides(self, self->patch[p].corner, self->patch[p].n_corners, ins->plane[0], &has_below,
+               &has_above);
+    int side = self->patch[p].cell[0] == cell ? 0 : 1;
+    if (!has_above) {
+      ok = cell_add_patch(self, cell, p);
+    } else if (!has_below) {
+      self->patch[p].cell[side] = above_cell;
+      ok = cell_add_patch(self, above_cell, p);
+    } else {
+      ok = split_loop(ins, self->patch[p].corner, self->patch[p].n_corners, self->patch[p].plane,
+                      ins->plane[0], &below, &above);
+      /* what is above first takes the new cell's place in the patch that is copied */
+      self->patch[p].cell[side] = above_cell;
+      ok = ok && detach_patch(self, p, &above) >= 0;
+      self->patch[p].cell[side] = cell;
+      ok = ok && patch_set_loop(&self->patch[p], &below) && cell_add_patch(self, cell, p);
+    }
+  }
+  free(below.corner);
+  free(above.corner);
+  free(patches);
+  return ok;
+}
+
+/* splits @cell, which the triangle's plane crosses, if the triangle itself reaches into it */
+static bool
+split_cell(Insertion *ins, int cell, bool *changed)
+{
+  PlaCutComplex *self = ins->complex;
+  Loop from = { 0 }, to = { 0 }, section = { 0 }, inner = { 0 }, outer[3] = { { 0 } };
+  const int n_verts = self->n_verts;
+  bool ok = true;
+  for (int i = 0; ok && i < self->cell[cell].n_patches; i++) {
+    const PlaCutPatch *patch = &self->patch[self->cell[cell].patch[i]];
+    ok = add_segments(ins, patch, patch->cell[0] != cell, &from, &to);
+  }
+  ok = ok && chain(&from, &to, &section) &&
+       clip_to_triangle(ins, section.corner, section.n, ins->plane[0], &inner, outer);
+  if (ok && inner.n == 0) { /* the plane crosses the cell, the triangle does not */
+    self->n_verts = n_verts;
+    ins->n_pending = 0;
+  } else if (ok) {
+    int above = add_cell(self);
+    ok = above >= 0 && part_patches(ins, cell, above) &&
+         add_section_patch(ins, &inner, cell, above, ins->id);
+    for (int k = 0; ok && k < 3; k++)
+      ok = add_section_patch(ins, &outer[k], cell, above, -1);
+    ok = ok && commit_pending(ins);
+    *changed = true;
+  }
+  free(from.corner);
+  free(to.corner);
+  free(section.corner);
+  free(inner.corner);
+  for (int k = 0; k < 3; k++)
+    free(outer[k].corner);
+  return ok;
+}
+
+/* covers what the triangle shares with patch @p, which lies in its plane */
+static bool
+cover_patch(Insertion *ins, int p, bool *changed)
+{
+  PlaCutComplex *self = ins->complex;
+  if (self->patch[p].triangle >= 0 || self->patch[p].seen == ins->id)
+    return true;
+  self->patch[p].seen = ins->id;
+  Loop inner = { 0 }, outer[3] = { { 0 } };
+  const int n_verts = self->n_verts;
+  bool ok = clip_to_triangle(ins, self->patch[p].corner, self->patch[p].n_corners,
+                             self->patch[p].plane, &inner, outer);
+  if (ok && inner.n == 0) {
+    self->n_verts = n_verts;
+    ins->n_pending = 0;
+  } else if (ok) {
+    for (int k = 0; ok && k < 3; k++)
+      ok = outer[k].n == 0 || detach_patch(self, p, &outer[k]) >= 0;
+    ok = ok && patch_set_loop(&self->patch[p], &inner) && commit_pending(ins);
+    self->patch[p].triangle = ins->id;
+    *changed = true;
+  }
+  free(inner.corner);
+  for (int k = 0; k < 3; k++)
+    free(outer[k].corner);
+  return ok;
+}
+
+/* sides of the cell's corners: of the triangle's plane, and whether any is inside each edge plane */
+static void
+cell_sides(Insertion *ins, int cell, bool *below, bool *above, bool *reached)
+{
+  PlaCutComplex *self = ins->complex;
+  bool inside[3] = { false, false, false };
+  *below = *above = false;
+  for (int i = 0; i < self->cell[cell].n_patches; i++) {
+    const PlaCutPatch *patch = &self->patch[self->cell[cell].patch[i]];
+    for (int k = 0; k < patch->n_corners; k++) {
+      int v = patch->corner[k].vert;
+      for (int e = 0; e < 3; e++)
+        inside[e] = inside[e] || pla_cut_complex_side(self, v, ins->plane[1 + e]) > 0;
+      int side = pla_cut_complex_side(self, v, ins->plane[0]);
+      *below |= side < 0;
+      *above |= side > 0;
+    }
+  }
+  *reached = inside[0] && inside[1] && inside[2];
+}
+
+static bool
+insert_into_cell(Insertion *ins, int cell, bool *changed)
+{
+  PlaCutComplex *self = ins->complex;
+  bool ok = true, below, above, reached;
+  for (int i = 0; ok && i < self->cell[cell].n_patches; i++)
+    ok = patch_update(ins, &self->patch[self->cell[cell].patch[i]]);
+  if (!ok)
+    return false;
+  cell_sides(ins, cell, &below, &above, &reached);
+  if (!reached)
+    return true;
+  if (below && above)
+    return split_cell(ins, cell, changed);
+  /* the plane touches the cell: perhaps along patches */
+  const int n = self->cell[cell].n_patches;
+  for (int i = 0; ok && i < n; i++) {
+    int p = self->cell[cell].patch[i];
+    bool patch_below, patch_above;
+    loop_sides(self, self->patch[p].corner, self->patch[p].n_corners, ins->plane[0], &patch_below,
+               &patch_above);
+    if (!patch_below && !patch_above)
+      ok = patch_update(ins, &self->patch[p]) && cover_patch(ins, p, changed);
+  }
+  return ok;
+}
+
+bool
+pla_cut_complex_insert(PlaCutComplex *self, const PlaCutTriangle *triangle, int id, bool *changed)
+{
+  Insertion ins = { .complex = self, .id = id };
+  const int n_planes = self->n_planes, n_cells = self->n_cells;
+  bool ok = true;
+  *changed = false;
+  /* planes of triangles that changed nothing are dropped again, and their numbers come back */
+  for (int v = 0; v < self->n_verts; v++)
+    self->vert[v].asked = -1;
+  for (int k = 0; ok && k < 4; k++) {
+    ins.plane[k] = add_plane(self, &triangle->plane[k]);
+    ok = ins.plane[k] >= 0;
+  }
+  for (int c = 0; ok && c < n_cells; c++)
+    ok = insert_into_cell(&ins, c, changed);
+  for (int p = 0; ok && p < self->n_patches; p++)
+    ok = patch_update(&ins, &self->patch[p]);
+  if (ok && !*changed)
+    self->n_planes = n_planes;
+  free(ins.pending);
+  free(ins.split);
+  return ok;
+}
+
+/* ---- pieces ---- */
+
+int
+pla_cut_complex_pieces(const PlaCutComplex *self, int *piece)
+{
+  int *parent = pla_array_new((size_t)self->n_cells, sizeof *parent);
+  if (!parent)
+    return -1;
+  for (int c = 0; c < self->n_cells; c++)
+    parent[c] = c;
+  for (int p = 0; p < self->n_patches; p++) {
+    const PlaCutPatch *patch = &self->patch[p];
+    if (patch->triangle >= 0 || patch->cell[1] < 0 || patch->cell[0] < 0)
+      continue;
+    int a = pla_union_find_root(parent, patch->cell[0]);
+    int b = pla_union_find_root(parent, patch->cell[1]);
+    if (a != b)
+      parent[a > b ? a : b] = a < b ? a : b;
+  }
+  int n = 0;
+  for (int c = 0; c < self->n_cells; c++) {
+    int root = pla_union_find_root(parent, c);
+    piece[c] = root == c ? n++ : piece[root];
+  }
+  free(parent);
+  return n;
+}
+
+PlaCutComplex *
+pla_cut_complex_extract(const PlaCutComplex *self, const int *piece, int which)
+{
+  PlaCutComplex *out = pla_array_new0(1, sizeof *out);
+  int *vert = pla_array_new((size_t)self->n_verts, sizeof *vert);
+  int *plane = pla_array_new((size_t)self->n_planes, sizeof *plane);
+  int *cell = pla_array_new((size_t)self->n_cells, sizeof *cell);
+  bool ok = out && vert && plane && cell;
+  for (int v = 0; ok && v < self->n_verts; v++)
+    vert[v] = -1;
+  for (int q = 0; ok && q < self->n_planes; q++) {
+    plane[q] = -1;
+    if (q < PLA_CUT_FACES)
+      ok = (plane[q] = add_plane(out, &self->plane[q])) == q;
+  }
+  for (int c = 0; ok && c < self->n_cells; c++) {
+    cell[c] = -1;
+    if (!piece || piece[c] == which)
+      ok = (cell[c] = add_cell(out)) >= 0;
+  }
+  for (int p = 0; ok && p < self->n_patches; p++) {
+    const PlaCutPatch *old = &self->patch[p];
+    int sides[2];
+    for (int s = 0; s < 2; s++)
+      sides[s] = old->cell[s] < 0 ? -1 : cell[old->cell[s]];
+    if (sides[0] < 0 && sides[1] < 0)
+      continue;
+    int q = out->n_patches;
+    PlaCutPatch *patch = add_patch(out, old->corner, old->n_corners);
+    ok = patch != NULL;
+    if (!ok)
+      break;
+    PlaCutCorner *corner = patch->corner;
+    patch->face = old->face;
+    patch->triangle = old->triangle;
+    patch->seen = old->seen;
+    /* planes and points that the piece refers to */
+    for (int k = -1; ok && k < old->n_corners; k++) {
+      int id = k < 0 ? old->plane : old->corner[k].plane;
+      if (plane[id] < 0)
+        ok = (plane[id] = add_plane(out, &self->plane[id])) >= 0;
+      if (k < 0)
+        out->patch[q].plane = plane[id];
+      else
+        corner[k].plane = plane[id];
+    }
+    for (int k = 0; ok && k < old->n_corners; k++) {
+      int id = old->corner[k].vert;
+      if (vert[id] < 0) {
+        const PlaCutVert *v = &self->vert[id];
+        int meets[3];
+        for (int j = 0; ok && j < 3; j++) {
+          if (plane[v->plane[j]] < 0)
+            ok = (plane[v->plane[j]] = add_plane(out, &self->plane[v->plane[j]])) >= 0;
+          meets[j] = plane[v->plane[j]];
+        }
+        ok = ok && grow(&out->vert, out->n_verts + 1, &out->cap_verts, sizeof *out->vert);
+        if (ok) {
+          PlaCutVert copy = *v;
+          memcpy(copy.plane, meets, sizeof meets);
+          copy.asked = -1;
+          vert[id] = out->n_verts;
+          out->vert[out->n_verts++] = copy;
+        }
+      }
+      corner[k].vert = vert[id];
+    }
+    for (int s = 0; ok && s < 2; s++) {
+      out->patch[q].cell[s] = sides[s];
+      ok = sides[s] < 0 || cell_add_patch(out, sides[s], q);
+    }
+  }
+  free(vert);
+  free(plane);
+  free(cell);
+  if (!ok) {
+    pla_cut_complex_free(out);
+    return NULL;
+  }
+  return out;
+}
+
+PlaCutComplex *
+pla_cut_complex_dup(const PlaCutComplex *self)
+{
+  return pla_cut_complex_extract(self, NULL, 0);
+}
+
+double
+pla_cut_complex_volume(const PlaCutComplex *self)
+{
+  double volume = 0.0;
+  for (int p = 0; p < self->n_patches; p++) {
+    const PlaCutPatch *patch = &self->patch[p];
+    /* a patch with material on both sides counts for neither */
+    int sides = (patch->cell[0] >= 0) - (patch->cell[1] >= 0);
+    if (sides == 0)
+      continue;
+    double first[4], last[4], next[4], sum = 0.0;
+    pla_cut_complex_weights(self, patch->corner[0].vert, first);
+    pla_cut_complex_weights(self, patch->corner[1].vert, last);
+    for (int k = 2; k < patch->n_corners; k++) {
+      pla_cut_complex_weights(self, patch->corner[k].vert, next);
+      sum += det3(first, last, next, 1, 2, 3);
+      memcpy(last, next, sizeof last);
+    }
+    volume += sides * sum;
+  }
+  return volume;
+}
+
+/* ---- faces between tets ---- */
+
+bool
+pla_cut_complex_has_face(const PlaCutComplex *self, int face)
+{
+  for (int p = 0; p < self->n_patches; p++)
+    if (self->patch[p].face == face && self->patch[p].triangle < 0)
+      return true;
+  return false;
+}
+
+/* @plane of a tet whose corner corner_b[i] is our corner i; it means something where the others
+ * have no weight */
+static PlaCutPlane
+carry_plane(const PlaCutPlane *plane, const int corner_b[4])
+{
+  PlaCutPlane out = { .d = { 0 } };
+  for (int i = 0; i < 4; i++)
+    if (corner_b[i] >= 0)
+      out.d[i] = plane->d[corner_b[i]];
+  plane_round(&out);
+  return out;
+}
+
+/* takes back points and planes that were added for a question */
+static void
+forget(PlaCutComplex *self, int n_verts, int n_planes)
+{
+  self->n_verts = n_verts;
+  self->n_planes = n_planes;
+  for (int v = 0; v < n_verts; v++)
+    if (self->vert[v].asked >= n_planes)
+      self->vert[v].asked = -1;
+}
+
+/* 1 when patch @p of @a keeps an area inside patch @q of @b */
+static int
+patches_overlap(PlaCutComplex *a, int p, PlaCutComplex *b, int q, const int corner_b[4])
+{
+  Insertion ins = { .complex = a };
+  Loop inner = { 0 }, below = { 0 }, above = { 0 };
+  const int n_verts = a->n_verts, n_planes = a->n_planes;
+  const PlaCutPatch *other = &b->patch[q];
+  bool ok = loop_copy(&inner, a->patch[p].corner, a->patch[p].n_corners);
+  for (int k = 0; ok && inner.n && k < other->n_corners; k++) {
+    /* collinear corners follow each other: one line for all of them */
+    int id = other->corner[k].plane;
+    if (k > 0 && other->corner[k - 1].plane == id)
+      continue;
+    int inside = 0;
+    for (int j = 0; j < other->n_corners && inside == 0; j++)
+      inside = pla_cut_complex_side(b, other->corner[j].vert, id);
+    PlaCutPlane carried = carry_plane(&b->plane[id], corner_b);
+    int plane = add_plane(a, &carried);
+    ok = plane >= 0;
+    if (!ok)
+      break;
+    bool has[2];
+    loop_sides(a, inner.corner, inner.n, plane, &has[0], &has[1]);
+    bool in = inside > 0 ? has[1] : has[0], out = inside > 0 ? has[0] : has[1];
+    if (!in) {
+      inner.n = 0;
+    } else if (out) {
+      ins.n_pending = 0;
+      ok = split_loop(&ins, inner.corner, inner.n, a->patch[p].plane, plane, &below, &above) &&
+           loop_copy(&inner, inside > 0 ? above.corner : below.corner,
+                     inside > 0 ? above.n : below.n);
+    }
+  }
+  forget(a, n_verts, n_planes);
+  int n = inner.n;
+  free(inner.corner);
+  free(below.corner);
+  free(above.corner);
+  free(ins.pending);
+  return ok ? n > 0 : -1;
+}
+
+int
+pla_cut_complex_faces_overlap(PlaCutComplex *a, int face_a, PlaCutComplex *b, int face_b,
+                              const int corner_b[4])
+{
+  int found = 0;
+  for (int p = 0; p < a->n_patches && found == 0; p++) {
+    if (a->patch[p].face != face_a || a->patch[p].triangle >= 0)
+      continue;
+    for (int q = 0; q < b->n_patches && found == 0; q++)
+      if (b->patch[q].face == face_b && b->patch[q].triangle < 0)
+        found = patches_overlap(a, p, b, q, corner_b);
+  }
+  return found;
+}
+
+/* the guest as a point of ours, or -1 */
+static int
+invite(PlaCutComplex *self, const PlaCutGuest *guest)
+{
+  const PlaCutVert *v = &guest->complex->vert[guest->vert];
+  int zero[4], n_zero = 0; /* our faces that the point is on */
+  for (int i = 0; i < 4; i++)
+    if (guest->corner[i] < 0 || v->faces >> guest->corner[i] & 1)
+      zero[n_zero++] = i;
+  assert(n_zero > 0);
+  if (n_zero == 3)
+    return add_vert(self, zero[0], zero[1], zero[2]);
+  int plane[3];
+  for (int k = 0; k < 3; k++) {
+    PlaCutPlane carried = carry_plane(&guest->complex->plane[v->plane[k]], guest->corner);
+    plane[k] = add_plane(self, &carried);
+    if (plane[k] < 0)
+      return -1;
+  }
+  /* some of the other tet's planes say nothing new here: take the first that meet in a point */
+  int found = -2;
+  for (int k = 0; k < 3 && found == -2; k++)
+    found = n_zero == 2 ? add_vert(self, zero[0], zero[1], plane[k])
+                        : add_vert(self, zero[0], plane[k], plane[(k + 1) % 3]);
+  assert(found != -2);
+  return found;
+}
+
+int
+pla_cut_complex_same_point(PlaCutComplex *self, int vert, const PlaCutGuest *guest)
+{
+  const int n_verts = self->n_verts, n_planes = self->n_planes;
+  int p = invite(self, guest), same = p < 0 ? -1 : 1;
+  for (int k = 0; k < 3 && same == 1; k++)
+    same = pla_cut_complex_side(self, p, self->vert[vert].plane[k]) == 0;
+  forget(self, n_verts, n_planes);
+  return same;
+}
+
+/* whether @p lies on the same side as @v of a plane through @u that does not hold the edge u-v */
+static bool
+beyond(PlaCutComplex *self, int u, int v, int p)
+{
+  for (int k = 0; k < 3; k++) {
+    int plane = self->vert[u].plane[k], side = pla_cut_complex_side(self, v, plane);
+    if (side != 0)
+      return pla_cut_complex_side(self, p, plane) == side;
+  }
+  return false;
+}
+
+int
+pla_cut_complex_inside_edge(PlaCutComplex *self, int p, int k, const PlaCutGuest *guest)
+{
+  const PlaCutPatch *patch = &self->patch[p];
+  const int n_verts = self->n_verts, n_planes = self->n_planes;
+  int u = patch->corner[k].vert, v = patch->corner[(k + 1) % patch->n_corners].vert;
+  int x = invite(self, guest), inside = x < 0 ? -1 : 0;
+  if (inside == 0)
+    inside = pla_cut_complex_side(self, x, patch->plane) == 0 &&
+             pla_cut_complex_side(self, x, patch->corner[k].plane) == 0 && beyond(self, u, v, x) &&
+             beyond(self, v, u, x);
+  forget(self, n_verts, n_planes);
+  return inside;
+}
+
+/* ---- triangles ---- */
+
+static PlaInt128
+volume6(const int64_t a[3], const int64_t b[3], const int64_t c[3], const int64_t x[3])
+{
+  PlaInt128 u[3], v[3], w[3];
+  for (int i = 0; i < 3; i++) {
+    u[i] = b[i] - a[i];
+    v[i] = c[i] - a[i];
+    w[i] = x[i] - a[i];
+  }
+  return u[0] * (v[1] * w[2] - v[2] * w[1]) - u[1] * (v[0] * w[2] - v[2] * w[0]) +
+         u[2] * (v[0] * w[1] - v[1] * w[0]);
+}
+
+/* twice the area of a, b, x seen along @axis */
+static PlaInt128
+area2(const int64_t a[3], const int64_t b[3], const int64_t x[3], int axis)
+{
+  int i = (axis + 1) % 3, j = (axis + 2) % 3;
+  return (PlaInt128)(b[i] - a[i]) * (x[j] - a[j]) - (PlaInt128)(b[j] - a[j]) * (x[i] - a[i]);
+}
+
+bool
+pla_cut_triangle_init(PlaCutTriangle *self, const int64_t tri[3][3], const int64_t pos[4][3])
+{
+  int above = 0, below = 0;
+  for (int i = 0; i < 4; i++) {
+    self->plane[0].d[i] = volume6(tri[0], tri[1], tri[2], pos[i]);
+    above += self->plane[0].d[i] > 0;
+    below += self->plane[0].d[i] < 0;
+  }
+  /* a plane that only touches the tet must hold a whole face of it */
+  if (above == 4 || below == 4 || above + below == 0 || ((above == 0 || below == 0) && above + below > 1))
+    return false;
+  /* edge planes run along the axis on which the triangle's shadow is largest */
+  int axis = 0;
+  PlaInt128 area[3];
+  for (int k = 0; k < 3; k++) {
+    area[k] = area2(tri[0], tri[1], tri[2], k);
+    PlaInt128 size = area[k] < 0 ? -area[k] : area[k];
+    PlaInt128 best = area[axis] < 0 ? -area[axis] : area[axis];
+    if (size > best)
+      axis = k;
+  }
+  if (area[axis] == 0)
+    return false;
+  for (int e = 0; e < 3; e++)
+    for (int i = 0; i < 4; i++) {
+      PlaInt128 side = area2(tri[e], tri[(e + 1) % 3], pos[i], axis);
+      self->plane[1 + e].d[i] = area[axis] > 0 ? side : -side;
+    }
+  for (int k = 0; k < 4; k++)
+    plane_round(&self->plane[k]);
+  return true;
+}

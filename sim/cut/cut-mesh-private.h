@@ -1,0 +1,29 @@
+/* Inside the cut mesh, for its parts and their tests. */
+#pragma once
+
+#include "sim/cut/complex.h"
+#include "sim/cut/cut-mesh.h"
+
+/* material of two tets that meets across a face, seen from one of them */
+typedef struct {
+  int tet, face; /* on the other side */
+  int next;      /* -1: the last */
+} PlaCutLink;
+
+struct PlaCutMesh {
+  int n_verts, n_tets, n_links;
+  int cap_verts, cap_tets, cap_links;
+  int n_triangles; /* of all blades so far */
+  double *rest;    /* m (n_verts x 3) */
+  int *vert_source;
+  int *tet; /* (n_tets x 4) */
+  int *tet_source;
+  uint8_t *skin;           /* bit f: face f is on the surface of the original mesh */
+  int *link_head;          /* first link of each face (n_tets x 4), -1: none */
+  PlaCutLink *link;        /* dropped ones are chained from free_link */
+  int free_link;
+  PlaCutComplex **complex; /* NULL: the tet is whole */
+};
+
+/* corners of face i, counter-clockwise from outside; face i lies opposite corner i */
+extern const int pla_cut_face_corner[4][3];

@@ -1,0 +1,67 @@
+/* A tet mesh that can be cut by any triangulated surface, again and again.
+ *
+ * Tets are never divided: a tet that the blade parts is repeated once for each piece of material in
+ * it, with nodes of its own where nothing connects them, so element quality never drops.  A blade
+ * that ends inside a tet leaves it whole, is remembered there, and a later one can complete the
+ * cut.  The blade meets the mesh in its present, deformed shape.  Every decision is exact for
+ * coordinates rounded to a 2^-35th of the scene's extent; touching, crossing, coplanar and repeated
+ * blades are all fine, in any order. */
+#pragma once
+
+#include "anatomy/base/progress.h"
+#include "anatomy/base/status.h"
+#include "anatomy/mesh.h"
+
+#include <stdint.h>
+
+typedef struct PlaCutMesh PlaCutMesh;
+
+/* @mesh is copied.  PLA_ERR_GEOMETRY when a tet is flat or inverted at rest, or a face has more than
+ * two tets. */
+PlaStatus pla_cut_mesh_new(const PlaTetMesh *mesh, PlaCutMesh **out, PlaError *err);
+PlaStatus pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err);
+void pla_cut_mesh_free(PlaCutMesh *self); /* NULL is fine */
+
+/* The simulation mesh as it is; valid until the next cut. */
+typedef struct {
+  PlaTetMesh mesh;
+  const int *tet_source;  /* tet of the original mesh (n_tets) */
+  const int *vert_source; /* vertex of the original mesh (n_verts) */
+} PlaCutMeshView;
+PlaCutMeshView pla_cut_mesh_get(const PlaCutMesh *self);
+
+typedef struct {
+  int n_touched;     /* tets that the blade reached */
+  int n_new_tets;    /* copies made */
+  int n_new_verts;   /* and their vertices */
+  double seconds[4]; /* finding the tets, parting them, connecting the pieces, all of it */
+} PlaCutReport;
+
+/* Cuts the mesh in the shape @pos (n_verts x 3, m; NULL: at rest) along @blade.  Vertices keep their
+ * numbers; each new one starts where vertex *from stands: (*from)[i] belongs to vertex n_verts + i
+ * (may be NULL; caller frees).  When it fails nothing has changed.  A blade that reaches no tet is
+ * no failure: report->n_touched is 0. */
+PlaStatus pla_cut_mesh_cut(PlaCutMesh *self, const double *pos, const PlaTriMesh *blade,
+                           PlaProgress *progress, PlaCutReport *report, int **from, PlaError *err);
+
+/* Connected bodies: body[t] counts from 0 in the order of their first tets (n_tets; may be NULL).
+ * The number of bodies, or -1 when memory is short. */
+int pla_cut_mesh_bodies(const PlaCutMesh *self, int *body);
+
+/* Volume of the material in each tet at rest, m3 (n_tets). */
+void pla_cut_mesh_volumes(const PlaCutMesh *self, double *volume);
+
+/* The surface of the material, skin and wounds: closed, its vertices tied to the tets. */
+typedef struct {
+  int n_verts, n_tris;
+  int *tet;       /* of each vertex (n_verts) */
+  double *weight; /* its barycentric coordinates there (n_verts x 4) */
+  int *tri;       /* counter-clockwise from outside (n_tris x 3) */
+  int *cut;       /* cutting triangle that made it, counted over all cuts; -1: skin (n_tris) */
+  int *owner;     /* tet whose material it bounds (n_tris) */
+} PlaCutSurface;
+PlaStatus pla_cut_mesh_surface(PlaCutMesh *self, PlaCutSurface *out, PlaError *err);
+void pla_cut_surface_clear(PlaCutSurface *self);
+/* out: n_verts x 3, for vertices of the mesh at @pos. */
+void pla_cut_surface_place(const PlaCutSurface *self, const PlaCutMesh *mesh, const double *pos,
+                           double *out);

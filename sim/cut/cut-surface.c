@@ -1,0 +1,415 @@
+/* The surface of cut material, closed across tets.
+ *
+ * Each tet gives the patches that bound its material.  Points on faces and edges of tets are known
+ * to several tets, whose scaffolding may divide a common edge differently: points that coincide
+ * (same nodes, same weights, decided exactly) become one, and every edge gets the points that
+ * other tets have inside it. */
+#include "sim/cut/cut-mesh-private.h"
+
+#include "anatomy/base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* a vertex of the surface */
+typedef struct {
+  int tet, local; /* where it was first met; local < 0: the middle of a polygon */
+  int node[3];    /* rising, -1 behind the last; of points with up to three nodes */
+  int next;       /* in its hash chain */
+  double weight[4];
+} Vert;
+
+typedef struct {
+  int vert, plane;
+} Corner;
+
+typedef struct {
+  int tet, cut;
+  int start, n; /* in corner[] */
+} Polygon;
+
+typedef struct {
+  PlaCutMesh *mesh;
+  PlaCutComplex *whole; /* stands for all uncut tets */
+  int n_verts, cap_verts, n_corners, cap_corners, n_polygons, cap_polygons, n_tris, cap_tris;
+  Vert *vert;
+  Corner *corner;
+  Polygon *polygon;
+  int *tri; /* 3 vertices and the polygon */
+  int n_heads; /* a power of two */
+  int *head;
+  int *local; /* surface vertex of each point of the tet at work */
+  int cap_local;
+} Builder;
+
+static bool
+grow(void *array, int n, int *capacity, size_t size)
+{
+  if (n <= *capacity)
+    return true;
+  int wanted = n + n / 2 + 64;
+  if (!pla_array_resize((void **)array, (size_t)wanted, size))
+    return false;
+  *capacity = wanted;
+  return true;
+}
+
+static PlaCutComplex *
+complex_of(const Builder *self, int tet)
+{
+  return self->mesh->complex[tet] ? self->mesh->complex[tet] : self->whole;
+}
+
+/* nodes with weight, rising; their number */
+static int
+nodes_of(const Builder *self, int tet, unsigned faces, int node[4])
+{
+  int n = 0;
+  for (int c = 0; c < 4; c++) {
+    if (faces >> c & 1)
+      continue;
+    int v = self->mesh->tet[4 * tet + c], i = n++;
+    for (; i > 0 && node[i - 1] > v; i--)
+      node[i] = node[i - 1];
+    node[i] = v;
+  }
+  return n;
+}
+
+static int *
+chain_of(Builder *self, const int node[3])
+{
+  uint64_t h = 0;
+  for (int i = 0; i < 3; i++)
+    h = (h ^ (uint64_t)(unsigned)node[i]) * 0x9e3779b97f4a7c15u;
+  return &self->head[(h >> 32) & (unsigned)(self->n_heads - 1)];
+}
+
+static bool
+rehash(Builder *self)
+{
+  if (self->n_verts < self->n_heads)
+    return true;
+  int n = self->n_heads ? 2 * self->n_heads : 1024;
+  int *head = pla_array_new((size_t)n, sizeof *head);
+  if (!head)
+    return false;
+  free(self->head);
+  self->head = head;
+  self->n_heads = n;
+  for (int i = 0; i < n; i++)
+    head[i] = -1;
+  for (int v = 0; v < self->n_verts; v++)
+    if (self->vert[v].node[0] >= 0) {
+      int *chain = chain_of(self, self->vert[v].node);
+      self->vert[v].next = *chain;
+      *chain = v;
+    }
+  return true;
+}
+
+static PlaCutGuest
+guest_of(const Builder *self, int tet, int vert)
+{
+  const Vert *v = &self->vert[vert];
+  PlaCutGuest guest = { .complex = complex_of(self, v->tet), .vert = v->local };
+  for (int i = 0; i < 4; i++) {
+    guest.corner[i] = -1;
+    for (int j = 0; j < 4; j++)
+      if (self->mesh->tet[4 * tet + i] == self->mesh->tet[4 * v->tet + j])
+        guest.corner[i] = j;
+  }
+  return guest;
+}
+
+/* the surface vertex of point @local of @tet, or -1 */
+static int
+vert_of(Builder *self, int tet, int local)
+{
+  PlaCutComplex *complex = complex_of(self, tet);
+  Vert v = { .tet = tet, .local = local, .node = { -1, -1, -1 }, .next = -1 };
+  int node[4], n = nodes_of(self, tet, complex->vert[local].faces, node);
+  if (!rehash(self))
+    return -1;
+  if (n < 4) {
+    memcpy(v.node, node, (size_t)n * sizeof *node);
+    for (int i = *chain_of(self, v.node); i >= 0; i = self->vert[i].next) {
+      if (memcmp(self->vert[i].node, v.node, sizeof v.node) != 0)
+        continue;
+      PlaCutGuest guest = guest_of(self, tet, i);
+      int same = n == 1 ? 1 : pla_cut_complex_same_point(complex, local, &guest);
+      if (same != 0)
+        return same < 0 ? -1 : i;
+    }
+  }
+  if (!grow(&self->vert, self->n_verts + 1, &self->cap_verts, sizeof *self->vert))
+    return -1;
+  pla_cut_complex_weights(complex, local, v.weight);
+  if (n < 4) {
+    int *chain = chain_of(self, v.node);
+    v.next = *chain;
+    *chain = self->n_verts;
+  }
+  self->vert[self->n_verts] = v;
+  return self->n_verts++;
+}
+
+/* whether the patch bounds the material of the tet, and is not inside the body */
+static bool
+on_surface(const Builder *self, int tet, const PlaCutPatch *patch)
+{
+  if ((patch->cell[0] < 0) == (patch->cell[1] < 0))
+    return false;
+  return patch->triangle >= 0 || patch->face < 0 || self->mesh->skin[tet] >> patch->face & 1;
+}
+
+/* the patches of one tet as vertices */
+static bool
+add_tet_verts(Builder *self, int tet)
+{
+  PlaCutComplex *complex = complex_of(self, tet);
+  if (!grow(&self->local, complex->n_verts, &self->cap_local, sizeof *self->local))
+    return false;
+  for (int v = 0; v < complex->n_verts; v++)
+    self->local[v] = -1;
+  for (int p = 0; p < complex->n_patches; p++) {
+    const PlaCutPatch *patch = &complex->patch[p];
+    if (!on_surface(self, tet, patch))
+      continue;
+    Polygon polygon = { tet, patch->triangle, self->n_corners, patch->n_corners };
+    if (!grow(&self->corner, self->n_corners + polygon.n, &self->cap_corners,
+              sizeof *self->corner) ||
+        !grow(&self->polygon, self->n_polygons + 1, &self->cap_polygons, sizeof *self->polygon))
+      return false;
+    for (int k = 0; k < polygon.n; k++) {
+      int v = patch->corner[k].vert;
+      if (self->local[v] < 0)
+        self->local[v] = vert_of(self, tet, v);
+      if (self->local[v] < 0)
+        return false;
+      self->corner[self->n_corners++] = (Corner){ self->local[v], patch->corner[k].plane };
+    }
+    self->polygon[self->n_polygons++] = polygon;
+  }
+  return true;
+}
+
+static bool
+add_tri(Builder *self, int polygon, int a, int b, int c)
+{
+  if (!grow(&self->tri, 4 * (self->n_tris + 1), &self->cap_tris, sizeof *self->tri))
+    return false;
+  int *t = &self->tri[4 * self->n_tris++];
+  t[0] = a;
+  t[1] = b;
+  t[2] = c;
+  t[3] = polygon;
+  return true;
+}
+
+/* barycentric coordinates of surface vertex @v in @tet, whose nodes include all of the vertex's */
+static void
+weights_in(const Builder *self, int v, int tet, double weight[4])
+{
+  const Vert *vert = &self->vert[v];
+  for (int i = 0; i < 4; i++) {
+    weight[i] = 0.0;
+    for (int j = 0; j < 4; j++)
+      if (self->mesh->tet[4 * tet + i] == self->mesh->tet[4 * vert->tet + j])
+        weight[i] = vert->weight[j];
+  }
+}
+
+/* a convex loop with points inside its edges: a fan from a corner whose neighbours are corners too,
+ * or from the middle, so that no triangle is flat */
+static bool
+add_fan(Builder *self, int polygon, const Corner *loop, int n, bool flip)
+{
+  int apex = -1;
+  for (int k = 0; k < n && apex < 0; k++) {
+    bool true_corner = true;
+    for (int d = -1; d <= 1; d++)
+      true_corner = true_corner && loop[(k + d + n) % n].plane != loop[(k + d - 1 + n) % n].plane;
+    if (true_corner)
+      apex = k;
+  }
+  if (apex >= 0) {
+    for (int k = 1; k + 1 < n; k++) {
+      int b = loop[(apex + k) % n].vert, c = loop[(apex + k + 1) % n].vert;
+      if (!add_tri(self, polygon, loop[apex].vert, flip ? c : b, flip ? b : c))
+        return false;
+    }
+    return true;
+  }
+  if (!grow(&self->vert, self->n_verts + 1, &self->cap_verts, sizeof *self->vert))
+    return false;
+  int tet = self->polygon[polygon].tet, middle = self->n_verts;
+  Vert v = { .tet = tet, .local = -1, .node = { -1, -1, -1 }, .next = -1 };
+  for (int k = 0; k < n; k++) {
+    double weight[4];
+    weights_in(self, loop[k].vert, tet, weight);
+    for (int c = 0; c < 4; c++)
+      v.weight[c] += weight[c] / n;
+  }
+  self->vert[self->n_verts++] = v;
+  for (int k = 0; k < n; k++) {
+    int b = loop[k].vert, c = loop[(k + 1) % n].vert;
+    if (!add_tri(self, polygon, middle, flip ? c : b, flip ? b : c))
+      return false;
+  }
+  return true;
+}
+
+typedef struct {
+  double at;
+  int vert;
+} OnEdge;
+
+static int
+compare_on_edge(const void *a, const void *b)
+{
+  const OnEdge *x = a, *y = b;
+  return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* points of other tets strictly inside edge k of patch p, in order; their number or -1 */
+static int
+points_inside(Builder *self, int tet, int p, int k, int from, int to, OnEdge **out, int *capacity)
+{
+  PlaCutComplex *complex = complex_of(self, tet);
+  const PlaCutPatch *patch = &complex->patch[p];
+  int u = patch->corner[k].vert, v = patch->corner[(k + 1) % patch->n_corners].vert;
+  unsigned faces = complex->vert[u].faces & complex->vert[v].faces;
+  int node[4], n = 0;
+  if (faces == 0)
+    return 0;
+  int key[3] = { -1, -1, -1 }, n_nodes = nodes_of(self, tet, faces, node);
+  if (n_nodes > 3)
+    return 0;
+  memcpy(key, node, (size_t)n_nodes * sizeof *node);
+  double a[4], b[4];
+  pla_cut_complex_weights(complex, u, a);
+  pla_cut_complex_weights(complex, v, b);
+  for (int i = *chain_of(self, key); i >= 0; i = self->vert[i].next) {
+    if (i == from || i == to || memcmp(self->vert[i].node, key, sizeof key) != 0)
+      continue;
+    PlaCutGuest guest = guest_of(self, tet, i);
+    int inside = pla_cut_complex_inside_edge(complex, p, k, &guest);
+    if (inside < 0 || (inside && !grow(out, n + 1, capacity, sizeof **out)))
+      return -1;
+    if (!inside)
+      continue;
+    double x[4], dot = 0.0;
+    weights_in(self, i, tet, x);
+    for (int c = 0; c < 4; c++)
+      dot += (x[c] - a[c]) * (b[c] - a[c]);
+    (*out)[n++] = (OnEdge){ dot, i };
+  }
+  if (n > 1)
+    qsort(*out, (size_t)n, sizeof **out, compare_on_edge);
+  return n;
+}
+
+/* polygons with the points that other tets have on their edges, as triangles */
+static bool
+triangulate(Builder *self)
+{
+  OnEdge *inside = NULL;
+  Corner *loop = NULL;
+  int cap_inside = 0, cap_loop = 0;
+  bool ok = true;
+  for (int i = 0, p = 0; ok && i < self->n_polygons; i++, p++) {
+    const Polygon *polygon = &self->polygon[i];
+    if (i == 0 || self->polygon[i - 1].tet != polygon->tet)
+      p = 0;
+    const PlaCutComplex *complex = complex_of(self, polygon->tet);
+    while (!on_surface(self, polygon->tet, &complex->patch[p]))
+      p++;
+    int n = 0;
+    for (int k = 0; ok && k < polygon->n; k++) {
+      const Corner *c = &self->corner[polygon->start + k];
+      int next = self->corner[polygon->start + (k + 1) % polygon->n].vert;
+      int m = points_inside(self, polygon->tet, p, k, c->vert, next, &inside, &cap_inside);
+      ok = m >= 0 && grow(&loop, n + 1 + m, &cap_loop, sizeof *loop);
+      if (!ok)
+        break;
+      loop[n++] = *c;
+      for (int j = 0; j < m; j++)
+        loop[n++] = (Corner){ inside[j].vert, c->plane };
+    }
+    ok = ok && add_fan(self, i, loop, n, complex->patch[p].cell[0] < 0);
+  }
+  free(inside);
+  free(loop);
+  return ok;
+}
+
+PlaStatus
+pla_cut_mesh_surface(PlaCutMesh *self, PlaCutSurface *out, PlaError *err)
+{
+  Builder b = { .mesh = self, .whole = pla_cut_complex_new() };
+  bool ok = b.whole != NULL;
+  *out = (PlaCutSurface){ 0 };
+  for (int t = 0; ok && t < self->n_tets; t++)
+    if (self->skin[t] || self->complex[t])
+      ok = add_tet_verts(&b, t);
+  ok = ok && triangulate(&b);
+  if (ok) {
+    out->tet = pla_array_new((size_t)b.n_verts, sizeof *out->tet);
+    out->weight = pla_array_new(4 * (size_t)b.n_verts, sizeof *out->weight);
+    out->tri = pla_array_new(3 * (size_t)b.n_tris, sizeof *out->tri);
+    out->cut = pla_array_new((size_t)b.n_tris, sizeof *out->cut);
+    out->owner = pla_array_new((size_t)b.n_tris, sizeof *out->owner);
+    ok = out->tet && out->weight && out->tri && out->cut && out->owner;
+  }
+  if (ok) {
+    out->n_verts = b.n_verts;
+    out->n_tris = b.n_tris;
+    for (int v = 0; v < b.n_verts; v++) {
+      out->tet[v] = b.vert[v].tet;
+      memcpy(&out->weight[4 * v], b.vert[v].weight, sizeof b.vert[v].weight);
+    }
+    for (int t = 0; t < b.n_tris; t++) {
+      const Polygon *polygon = &b.polygon[b.tri[4 * t + 3]];
+      memcpy(&out->tri[3 * t], &b.tri[4 * t], 3 * sizeof *out->tri);
+      out->cut[t] = polygon->cut;
+      out->owner[t] = polygon->tet;
+    }
+  } else {
+    pla_cut_surface_clear(out);
+    pla_fail_memory(err, "the surface of the cut");
+  }
+  pla_cut_complex_free(b.whole);
+  free(b.vert);
+  free(b.corner);
+  free(b.polygon);
+  free(b.tri);
+  free(b.head);
+  free(b.local);
+  return ok ? PLA_OK : PLA_ERR_MEMORY;
+}
+
+void
+pla_cut_surface_clear(PlaCutSurface *self)
+{
+  free(self->tet);
+  free(self->weight);
+  free(self->tri);
+  free(self->cut);
+  free(self->owner);
+  *self = (PlaCutSurface){ 0 };
+}
+
+void
+pla_cut_surface_place(const PlaCutSurface *self, const PlaCutMesh *mesh, const double *pos,
+                      double *out)
+{
+  for (int v = 0; v < self->n_verts; v++)
+    for (int d = 0; d < 3; d++) {
+      double x = 0.0;
+      for (int c = 0; c < 4; c++)
+        x += self->weight[4 * v + c] * pos[3 * mesh->tet[4 * self->tet[v] + c] + d];
+      out[3 * v + d] = x;
+    }
+}
