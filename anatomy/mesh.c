@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -441,6 +442,24 @@ pla_tet_min_dihedral_deg(const double *pos, const int tet[4])
   return angle_deg(lo);
 }
 
+/* vertices that follow others belong to their pieces */
+static void
+join_bound(int *parent, const PlaMesh *mesh)
+{
+  const PlaField *bound = pla_mesh_find_field(mesh, PLA_MESH_BOUND_VERTS, PLA_ON_VERTS);
+  if (!bound || bound->dtype != PLA_I32)
+    return;
+  const int n = bound->n_components;
+  for (int v = 0; v < mesh->n_verts; v++) {
+    const int32_t *to = (const int32_t *)bound->data + (size_t)v * (size_t)n;
+    for (int k = 0; k < n; k++)
+      if (parent[v] >= 0 && to[k] >= 0 && to[k] < mesh->n_verts && parent[to[k]] >= 0) {
+        const int a = pla_union_find_root(parent, v), b = pla_union_find_root(parent, to[k]);
+        parent[a > b ? a : b] = a > b ? b : a;
+      }
+  }
+}
+
 PlaStatus
 pla_mesh_summary(const PlaMesh *mesh, PlaMeshSummary *out, PlaError *err)
 {
@@ -504,6 +523,7 @@ pla_mesh_summary(const PlaMesh *mesh, PlaMeshSummary *out, PlaError *err)
     join_cells(parent, mesh->tri, mesh->n_tris, 3);
     join_cells(parent, mesh->tet, mesh->n_tets, 4);
     join_cells(parent, mesh->hex, mesh->n_hexes, 8);
+    join_bound(parent, mesh);
     for (int v = 0; v < mesh->n_verts; v++)
       out->components += parent[v] == v;
     free(parent);

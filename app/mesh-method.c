@@ -7,6 +7,7 @@
 
 static const PlaMeshMethod *const methods[] = {
   &pla_mesh_method_tets,
+  &pla_mesh_method_lattice,
   NULL,
 };
 

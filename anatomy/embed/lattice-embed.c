@@ -357,48 +357,133 @@ pla_lattice_assemble(PlaLatticeEmbedding *self, const PlaLatticeJoint *joint, si
   return st;
 }
 
+/* the free vertices that a point with weights @w in element @elem follows; their number */
+static int
+parents_of(const PlaLatticeEmbedding *self, int elem, const double w[4], int *vert, double *weight)
+{
+  int n = 0;
+  for (int c = 0; c < 4; c++) {
+    const int v = self->vert[4 * (size_t)elem + (size_t)c], b = v - self->n_free;
+    const int first = b < 0 ? 0 : self->bind_start[b], last = b < 0 ? 1 : self->bind_start[b + 1];
+    for (int k = first; k < last; k++) {
+      const int to = b < 0 ? v : self->bind_vert[k];
+      const double part = b < 0 ? w[c] : w[c] * self->bind_weight[k];
+      int at = 0;
+      while (at < n && vert[at] != to)
+        at++;
+      if (at == n) {
+        vert[n] = to;
+        weight[n++] = 0.0;
+      }
+      weight[at] += part;
+    }
+  }
+  return n;
+}
+
+/* most parents that any vertex of the mesh has */
+static int
+most_parents(const PlaLatticeEmbedding *self, const PlaEmbedding *points)
+{
+  int most = points ? 4 : 0;
+  for (int b = 0; b < self->n_verts - self->n_free; b++) {
+    const int count = self->bind_start[b + 1] - self->bind_start[b];
+    most = count > most ? count : most;
+  }
+  if (!points)
+    return most;
+  /* points in elements with bound corners */
+  int *vert = pla_array_new(4 * (size_t)most, sizeof *vert);
+  double *weight = pla_array_new(4 * (size_t)most, sizeof *weight);
+  const double w[4] = { 0.25, 0.25, 0.25, 0.25 };
+  int widest = vert && weight ? most : -1;
+  for (int p = 0; widest >= 0 && p < points->n_points; p++) {
+    const int count = parents_of(self, points->elem[p], w, vert, weight);
+    widest = count > widest ? count : widest;
+  }
+  free(vert);
+  free(weight);
+  return widest;
+}
+
+static PlaStatus
+add_bindings(const PlaLatticeEmbedding *self, const PlaEmbedding *points, PlaMesh *mesh,
+             PlaError *err)
+{
+  const int most = most_parents(self, points);
+  if (most == 0)
+    return PLA_OK;
+  int32_t *verts =
+      most < 0 ? NULL : pla_mesh_add_field(mesh, PLA_MESH_BOUND_VERTS, PLA_ON_VERTS, PLA_I32, most);
+  double *weights =
+      verts ? pla_mesh_add_field(mesh, PLA_MESH_BOUND_WEIGHTS, PLA_ON_VERTS, PLA_F64, most) : NULL;
+  if (!weights)
+    return pla_fail_memory(err, "the lattice's bindings");
+  for (size_t i = 0; i < (size_t)mesh->n_verts * (size_t)most; i++)
+    verts[i] = -1;
+#pragma omp parallel for schedule(static)
+  for (int v = self->n_free; v < mesh->n_verts; v++) {
+    int32_t *to = verts + (size_t)v * (size_t)most;
+    double *w = weights + (size_t)v * (size_t)most;
+    const int b = v - self->n_free, p = v - self->n_verts;
+    if (p >= 0) {
+      parents_of(self, points->elem[p], points->weight + 4 * (size_t)p, to, w);
+      continue;
+    }
+    for (int k = self->bind_start[b]; k < self->bind_start[b + 1]; k++) {
+      to[k - self->bind_start[b]] = self->bind_vert[k];
+      w[k - self->bind_start[b]] = self->bind_weight[k];
+    }
+  }
+  return PLA_OK;
+}
+
 PlaStatus
-pla_lattice_mesh(const PlaLatticeEmbedding *self, PlaMesh **out, PlaError *err)
+pla_lattice_mesh(const PlaLatticeEmbedding *self, const PlaMesh *surface,
+                 const PlaEmbedding *points, PlaMesh **out, PlaError *err)
 {
   PlaMesh *mesh = NULL;
+  const int n_points = surface ? surface->n_verts : 0, n_tris = surface ? surface->n_tris : 0;
   *out = NULL;
-  PlaStatus st = pla_mesh_new(self->n_verts, 0, self->n_elems, 0, &mesh, err);
+  if (n_points > INT_MAX - self->n_verts)
+    return pla_fail(err, PLA_ERR_USAGE, "the lattice and its surface have too many vertices");
+  PlaStatus st = pla_mesh_new(self->n_verts + n_points, n_tris, self->n_elems, 0, &mesh, err);
   if (st != PLA_OK)
     return st;
   memcpy(mesh->pos, self->pos, 3 * (size_t)self->n_verts * sizeof *mesh->pos);
   memcpy(mesh->tet, self->vert, 4 * (size_t)self->n_elems * sizeof *mesh->tet);
+  if (surface)
+    memcpy(mesh->pos + 3 * (size_t)self->n_verts, surface->pos,
+           3 * (size_t)n_points * sizeof *mesh->pos);
+  for (size_t c = 0; c < 3 * (size_t)n_tris; c++)
+    mesh->tri[c] = surface->tri[c] + self->n_verts;
   int32_t *region = pla_mesh_add_field(mesh, PLA_LATTICE_REGION, PLA_ON_CELLS, PLA_I32, 1);
-  float *fill = pla_mesh_add_field(mesh, "fill", PLA_ON_CELLS, PLA_F32, 1);
-  bool ok = region && fill;
-  for (int e = 0; ok && e < self->n_elems; e++) {
-    region[e] = self->region[e];
-    fill[e] = (float)self->fill[e];
+  if (region)
+    for (int e = 0; e < self->n_elems; e++)
+      region[n_tris + e] = self->region[e];
+  float *fill = region ? pla_mesh_add_field(mesh, "fill", PLA_ON_CELLS, PLA_F32, 1) : NULL;
+  if (!fill)
+    st = pla_fail_memory(err, "the lattice's mesh");
+  for (int c = 0; st == PLA_OK && c < n_tris + self->n_elems; c++)
+    fill[c] = c < n_tris ? 1.0f : (float)self->fill[c - n_tris];
+  /* what the surface's triangles bear goes along; elements have none of it */
+  for (int f = 0; st == PLA_OK && surface && f < surface->n_fields; f++) {
+    const PlaField *field = &surface->field[f];
+    if (field->place != PLA_ON_CELLS || pla_mesh_find_field(mesh, field->name, PLA_ON_CELLS))
+      continue;
+    void *data =
+        pla_mesh_add_field(mesh, field->name, PLA_ON_CELLS, field->dtype, field->n_components);
+    if (data)
+      memcpy(data, field->data,
+             (size_t)n_tris * (size_t)field->n_components * pla_dtype_size(field->dtype));
+    else
+      st = pla_fail_memory(err, "the lattice's mesh");
   }
-  if (ok && self->n_verts > self->n_free) {
-    int most = 0;
-    const int n_bound = self->n_verts - self->n_free;
-    for (int b = 0; b < n_bound; b++) {
-      int count = self->bind_start[b + 1] - self->bind_start[b];
-      most = count > most ? count : most;
-    }
-    int32_t *verts = pla_mesh_add_field(mesh, "bound_verts", PLA_ON_VERTS, PLA_I32, most);
-    double *weights = pla_mesh_add_field(mesh, "bound_weights", PLA_ON_VERTS, PLA_F64, most);
-    ok = verts && weights;
-    for (int v = 0; ok && v < self->n_verts; v++) {
-      const int b = v - self->n_free;
-      const int count = b < 0 ? 0 : self->bind_start[b + 1] - self->bind_start[b];
-      for (int k = 0; k < most; k++) {
-        verts[(size_t)v * (size_t)most + (size_t)k] =
-            k < count ? self->bind_vert[self->bind_start[b] + k] : -1;
-        weights[(size_t)v * (size_t)most + (size_t)k] =
-            k < count ? self->bind_weight[self->bind_start[b] + k] : 0.0;
-      }
-    }
-  }
-  if (!ok) {
+  if (st == PLA_OK)
+    st = add_bindings(self, surface ? points : NULL, mesh, err);
+  if (st == PLA_OK)
+    *out = mesh;
+  else
     pla_mesh_free(mesh);
-    return pla_fail_memory(err, "the lattice's mesh");
-  }
-  *out = mesh;
-  return PLA_OK;
+  return st;
 }

@@ -3,4 +3,5 @@
 
 #include "app/mesh-method.h"
 
+extern const PlaMeshMethod pla_mesh_method_lattice;
 extern const PlaMeshMethod pla_mesh_method_tets;

@@ -276,7 +276,7 @@ test_sphere(void)
     g_assert_cmpint(n_bodies(e), ==, 1);
     /* convex bodies meet convex tets in one piece */
     g_assert_cmpint(pla_lattice_n_duplicated(e), ==, 0);
-    g_assert_cmpint(pla_lattice_mesh(e, &mesh, &err), ==, PLA_OK);
+    g_assert_cmpint(pla_lattice_mesh(e, NULL, NULL, &mesh, &err), ==, PLA_OK);
     g_assert_cmpint(pla_mesh_summary(mesh, &sum, &err), ==, PLA_OK);
     g_assert_cmpint(sum.inverted, ==, 0);
     g_assert_cmpfloat_with_epsilon(sum.min_dihedral_deg, 60.0, 1e-8);

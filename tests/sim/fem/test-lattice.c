@@ -106,7 +106,7 @@ test_independent(void)
   PlaMesh *mesh;
   PlaError err = { 0 };
   g_assert_cmpint(pla_lattice_n_duplicated(e), >, 0);
-  g_assert_cmpint(pla_lattice_mesh(e, &mesh, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_lattice_mesh(e, NULL, NULL, &mesh, &err), ==, PLA_OK);
 
   /* which cylinder a vertex belongs to: material spreads from elements clearly on one side */
   int *side = g_new0(int, (size_t)mesh->n_verts);
@@ -180,7 +180,7 @@ test_patch(void)
   PlaLatticeEmbedding *e = embed(ls, 2.5, 2);
   PlaMesh *mesh;
   PlaError err = { 0 };
-  g_assert_cmpint(pla_lattice_mesh(e, &mesh, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_lattice_mesh(e, NULL, NULL, &mesh, &err), ==, PLA_OK);
   PlaFemModel *model = model_new(mesh, "linear");
   const size_t n = (size_t)mesh->n_verts;
   const int n_bound = e->n_verts - e->n_free;
@@ -377,7 +377,7 @@ test_steps(void)
   g_assert_cmpint(sum.inverted, ==, 0);
   g_assert_cmpfloat(sum.min_dihedral_deg, <, 5.0);
   PlaLatticeEmbedding *e = embed(ls, 6.0, 0);
-  g_assert_cmpint(pla_lattice_mesh(e, &mesh, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_lattice_mesh(e, NULL, NULL, &mesh, &err), ==, PLA_OK);
   const double fewer = (double)slivers->n_tets / mesh->n_tets;
   const double longer = explicit_step(mesh) / explicit_step(slivers);
   g_test_message("%d sliver tets of at least %.2g degrees, %d elements: %.1f times fewer, steps "
