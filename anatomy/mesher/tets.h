@@ -32,6 +32,7 @@ typedef struct {
                                  level set, the latter away from the sharp rims of caps; NaN with
                                  several tissues */
   double facet_p99_mm;        /* what 99 in 100 outer face centres do not exceed; NaN likewise */
+  double room_mm3;            /* added where a single tissue, or a gap in it, was too thin for cells */
 } PlaTetReport;
 
 /* @group: level sets, closed half a voxel outside their grids, that compete for every point with each

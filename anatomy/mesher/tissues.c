@@ -76,6 +76,21 @@ pla_tissue_value(const PlaTissues *tissues, int tissue, const double pos_mm[3])
 }
 
 double
+pla_tissues_gap(const PlaTissues *tissues, const double pos_mm[3])
+{
+  double least = INFINITY, second = INFINITY, rest;
+  for (int g = 0; g < tissues->n_groups; g++) {
+    const double v = value_at(tissues->group[g], pos_mm);
+    second = fmin(second, fmax(v, least));
+    least = fmin(v, least);
+  }
+  rest = rest_value(tissues, pos_mm, least);
+  second = fmin(second, fmax(rest, least));
+  least = fmin(rest, least);
+  return 0.5 * (second - least);
+}
+
+double
 pla_tissues_crossing(const PlaTissues *tissues, int a, int b, const double p[3], const double q[3])
 {
   /* bisection with a secant guess in between: the difference is near linear, kinks aside */

@@ -18,6 +18,8 @@ double pla_tissue_beyond(const PlaLevelSet *ls, const double pos_mm[3]);
 /* Whose value is the least. */
 int pla_tissues_at(const PlaTissues *tissues, const double pos_mm[3]);
 double pla_tissue_value(const PlaTissues *tissues, int tissue, const double pos_mm[3]);
+/* Half the difference of the two least values: how far the point is from an interface, mm. */
+double pla_tissues_gap(const PlaTissues *tissues, const double pos_mm[3]);
 /* Where on the way from @p (in tissue a) to @q (in tissue b) their values are equal, 0..1. */
 double pla_tissues_crossing(const PlaTissues *tissues, int a, int b, const double p[3],
                             const double q[3]);

@@ -26,6 +26,11 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
     g_ptr_array_add(out->lines,
                     g_strdup_printf("outer vertices within %.3f mm of the surface, faces within %.3f mm",
                                     r.vertex_mm, r.facet_mm));
+    json_object_set_double_member(out->found, "room_mm3", r.room_mm3);
+    if (r.room_mm3 > 0.0)
+      g_ptr_array_add(out->lines,
+                      g_strdup_printf("%.3f ml added where parts or gaps were too thin for the cells",
+                                      r.room_mm3 / 1000.0));
   }
   return PLA_OK;
 }
