@@ -26,6 +26,16 @@ typedef struct {
   double *modulus;            /* k of each cell, Pa (n_cells) */
 } PlaFemPatches;
 
+/* Averages of F around edges, in the mixed formulation of tets (sim/fem/domains.c). */
+typedef struct {
+  int n;
+  int *tet_start, *tet;     /* tets of each domain */
+  int *vert_start, *vert;   /* vertices of each domain, ascending */
+  double *grad;             /* averaged shape gradients, 1/m (3 per entry of vert) */
+  double *volume;           /* m^3 (n) */
+  int *entry_start, *entry; /* entries of vert by vertex (n_verts + 1) */
+} PlaFemDomains;
+
 struct PlaFemModel {
   int n_verts, n_tets, n_hexes;
   double *rest;         /* m (n_verts x 3) */
@@ -53,6 +63,7 @@ struct PlaFemModel {
   int n_muscles;
   double *shape;          /* n_muscles x 2 */
   PlaFemPatches *patches; /* of the mixed formulation; NULL: standard */
+  PlaFemDomains *domains; /* of its tets, which then have no energy of their own */
   PlaFormulation formulation;
   PlaIncidence incidence; /* corners: 4 t + a of tet t, then 4 n_tets + 8 h + a of hex h */
   int n_colours;          /* elements of one colour share no vertex */
@@ -134,3 +145,13 @@ void pla_fem_patches_pressure(const PlaFemModel *model, const double *pos, doubl
  * where that is negative and @project. */
 double pla_fem_patch_slope(const PlaFemModel *model, int p, const double *pos, bool project,
                            double *slope);
+
+PlaStatus pla_fem_domains_new(const PlaFemModel *model, PlaFemDomains **out, PlaError *err);
+void pla_fem_domains_free(PlaFemDomains *self); /* NULL is fine */
+/* J; NaN when memory is short. */
+double pla_fem_domains_energy(const PlaFemModel *model, const double *pos);
+PlaStatus pla_fem_domains_add_forces(const PlaFemModel *model, const double *pos, double *force,
+                                     PlaError *err);
+/* The volume of domain @d times its tangent, J: K_ab = sum g_a H g_b. */
+void pla_fem_domain_tangent(const PlaFemModel *model, int d, const double *pos, bool project,
+                            double h[81]);

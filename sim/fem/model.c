@@ -48,6 +48,7 @@ pla_fem_model_free(PlaFemModel *model)
   free(model->fibre_muscle);
   free(model->shape);
   pla_fem_patches_free(model->patches);
+  pla_fem_domains_free(model->domains);
   free(model->incidence.start);
   free(model->incidence.corner);
   free(model->colour_start);
@@ -302,6 +303,8 @@ pla_fem_model_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_ma
     st = colour_cells(model, err);
   if (st == PLA_OK && formulation == PLA_FORMULATION_MIXED)
     st = pla_fem_patches_new(model, err);
+  if (st == PLA_OK && formulation == PLA_FORMULATION_MIXED && model->n_tets > 0)
+    st = pla_fem_domains_new(model, &model->domains, err);
   if (st == PLA_OK) {
     lump_masses(model);
     *out = model;
@@ -390,7 +393,7 @@ pla_fem_energy(const PlaFemModel *model, const double *pos)
   {
     TetBatch batch;
 #pragma omp for schedule(static)
-    for (int b = 0; b < n_tet_batches(model); b++) {
+    for (int b = 0; b < (model->domains ? 0 : n_tet_batches(model)); b++) {
       int begin = b * BATCH, end = begin + BATCH < model->n_tets ? begin + BATCH : model->n_tets;
       decompose_tets(model, begin, end, pos, &batch);
       for (int t = begin; t < end; t++) {
@@ -420,6 +423,8 @@ pla_fem_energy(const PlaFemModel *model, const double *pos)
   }
   double energy = pla_sum(part, (size_t)model->n_tets + (size_t)model->n_hexes);
   free(part);
+  if (model->domains)
+    energy += pla_fem_domains_energy(model, pos);
   return model->patches ? energy + pla_fem_patches_energy(model, pos) : energy;
 }
 
@@ -448,10 +453,11 @@ corner_forces(const PlaFemModel *model, const double *pos, const double *pressur
         const double *constants;
         const PlaMaterial *material = pla_fem_cell_law(model, t, &constants);
         PlaPoint point = { 0 };
-        double p[9], grad[4][3];
+        double p[9] = { 0 }, grad[4][3];
         batch_point(&batch, t - begin, &point);
         pla_fem_cell_point(model, t, &point);
-        pla_material_stress(material, constants, &point, p);
+        if (!model->domains)
+          pla_material_stress(material, constants, &point, p);
         if (pressure)
           add_pressure(point.f, pressure[t], p);
         pla_fem_tet_shape(model, t, grad);
@@ -522,7 +528,9 @@ pla_fem_forces(const PlaFemModel *model, const double *pos, double *force, PlaEr
   free(corner);
   free(pressure);
   free(scratch);
-  return enough ? PLA_OK : pla_fail_memory(err, "the element forces");
+  if (!enough)
+    return pla_fail_memory(err, "the element forces");
+  return model->domains ? pla_fem_domains_add_forces(model, pos, force, err) : PLA_OK;
 }
 
 int
@@ -587,10 +595,15 @@ point_tangent(const PlaFemModel *model, int c, PlaPoint *point, const double *pr
 {
   const double *constants;
   const PlaMaterial *material = pla_fem_cell_law(model, c, &constants);
-  pla_point_decompose(point);
-  pla_fem_cell_point(model, c, point);
-  pla_material_tangent(material, constants, point, project && !pressure, h);
-  if (!pressure)
+  const bool only_pressure = model->domains && c < model->n_tets;
+  memset(h, 0, 81 * sizeof *h);
+  if (!only_pressure) {
+    pla_point_decompose(point);
+    pla_fem_cell_point(model, c, point);
+    pla_material_tangent(material, constants, point, project && !pressure, h);
+  }
+  /* alone, what pressure adds is never definite */
+  if (!pressure || (only_pressure && project))
     return;
   /* d cof(F) / dF: each entry is a minor, linear in the entries of the other rows and columns */
   for (int i = 0; i < 3; i++)

@@ -45,41 +45,63 @@ blocks_of(const PlaFemSystem *self, int v, int *out)
   return n;
 }
 
-/* patches by the block rows that they touch; those with bound vertices apart */
-static PlaStatus
-list_row_patches(PlaFemSystem *self, PlaError *err)
+/* @n sets of vertices by the block rows that they touch; those with bound vertices apart */
+static bool
+list_rows(const PlaFemSystem *self, int n, const int *vert_start, const int *vert, PlaFemRows *out)
 {
-  const PlaFemPatches *patches = self->model->patches;
-  const int n_entries = patches->vert_start[patches->n];
   int *fill = pla_array_new0((size_t)self->n_blocks, sizeof *fill);
-  self->patch_bound = pla_array_new0((size_t)patches->n, 1);
-  self->row_start = pla_array_new0((size_t)self->n_blocks + 1, sizeof *self->row_start);
-  self->row_patch = pla_array_new((size_t)n_entries, 2 * sizeof *self->row_patch);
-  self->pressure = pla_array_new((size_t)self->model->n_tets + (size_t)self->model->n_hexes,
-                                 sizeof *self->pressure);
-  self->slope = pla_array_new((size_t)n_entries, 3 * sizeof *self->slope);
-  self->curvature = pla_array_new((size_t)patches->n, sizeof *self->curvature);
-  bool enough = fill && self->patch_bound && self->row_start && self->row_patch &&
-                self->pressure && self->slope && self->curvature;
+  out->bound = pla_array_new0((size_t)n, 1);
+  out->start = pla_array_new0((size_t)self->n_blocks + 1, sizeof *out->start);
+  out->entry = pla_array_new((size_t)vert_start[n], 2 * sizeof *out->entry);
+  bool enough = fill && out->bound && out->start && out->entry;
   for (int pass = 0; enough && pass < 2; pass++) {
-    for (int p = 0; p < patches->n; p++)
-      for (int k = patches->vert_start[p]; k < patches->vert_start[p + 1]; k++) {
-        int v = patches->vert[k], r = self->block_of[v];
-        self->patch_bound[p] |= self->bound && self->bound[v] >= 0;
+    for (int s = 0; s < n; s++)
+      for (int k = vert_start[s]; k < vert_start[s + 1]; k++) {
+        int v = vert[k], r = self->block_of[v];
+        out->bound[s] |= self->bound && self->bound[v] >= 0;
         if (r < 0)
           continue;
         if (pass == 0) {
-          self->row_start[r + 1]++;
+          out->start[r + 1]++;
           continue;
         }
-        int at = self->row_start[r] + fill[r]++;
-        self->row_patch[2 * (size_t)at] = p;
-        self->row_patch[2 * (size_t)at + 1] = k - patches->vert_start[p];
+        size_t at = 2 * (size_t)(out->start[r] + fill[r]++);
+        out->entry[at] = s;
+        out->entry[at + 1] = k - vert_start[s];
       }
     for (int r = 0; pass == 0 && r < self->n_blocks; r++)
-      self->row_start[r + 1] += self->row_start[r];
+      out->start[r + 1] += out->start[r];
   }
   free(fill);
+  return enough;
+}
+
+static void
+rows_clear(PlaFemRows *rows)
+{
+  free(rows->start);
+  free(rows->entry);
+  free(rows->bound);
+}
+
+/* room for the parts of the mixed formulation */
+static PlaStatus
+prepare_mixed(PlaFemSystem *self, PlaError *err)
+{
+  const PlaFemModel *model = self->model;
+  const PlaFemPatches *patches = model->patches;
+  const PlaFemDomains *domains = model->domains;
+  self->pressure = pla_array_new((size_t)model->n_tets + (size_t)model->n_hexes,
+                                 sizeof *self->pressure);
+  self->slope = pla_array_new((size_t)patches->vert_start[patches->n], 3 * sizeof *self->slope);
+  self->curvature = pla_array_new((size_t)patches->n, sizeof *self->curvature);
+  bool enough = self->pressure && self->slope && self->curvature &&
+                list_rows(self, patches->n, patches->vert_start, patches->vert, &self->patch_rows);
+  if (enough && domains) {
+    self->tangent = pla_array_new((size_t)domains->n, 81 * sizeof *self->tangent);
+    enough = self->tangent &&
+             list_rows(self, domains->n, domains->vert_start, domains->vert, &self->domain_rows);
+  }
   return enough ? PLA_OK : pla_fail_memory(err, "the linear system");
 }
 
@@ -199,7 +221,7 @@ pla_fem_system_init(PlaFemSystem *self, const PlaFemModel *model,
   if (st == PLA_OK)
     st = make_slots(self, err);
   if (st == PLA_OK && model->patches)
-    st = list_row_patches(self, err);
+    st = prepare_mixed(self, err);
   if (st == PLA_OK && self->n_blocks > 0)
     st = pla_cholesky_new(&self->matrix, PLA_ORDER_AUTO, &self->factor, err);
   free(used);
@@ -219,9 +241,9 @@ pla_fem_system_clear(PlaFemSystem *self)
   free(self->bound);
   free(self->slot);
   free(self->slot_start);
-  free(self->patch_bound);
-  free(self->row_start);
-  free(self->row_patch);
+  rows_clear(&self->patch_rows);
+  rows_clear(&self->domain_rows);
+  free(self->tangent);
   free(self->pressure);
   free(self->slope);
   free(self->curvature);
@@ -273,58 +295,96 @@ pla_fem_system_add_local(PlaFemSystem *self, int k, const int *verts, const doub
     }
 }
 
-/* curvature b b^T of every patch, b its slope; each row gathers its own */
+/* the block between places @a and @b of a set of vertices, 9 numbers, added to @block */
+typedef void (*BlockFunc)(const PlaFemSystem *self, int set, int a, int b, double *block);
+
+/* curvature b b^T, b the slope of a patch */
 static void
-add_patches(PlaFemSystem *self, const double *pos, bool project)
+patch_block(const PlaFemSystem *self, int p, int a, int b, double *block)
 {
-  const PlaFemPatches *patches = self->model->patches;
-  PlaBlockMatrix *m = &self->matrix;
-#pragma omp parallel
-  {
-#pragma omp for schedule(static)
-    for (int p = 0; p < patches->n; p++)
-      self->curvature[p] = pla_fem_patch_slope(self->model, p, pos, project,
-                                               self->slope + 3 * (size_t)patches->vert_start[p]);
-#pragma omp for schedule(static)
-    for (int r = 0; r < m->n; r++)
-      for (int k = self->row_start[r]; k < self->row_start[r + 1]; k++) {
-        const int p = self->row_patch[2 * (size_t)k];
-        const int first = patches->vert_start[p], n = patches->vert_start[p + 1] - first;
-        const double *slope = self->slope + 3 * (size_t)first;
-        const double *own = slope + 3 * (size_t)self->row_patch[2 * (size_t)k + 1];
-        if (self->patch_bound[p])
-          continue;
-        /* columns and the patch's vertices both ascend */
-        int at = m->start[r];
-        for (int a = 0; a < n; a++) {
-          int col = self->block_of[patches->vert[first + a]];
-          if (col < 0)
-            continue;
-          while (m->col[at] < col)
-            at++;
-          double *block = m->value + 9 * (size_t)at;
-          for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++)
-              block[3 * i + j] += self->curvature[p] * own[i] * slope[3 * a + j];
-        }
+  const double *slope = self->slope + 3 * (size_t)self->model->patches->vert_start[p];
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      block[3 * i + j] += self->curvature[p] * slope[3 * a + i] * slope[3 * b + j];
+}
+
+/* g_a H g_b of a domain */
+static void
+domain_block(const PlaFemSystem *self, int d, int a, int b, double *block)
+{
+  const PlaFemDomains *domains = self->model->domains;
+  const double *h = self->tangent + 81 * (size_t)d;
+  const double *ga = domains->grad + 3 * (size_t)(domains->vert_start[d] + a);
+  const double *gb = domains->grad + 3 * (size_t)(domains->vert_start[d] + b);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      double sum = 0.0;
+      for (int m = 0; m < 3; m++) {
+        const double *row = h + 9 * (3 * i + m) + 3 * j;
+        sum += ga[m] * (row[0] * gb[0] + row[1] * gb[1] + row[2] * gb[2]);
       }
-  }
-  for (int p = 0; self->bound && p < patches->n; p++) {
-    const int first = patches->vert_start[p], n = patches->vert_start[p + 1] - first;
-    const double *slope = self->slope + 3 * (size_t)first;
-    /* pair by pair, so that patches of any size do */
-    for (int a = 0; self->patch_bound[p] && a < n; a++)
+      block[3 * i + j] += sum;
+    }
+}
+
+/* adds the blocks of all sets: each row gathers its own; those with bound vertices follow, one by
+ * one */
+static void
+add_sets(PlaFemSystem *self, const PlaFemRows *rows, int n_sets, const int *vert_start,
+         const int *vert, BlockFunc func)
+{
+  PlaBlockMatrix *m = &self->matrix;
+#pragma omp parallel for schedule(static)
+  for (int r = 0; r < m->n; r++)
+    for (int k = rows->start[r]; k < rows->start[r + 1]; k++) {
+      const int set = rows->entry[2 * (size_t)k], place = rows->entry[2 * (size_t)k + 1];
+      if (rows->bound[set])
+        continue;
+      /* columns and the vertices of a set both ascend */
+      int at = m->start[r];
+      for (int a = vert_start[set]; a < vert_start[set + 1]; a++) {
+        int col = self->block_of[vert[a]];
+        if (col < 0)
+          continue;
+        while (m->col[at] < col)
+          at++;
+        func(self, set, place, a - vert_start[set], m->value + 9 * (size_t)at);
+      }
+    }
+  for (int set = 0; self->bound && set < n_sets; set++) {
+    const int first = vert_start[set], n = vert_start[set + 1] - first;
+    /* pair by pair, so that sets of any size do */
+    for (int a = 0; rows->bound[set] && a < n; a++)
       for (int b = 0; b < n; b++) {
-        double local[36] = { 0 };
-        const int pair[2] = { patches->vert[first + a], patches->vert[first + b] };
-        const int k = a == b ? 1 : 2;
+        double local[36] = { 0 }, block[9] = { 0 };
+        const int pair[2] = { vert[first + a], vert[first + b] }, k = a == b ? 1 : 2;
+        func(self, set, a, b, block);
         for (int i = 0; i < 3; i++)
-          for (int j = 0; j < 3; j++)
-            local[i * 3 * k + 3 * (k - 1) + j] =
-                self->curvature[p] * slope[3 * a + i] * slope[3 * b + j];
+          memcpy(local + i * 3 * k + 3 * (k - 1), block + 3 * i, 3 * sizeof *local);
         pla_fem_system_add_local(self, k, pair, local);
       }
   }
+}
+
+/* patches, and the domains of tets */
+static void
+add_mixed(PlaFemSystem *self, const double *pos, bool project)
+{
+  const PlaFemModel *model = self->model;
+  const PlaFemPatches *patches = model->patches;
+  const PlaFemDomains *domains = model->domains;
+  pla_fem_patches_pressure(model, pos, self->curvature, self->pressure);
+#pragma omp parallel for schedule(static)
+  for (int p = 0; p < patches->n; p++)
+    self->curvature[p] = pla_fem_patch_slope(model, p, pos, project,
+                                             self->slope + 3 * (size_t)patches->vert_start[p]);
+  add_sets(self, &self->patch_rows, patches->n, patches->vert_start, patches->vert, patch_block);
+  if (!domains)
+    return;
+#pragma omp parallel for schedule(static)
+  for (int d = 0; d < domains->n; d++)
+    pla_fem_domain_tangent(model, d, pos, project, self->tangent + 81 * (size_t)d);
+  add_sets(self, &self->domain_rows, domains->n, domains->vert_start, domains->vert, domain_block);
 }
 
 void
@@ -333,10 +393,8 @@ pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, dou
   const PlaFemModel *model = self->model;
   PlaBlockMatrix *m = &self->matrix;
   memset(m->value, 0, 9 * (size_t)m->start[m->n] * sizeof *m->value);
-  if (model->patches) {
-    pla_fem_patches_pressure(model, pos, self->curvature, self->pressure);
-    add_patches(self, pos, project);
-  }
+  if (model->patches)
+    add_mixed(self, pos, project);
 
   /* cells of one colour share no vertex: no two threads add to one block, and each block's sum runs
    * in the order of the colours */

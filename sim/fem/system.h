@@ -5,6 +5,13 @@
 #include "sim/fem/model-private.h"
 #include "sim/linear/cholesky.h"
 
+/* Sets of vertices by the block rows that they touch: the sets at block row r, and the row's place in
+ * each, are entry[2 k] and entry[2 k + 1] for k from start[r] up to start[r + 1]. */
+typedef struct {
+  int *start, *entry;
+  unsigned char *bound; /* 1 where a set has bound vertices */
+} PlaFemRows;
+
 typedef struct {
   const PlaFemModel *model; /* borrowed */
   int n_blocks;             /* vertices with at least one free coordinate */
@@ -16,13 +23,11 @@ typedef struct {
   PlaBlockMatrix matrix;
   int *slot;                /* where cell c's block (a, b) goes: slot[slot_start[c] + a k + b], or -1 */
   size_t *slot_start;       /* n_cells + 1 */
-  /* mixed formulation: the patches that touch block row r, and the row's place in each, are
-   * row_patch[2 k] and row_patch[2 k + 1] for k from row_start[r] up to row_start[r + 1] */
-  int *row_start, *row_patch;
-  unsigned char *patch_bound; /* 1 where a patch has bound vertices (n_patches) */
+  PlaFemRows patch_rows, domain_rows; /* mixed formulation */
   double *pressure;         /* n_cells */
   double *slope;            /* of each patch: 3 for each of its vertices */
   double *curvature;        /* n_patches */
+  double *tangent;          /* n_domains x 81 */
   PlaCholesky *factor;
 } PlaFemSystem;
 
