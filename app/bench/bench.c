@@ -14,6 +14,8 @@ static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_bar_sag,
   &pla_benchmark_bar_twist,
   &pla_benchmark_csfd,
+  &pla_benchmark_cut,
+  &pla_benchmark_cut_scaling,
   &pla_benchmark_case_store,
   &pla_benchmark_nifti_read,
   &pla_benchmark_pbng_box,

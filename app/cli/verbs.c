@@ -9,6 +9,7 @@ static const PlaVerb *const verbs[] = {
   &pla_verb_surface,
   &pla_verb_mesh,
   &pla_verb_simulate,
+  &pla_verb_cut,
   &pla_verb_case,
   &pla_verb_report,
   &pla_verb_demo,

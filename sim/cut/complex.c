@@ -136,8 +136,8 @@ add_vert(PlaCutComplex *self, int p, int q, int r)
     sum += v->l[i];
     bound += v->bound[i];
   }
-  int sign = fabs(sum) > PLA_CUT_ROUNDING * bound ? (sum > 0.0 ? 1 : -1)
-                                                  : exact_side(self, v, ones);
+  int sign =
+      fabs(sum) > PLA_CUT_ROUNDING * bound ? (sum > 0.0 ? 1 : -1) : exact_side(self, v, ones);
   if (sign == 0)
     return -2;
   v->sign = (int8_t)sign;
@@ -213,7 +213,8 @@ pla_cut_complex_new(void)
   for (int f = 0; ok && f < 4; f++) {
     PlaCutCorner corner[3];
     for (int k = 0; k < 3; k++) {
-      /* the edge to the next corner is the one away from the third: it lies on that corner's face */
+      /* the edge to the next corner is the one away from the third: it lies on that corner's face
+       */
       corner[k] = (PlaCutCorner){ face[f][k], face[f][(k + 2) % 3] };
     }
     PlaCutPatch *patch = add_patch(self, corner, 3);
@@ -356,8 +357,7 @@ patch_update(Insertion *ins, PlaCutPatch *patch)
                           sizeof *patch->corner))
       return false;
     PlaCutCorner *corner = patch->corner;
-    memmove(&corner[i + 2], &corner[i + 1],
-            (size_t)(patch->n_corners - i - 1) * sizeof *corner);
+    memmove(&corner[i + 2], &corner[i + 1], (size_t)(patch->n_corners - i - 1) * sizeof *corner);
     corner[i + 1] = (PlaCutCorner){ mid, corner[i].plane };
     patch->n_corners++;
   }
@@ -639,7 +639,8 @@ cover_patch(Insertion *ins, int p, bool *changed)
   return ok;
 }
 
-/* sides of the cell's corners: of the triangle's plane, and whether any is inside each edge plane */
+/* sides of the cell's corners: of the triangle's plane, and whether any is inside each edge plane
+ */
 static void
 cell_sides(Insertion *ins, int cell, bool *below, bool *above, bool *reached)
 {
@@ -1043,7 +1044,8 @@ pla_cut_triangle_init(PlaCutTriangle *self, const int64_t tri[3][3], const int64
     below += self->plane[0].d[i] < 0;
   }
   /* a plane that only touches the tet must hold a whole face of it */
-  if (above == 4 || below == 4 || above + below == 0 || ((above == 0 || below == 0) && above + below > 1))
+  if (above == 4 || below == 4 || above + below == 0 ||
+      ((above == 0 || below == 0) && above + below > 1))
     return false;
   /* edge planes run along the axis on which the triangle's shadow is largest */
   int axis = 0;

@@ -85,8 +85,8 @@ typedef struct {
  * the triangle has no area or the plane misses the tet. */
 bool pla_cut_triangle_init(PlaCutTriangle *self, const int64_t tri[3][3], const int64_t pos[4][3]);
 
-/* Cuts along @triangle, which is number @id (rising).  *changed: whether anything did.  false: memory is
- * short, and @self may only be freed. */
+/* Cuts along @triangle, which is number @id (rising).  *changed: whether anything did.  false:
+ * memory is short, and @self may only be freed. */
 bool pla_cut_complex_insert(PlaCutComplex *self, const PlaCutTriangle *triangle, int id,
                             bool *changed);
 

@@ -18,9 +18,9 @@ struct PlaCutMesh {
   int *vert_source;
   int *tet; /* (n_tets x 4) */
   int *tet_source;
-  uint8_t *skin;           /* bit f: face f is on the surface of the original mesh */
-  int *link_head;          /* first link of each face (n_tets x 4), -1: none */
-  PlaCutLink *link;        /* dropped ones are chained from free_link */
+  uint8_t *skin;    /* bit f: face f is on the surface of the original mesh */
+  int *link_head;   /* first link of each face (n_tets x 4), -1: none */
+  PlaCutLink *link; /* dropped ones are chained from free_link */
   int free_link;
   PlaCutComplex **complex; /* NULL: the tet is whole */
 };

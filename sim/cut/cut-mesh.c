@@ -215,8 +215,7 @@ pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err)
     memcpy(copy->skin, self->skin, n);
     memcpy(copy->link_head, self->link_head, 4 * n * sizeof *copy->link_head);
     memcpy(copy->rest, self->rest, 3 * (size_t)self->n_verts * sizeof *copy->rest);
-    memcpy(copy->vert_source, self->vert_source,
-           (size_t)self->n_verts * sizeof *copy->vert_source);
+    memcpy(copy->vert_source, self->vert_source, (size_t)self->n_verts * sizeof *copy->vert_source);
     memcpy(copy->link, self->link, (size_t)self->n_links * sizeof *copy->link);
     copy->n_verts = self->n_verts;
     copy->n_links = self->n_links;
@@ -357,8 +356,8 @@ blade_grid_init(BladeGrid *self, const PlaTriMesh *blade)
   int lo[3], hi[3];
   for (int t = 0; t < blade->n_tris; t++) {
     grid_range(self, &self->tri_box[t], lo, hi);
-    FOR_GRID (self, lo, hi, i)
-      self->start[i + 2]++;
+    FOR_GRID(self, lo, hi, i)
+    self->start[i + 2]++;
   }
   for (size_t i = 2; i < n + 2; i++)
     self->start[i] += self->start[i - 1];
@@ -367,8 +366,8 @@ blade_grid_init(BladeGrid *self, const PlaTriMesh *blade)
     return false;
   for (int t = 0; t < blade->n_tris; t++) {
     grid_range(self, &self->tri_box[t], lo, hi);
-    FOR_GRID (self, lo, hi, i)
-      self->tri[self->start[i + 1]++] = t;
+    FOR_GRID(self, lo, hi, i)
+    self->tri[self->start[i + 1]++] = t;
   }
   return true;
 }
@@ -386,16 +385,16 @@ blade_grid_find(const BladeGrid *self, const Box *box, int **found, int *capacit
 {
   int lo[3], hi[3], n = 0;
   grid_range(self, box, lo, hi);
-  FOR_GRID (self, lo, hi, i)
-    for (int k = self->start[i]; k < self->start[i + 1]; k++)
-      if (boxes_meet(box, &self->tri_box[self->tri[k]])) {
-        if (n == *capacity) {
-          if (!pla_array_resize((void **)found, 2 * (size_t)n + 64, sizeof **found))
-            return -1;
-          *capacity = 2 * n + 64;
-        }
-        (*found)[n++] = self->tri[k];
+  FOR_GRID(self, lo, hi, i)
+  for (int k = self->start[i]; k < self->start[i + 1]; k++)
+    if (boxes_meet(box, &self->tri_box[self->tri[k]])) {
+      if (n == *capacity) {
+        if (!pla_array_resize((void **)found, 2 * (size_t)n + 64, sizeof **found))
+          return -1;
+        *capacity = 2 * n + 64;
       }
+      (*found)[n++] = self->tri[k];
+    }
   if (n > 1)
     qsort(*found, (size_t)n, sizeof **found, compare_ints);
   int kept = 0;
@@ -636,8 +635,8 @@ relink(const Cut *cut, int tet_a, int fa, int tet_b, int fb, LinkList *list)
           return false;
         list->capacity = 2 * list->n + 64;
       }
-      list->link[list->n++] = (NewLink){ piece_tet(cut, slot_a, tet_a, i), fa,
-                                         piece_tet(cut, slot_b, tet_b, j), fb };
+      list->link[list->n++] =
+          (NewLink){ piece_tet(cut, slot_a, tet_a, i), fa, piece_tet(cut, slot_b, tet_b, j), fb };
     }
   return true;
 }
@@ -938,10 +937,17 @@ pla_cut_mesh_bodies(const PlaCutMesh *self, int *body)
 }
 
 void
-pla_cut_mesh_volumes(const PlaCutMesh *self, double *volume)
+pla_cut_mesh_fractions(const PlaCutMesh *self, double *fraction)
 {
 #pragma omp parallel for schedule(static) if (self->n_tets > PLA_BLOCK)
   for (int t = 0; t < self->n_tets; t++)
-    volume[t] = tet_volume(self->rest, &self->tet[4 * t]) *
-                (self->complex[t] ? pla_cut_complex_volume(self->complex[t]) : 1.0);
+    fraction[t] = self->complex[t] ? pla_cut_complex_volume(self->complex[t]) : 1.0;
+}
+
+void
+pla_cut_mesh_volumes(const PlaCutMesh *self, double *volume)
+{
+  pla_cut_mesh_fractions(self, volume);
+  for (int t = 0; t < self->n_tets; t++)
+    volume[t] *= tet_volume(self->rest, &self->tet[4 * t]);
 }

@@ -16,8 +16,8 @@
 
 typedef struct PlaCutMesh PlaCutMesh;
 
-/* @mesh is copied.  PLA_ERR_GEOMETRY when a tet is flat or inverted at rest, or a face has more than
- * two tets. */
+/* @mesh is copied.  PLA_ERR_GEOMETRY when a tet is flat or inverted at rest, or a face has more
+ * than two tets. */
 PlaStatus pla_cut_mesh_new(const PlaTetMesh *mesh, PlaCutMesh **out, PlaError *err);
 PlaStatus pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err);
 void pla_cut_mesh_free(PlaCutMesh *self); /* NULL is fine */
@@ -37,10 +37,10 @@ typedef struct {
   double seconds[4]; /* finding the tets, parting them, connecting the pieces, all of it */
 } PlaCutReport;
 
-/* Cuts the mesh in the shape @pos (n_verts x 3, m; NULL: at rest) along @blade.  Vertices keep their
- * numbers; each new one starts where vertex *from stands: (*from)[i] belongs to vertex n_verts + i
- * (may be NULL; caller frees).  When it fails nothing has changed.  A blade that reaches no tet is
- * no failure: report->n_touched is 0. */
+/* Cuts the mesh in the shape @pos (n_verts x 3, m; NULL: at rest) along @blade.  Vertices keep
+ * their numbers; each new one starts where vertex *from stands: (*from)[i] belongs to vertex
+ * n_verts + i (may be NULL; caller frees).  When it fails nothing has changed.  A blade that
+ * reaches no tet is no failure: report->n_touched is 0. */
 PlaStatus pla_cut_mesh_cut(PlaCutMesh *self, const double *pos, const PlaTriMesh *blade,
                            PlaProgress *progress, PlaCutReport *report, int **from, PlaError *err);
 
@@ -48,8 +48,9 @@ PlaStatus pla_cut_mesh_cut(PlaCutMesh *self, const double *pos, const PlaTriMesh
  * The number of bodies, or -1 when memory is short. */
 int pla_cut_mesh_bodies(const PlaCutMesh *self, int *body);
 
-/* Volume of the material in each tet at rest, m3 (n_tets). */
+/* Volume of the material in each tet at rest, m3, and as a fraction of the tet's (n_tets). */
 void pla_cut_mesh_volumes(const PlaCutMesh *self, double *volume);
+void pla_cut_mesh_fractions(const PlaCutMesh *self, double *fraction);
 
 /* The surface of the material, skin and wounds: closed, its vertices tied to the tets. */
 typedef struct {

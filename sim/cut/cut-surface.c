@@ -36,7 +36,7 @@ typedef struct {
   Vert *vert;
   Corner *corner;
   Polygon *polygon;
-  int *tri; /* 3 vertices and the polygon */
+  int *tri;    /* 3 vertices and the polygon */
   int n_heads; /* a power of two */
   int *head;
   int *local; /* surface vertex of each point of the tet at work */

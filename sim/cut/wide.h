@@ -34,6 +34,8 @@ pla_wide_add(uint64_t *sum, int n, const uint64_t *x, int m, int subtract)
 static inline void
 pla_wide4_add_product(PlaWide4 *sum, PlaInt128 a, PlaInt128 b, int subtract)
 {
+  if (a == 0 || b == 0) /* planes of faces have three zeros */
+    return;
   PlaUint128 x = a < 0 ? -(PlaUint128)a : (PlaUint128)a;
   PlaUint128 y = b < 0 ? -(PlaUint128)b : (PlaUint128)b;
   const uint64_t xl[2] = { (uint64_t)x, (uint64_t)(x >> 64) };
@@ -106,6 +108,8 @@ pla_wide_det4_sign(const PlaInt128 p[4], const PlaInt128 q[4], const PlaInt128 r
     PlaWide4 upper = { { 0 } }, lower = { { 0 } };
     pla_wide4_add_product(&upper, p[c[0]], q[c[1]], 0);
     pla_wide4_add_product(&upper, p[c[1]], q[c[0]], 1);
+    if ((upper.limb[0] | upper.limb[1] | upper.limb[2] | upper.limb[3]) == 0)
+      continue;
     pla_wide4_add_product(&lower, r[c[2]], s[c[3]], 0);
     pla_wide4_add_product(&lower, r[c[3]], s[c[2]], 1);
     pla_wide8_add_product(&sum, upper, lower, c[4]);

@@ -19,7 +19,8 @@ typedef struct {
 static Blade
 blade_new(void)
 {
-  return (Blade){ g_array_new(FALSE, FALSE, sizeof(double)), g_array_new(FALSE, FALSE, sizeof(int)) };
+  return (Blade){ g_array_new(FALSE, FALSE, sizeof(double)),
+                  g_array_new(FALSE, FALSE, sizeof(int)) };
 }
 
 static void
@@ -162,7 +163,8 @@ assert_pieces_closed(const PlaCutMesh *mesh)
     if (!c)
       continue;
     for (int cell = 0; cell < c->n_cells; cell++) {
-      g_autoptr(GHashTable) balance = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+      g_autoptr(GHashTable) balance =
+          g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
       for (int i = 0; i < c->cell[cell].n_patches; i++) {
         const PlaCutPatch *p = &c->patch[c->cell[cell].patch[i]];
         int out = p->cell[0] == cell ? 1 : -1;
@@ -202,7 +204,8 @@ test_one_plane(void)
   PlaMesh *mesh = box(4, 4, 4, PLA_BOX_TETS_6);
   PlaCutMesh *c = cut_mesh(mesh);
   Blade blade = blade_new();
-  blade_add_quad(&blade, (double[]){ 1.3, -1, -1 }, (double[]){ 0.2, 6, 0 }, (double[]){ 0, 0.1, 6 });
+  blade_add_quad(&blade, (double[]){ 1.3, -1, -1 }, (double[]){ 0.2, 6, 0 },
+                 (double[]){ 0, 0.1, 6 });
   PlaCutReport report = cut(c, &blade);
   g_assert_cmpint(report.n_touched, >, 0);
   g_assert_cmpint(pla_cut_mesh_bodies(c, NULL), ==, 2);
@@ -400,7 +403,8 @@ test_partial(void)
   PlaCutMesh *c = cut_mesh(mesh);
   Blade first = blade_new(), second = blade_new();
   blade_add_quad(&first, (double[]){ 0.2, -1, -1 }, (double[]){ 0, 1.3, 0 }, (double[]){ 0, 0, 3 });
-  blade_add_quad(&second, (double[]){ 0.2, 0.3, -1 }, (double[]){ 0, 1.3, 0 }, (double[]){ 0, 0, 3 });
+  blade_add_quad(&second, (double[]){ 0.2, 0.3, -1 }, (double[]){ 0, 1.3, 0 },
+                 (double[]){ 0, 0, 3 });
   PlaCutReport report = cut(c, &first);
   g_assert_cmpint(report.n_touched, ==, 1);
   g_assert_cmpint(c->n_tets, ==, 1);
@@ -436,9 +440,11 @@ test_any_order(void)
       PlaError err = { 0 };
       tris.n_tris = 1;
       tris.tri = &blade_get(&all).tri[3 * i];
-      g_assert_cmpint(pla_cut_mesh_cut(forward, NULL, &tris, NULL, &report, NULL, &err), ==, PLA_OK);
+      g_assert_cmpint(pla_cut_mesh_cut(forward, NULL, &tris, NULL, &report, NULL, &err), ==,
+                      PLA_OK);
       tris.tri = &blade_get(&all).tri[3 * (n - 1 - i)];
-      g_assert_cmpint(pla_cut_mesh_cut(backward, NULL, &tris, NULL, &report, NULL, &err), ==, PLA_OK);
+      g_assert_cmpint(pla_cut_mesh_cut(backward, NULL, &tris, NULL, &report, NULL, &err), ==,
+                      PLA_OK);
     }
     g_autoptr(GArray) a = body_volumes(batch);
     g_autoptr(GArray) b = body_volumes(forward);
@@ -479,13 +485,14 @@ test_random(void)
         if (random_bits(&state) % 3)
           add_random_tri(&blade, &state, -1.0, 2.0, steps);
         else
-          blade_add_quad(&blade,
-                         (double[]){ random_in(&state, -1, 1, steps), random_in(&state, -1, 1, steps),
-                                     random_in(&state, -1, 1, steps) },
-                         (double[]){ random_in(&state, 0, 3, steps), random_in(&state, 0, 3, steps),
-                                     random_in(&state, 0, 3, steps) },
-                         (double[]){ random_in(&state, -3, 0, steps), random_in(&state, 0, 3, steps),
-                                     random_in(&state, 0, 3, steps) });
+          blade_add_quad(
+              &blade,
+              (double[]){ random_in(&state, -1, 1, steps), random_in(&state, -1, 1, steps),
+                          random_in(&state, -1, 1, steps) },
+              (double[]){ random_in(&state, 0, 3, steps), random_in(&state, 0, 3, steps),
+                          random_in(&state, 0, 3, steps) },
+              (double[]){ random_in(&state, -3, 0, steps), random_in(&state, 0, 3, steps),
+                          random_in(&state, 0, 3, steps) });
       }
       cut(c, &blade);
       blade_clear(&blade);
@@ -496,6 +503,238 @@ test_random(void)
     pla_cut_mesh_free(c);
     pla_mesh_free(mesh);
   }
+}
+
+/* copies have the shape of the tet they come from, so quality cannot change */
+static void
+test_shapes(void)
+{
+  uint64_t state = 5;
+  PlaMesh *mesh = box(3, 3, 3, PLA_BOX_TETS_6);
+  PlaCutMesh *c = cut_mesh(mesh);
+  Blade blade = blade_new();
+  for (int i = 0; i < 12; i++)
+    add_random_tri(&blade, &state, -2.0, 5.0, 0);
+  cut(c, &blade);
+  PlaCutMeshView view = pla_cut_mesh_get(c);
+  g_assert_cmpint(view.mesh.n_tets, >, mesh->n_tets);
+  for (int t = 0; t < view.mesh.n_tets; t++)
+    for (int k = 0; k < 4; k++) {
+      int v = view.mesh.tet[4 * t + k], from = mesh->tet[4 * view.tet_source[t] + k];
+      g_assert_cmpint(view.vert_source[v], ==, from);
+      for (int d = 0; d < 3; d++)
+        g_assert_true(view.mesh.rest[3 * v + d] == mesh->pos[3 * from + d]);
+    }
+  blade_clear(&blade);
+  pla_cut_mesh_free(c);
+  pla_mesh_free(mesh);
+}
+
+/* a plane through the bent body: the wound lies on it there, and where it was at rest */
+static void
+test_deformed(void)
+{
+  PlaMesh *mesh = box(4, 3, 3, PLA_BOX_TETS_5);
+  PlaCutMesh *c = cut_mesh(mesh);
+  g_autofree double *pos = g_new(double, 3 * (gsize)mesh->n_verts);
+  for (int v = 0; v < mesh->n_verts; v++) {
+    const double *x = &mesh->pos[3 * v];
+    pos[3 * v] = 1.4 * x[0] + 0.3 * x[1] + 0.05 * x[2] * x[2];
+    pos[3 * v + 1] = 0.9 * x[1] - 0.2 * x[0] + 0.08 * x[0] * x[2];
+    pos[3 * v + 2] = 1.1 * x[2] + 0.1 * x[0] * x[1];
+  }
+  Blade blade = blade_new();
+  const double a[3] = { 2.5, -6, -6 }, u[3] = { 1, 14, 0 }, w[3] = { -0.5, 0, 14 };
+  const double normal[3] = { u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2],
+                             u[0] * w[1] - u[1] * w[0] };
+  const double length = sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
+  blade_add_quad(&blade, a, u, w);
+  PlaTriMesh tris = blade_get(&blade);
+  PlaCutReport report;
+  PlaError err = { 0 };
+  g_autofree int *from = NULL;
+  const int n_before = c->n_verts;
+  g_assert_cmpint(pla_cut_mesh_cut(c, pos, &tris, NULL, &report, &from, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_cut_mesh_bodies(c, NULL), ==, 2);
+  pos = g_renew(double, pos, 3 * (gsize)c->n_verts);
+  for (int i = 0; i < report.n_new_verts; i++)
+    memcpy(&pos[3 * (n_before + i)], &pos[3 * from[i]], 3 * sizeof *pos);
+  PlaCutSurface s;
+  g_assert_cmpint(pla_cut_mesh_surface(c, &s, &err), ==, PLA_OK);
+  assert_closed(&s);
+  g_autofree double *placed = g_new(double, 3 * (gsize)s.n_verts);
+  pla_cut_surface_place(&s, c, pos, placed);
+  int n_wound = 0;
+  for (int t = 0; t < s.n_tris; t++)
+    for (int k = 0; s.cut[t] >= 0 && k < 3; k++) {
+      const double *x = &placed[3 * s.tri[3 * t + k]];
+      double off = 0.0;
+      for (int d = 0; d < 3; d++)
+        off += normal[d] * (x[d] - a[d]);
+      g_assert_cmpfloat(fabs(off), <, 1e-8 * length);
+      n_wound++;
+    }
+  g_assert_cmpint(n_wound, >, 100);
+  /* back at rest the same material is parted: nothing was lost */
+  g_assert_cmpfloat_with_epsilon(total_volume(c), 36.0, 36e-9);
+  assert_surface(c, 36.0);
+  pla_cut_surface_clear(&s);
+  blade_clear(&blade);
+  pla_cut_mesh_free(c);
+  pla_mesh_free(mesh);
+}
+
+static double
+blade_volume(const Blade *blade)
+{
+  PlaTriMesh m = blade_get(blade);
+  double sum = 0.0;
+  for (int t = 0; t < m.n_tris; t++) {
+    const double *a = &m.pos[3 * m.tri[3 * t]], *b = &m.pos[3 * m.tri[3 * t + 1]],
+                 *c = &m.pos[3 * m.tri[3 * t + 2]];
+    sum += (a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) +
+            a[2] * (b[0] * c[1] - b[1] * c[0])) /
+           6.0;
+  }
+  return sum;
+}
+
+/* a ball of triangles pushed into a lattice is itself what it cuts out */
+static void
+test_organ(void)
+{
+  enum { N = 24, M = 12 };
+  PlaMesh *mesh = box(6, 6, 6, PLA_BOX_TETS_5);
+  PlaCutMesh *c = cut_mesh(mesh);
+  Blade ball = blade_new();
+  double p[M + 1][N][3];
+  for (int i = 0; i <= M; i++)
+    for (int j = 0; j < N; j++) {
+      double th = G_PI * i / M, ph = 2.0 * G_PI * j / N;
+      p[i][j][0] = 3.0 + 2.1 * sin(th) * cos(ph);
+      p[i][j][1] = 3.0 + 2.1 * sin(th) * sin(ph);
+      p[i][j][2] = 3.0 + 2.1 * cos(th);
+      if (i == 0 || i == M)
+        memcpy(p[i][j], (double[]){ 3, 3, i ? 0.9 : 5.1 }, sizeof p[i][j]);
+    }
+  for (int i = 0; i < M; i++)
+    for (int j = 0; j < N; j++) {
+      int k = (j + 1) % N;
+      if (i > 0)
+        blade_add_tri(&ball, p[i][j], p[i + 1][j], p[i][k]);
+      if (i < M - 1)
+        blade_add_tri(&ball, p[i][k], p[i + 1][j], p[i + 1][k]);
+    }
+  double volume = blade_volume(&ball);
+  cut(c, &ball);
+  g_autoptr(GArray) volumes = body_volumes(c);
+  g_assert_cmpuint(volumes->len, ==, 2);
+  g_array_sort(volumes, compare_doubles);
+  g_assert_cmpfloat_with_epsilon(g_array_index(volumes, double, 0), volume, 1e-6 * volume);
+  assert_surface(c, 216.0);
+  blade_clear(&ball);
+  pla_cut_mesh_free(c);
+  pla_mesh_free(mesh);
+}
+
+/* lips a fiftieth of a cell apart, in one lattice: they do not stick to each other */
+static void
+test_lips(void)
+{
+  PlaMesh *mesh = box(6, 4, 4, PLA_BOX_TETS_5);
+  PlaCutMesh *c = cut_mesh(mesh);
+  Blade slit = blade_new(), back = blade_new();
+  /* a wedge open at x = 0 whose edge is at x = 3.3 */
+  const double edge[2][3] = { { 3.3, -1, 2.13 }, { 3.3, 5, 2.13 } };
+  const double up[2][3] = { { -1, -1, 2.14 }, { -1, 5, 2.14 } };
+  const double down[2][3] = { { -1, -1, 2.12 }, { -1, 5, 2.12 } };
+  blade_add_tri(&slit, edge[0], edge[1], up[0]);
+  blade_add_tri(&slit, up[0], edge[1], up[1]);
+  blade_add_tri(&slit, edge[0], down[0], edge[1]);
+  blade_add_tri(&slit, down[0], down[1], edge[1]);
+  cut(c, &slit);
+  /* the air in between and the lips, which hang together behind the corner of the mouth */
+  g_autoptr(GArray) two = body_volumes(c);
+  g_assert_cmpuint(two->len, ==, 2);
+  /* without what is behind they are two */
+  blade_add_quad(&back, (double[]){ 3.3, -1, -1 }, (double[]){ 0, 6, 0 }, (double[]){ 0, 0, 6 });
+  cut(c, &back);
+  g_autoptr(GArray) four = body_volumes(c);
+  g_assert_cmpuint(four->len, ==, 4);
+  assert_surface(c, 96.0);
+  blade_clear(&slit);
+  blade_clear(&back);
+  pla_cut_mesh_free(c);
+  pla_mesh_free(mesh);
+}
+
+/* same bytes for any number of threads */
+static void
+test_threads(void)
+{
+  PlaMesh *mesh = box(12, 8, 8, PLA_BOX_TETS_6);
+  Blade blade = blade_new();
+  uint64_t state = 3;
+  for (int i = 0; i < 20; i++)
+    add_random_tri(&blade, &state, -4.0, 14.0, 0);
+  PlaCutMesh *c[2];
+  for (int i = 0; i < 2; i++) {
+    pla_threads_set(i ? 4 : 1);
+    c[i] = cut_mesh(mesh);
+    cut(c[i], &blade);
+  }
+  pla_threads_set(2);
+  g_assert_cmpint(c[0]->n_tets, >, mesh->n_tets);
+  g_assert_cmpint(c[0]->n_tets, ==, c[1]->n_tets);
+  g_assert_cmpint(c[0]->n_verts, ==, c[1]->n_verts);
+  g_assert_cmpmem(c[0]->tet, 16 * (gsize)c[0]->n_tets, c[1]->tet, 16 * (gsize)c[1]->n_tets);
+  PlaCutSurface s[2];
+  PlaError err = { 0 };
+  for (int i = 0; i < 2; i++)
+    g_assert_cmpint(pla_cut_mesh_surface(c[i], &s[i], &err), ==, PLA_OK);
+  g_assert_cmpmem(s[0].tri, 12 * (gsize)s[0].n_tris, s[1].tri, 12 * (gsize)s[1].n_tris);
+  g_assert_cmpmem(s[0].weight, 32 * (gsize)s[0].n_verts, s[1].weight, 32 * (gsize)s[1].n_verts);
+  for (int i = 0; i < 2; i++) {
+    pla_cut_surface_clear(&s[i]);
+    pla_cut_mesh_free(c[i]);
+  }
+  blade_clear(&blade);
+  pla_mesh_free(mesh);
+}
+
+/* what cannot be cut along says so and changes nothing */
+static void
+test_bad_blades(void)
+{
+  PlaMesh *mesh = box(2, 2, 2, PLA_BOX_TETS_6);
+  PlaCutMesh *c = cut_mesh(mesh);
+  PlaCutReport report;
+  PlaError err = { 0 };
+  double pos[9] = { 0.5, -9, -9, 0.5, 9, -9, 0.5, 0, 9 };
+  int tri[3] = { 0, 1, 2 };
+  PlaTriMesh blade = { 3, 1, pos, tri };
+  /* misses */
+  pos[0] = pos[3] = pos[6] = 5.0;
+  g_assert_cmpint(pla_cut_mesh_cut(c, NULL, &blade, NULL, &report, NULL, &err), ==, PLA_OK);
+  g_assert_cmpint(report.n_touched, ==, 0);
+  /* no area */
+  memcpy(pos, (double[]){ 0, 0, 0, 1, 1, 1, 2, 2, 2 }, sizeof pos);
+  g_assert_cmpint(pla_cut_mesh_cut(c, NULL, &blade, NULL, &report, NULL, &err), ==, PLA_OK);
+  g_assert_cmpint(report.n_touched, ==, 0);
+  /* no number, no vertex, no sense of scale */
+  pos[4] = NAN;
+  g_assert_cmpint(pla_cut_mesh_cut(c, NULL, &blade, NULL, &report, NULL, &err), ==,
+                  PLA_ERR_GEOMETRY);
+  pos[4] = 1e9;
+  g_assert_cmpint(pla_cut_mesh_cut(c, NULL, &blade, NULL, &report, NULL, &err), ==,
+                  PLA_ERR_GEOMETRY);
+  tri[1] = 3;
+  g_assert_cmpint(pla_cut_mesh_cut(c, NULL, &blade, NULL, &report, NULL, &err), ==,
+                  PLA_ERR_GEOMETRY);
+  g_assert_cmpint(c->n_tets, ==, mesh->n_tets);
+  g_assert_cmpint(c->n_verts, ==, mesh->n_verts);
+  pla_cut_mesh_free(c);
+  pla_mesh_free(mesh);
 }
 
 int
@@ -510,5 +749,11 @@ main(int argc, char **argv)
   g_test_add_func("/sim/cut/partial", test_partial);
   g_test_add_func("/sim/cut/any-order", test_any_order);
   g_test_add_func("/sim/cut/random", test_random);
+  g_test_add_func("/sim/cut/shapes", test_shapes);
+  g_test_add_func("/sim/cut/deformed", test_deformed);
+  g_test_add_func("/sim/cut/organ", test_organ);
+  g_test_add_func("/sim/cut/lips", test_lips);
+  g_test_add_func("/sim/cut/threads", test_threads);
+  g_test_add_func("/sim/cut/bad-blades", test_bad_blades);
   return g_test_run();
 }
