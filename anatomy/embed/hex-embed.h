@@ -81,6 +81,18 @@ PlaStatus pla_hex_embed_coarsen(const PlaHexEmbed *fine, PlaProgress *progress, 
 PlaStatus pla_hex_embed_tets(const PlaHexEmbed *hexes, PlaProgress *progress, PlaMesh **out,
                              PlaEmbedding *surface, PlaError *err);
 
+/* Ties @n points (m) near @body, the surface that was embedded, to the hexes: to the hex in the
+ * point's cell that hangs together with that of the nearest triangle, or else to the latter's,
+ * beyond its faces.  So in an overlap a point goes with the nearer sheet.  @out is initialised
+ * here. */
+PlaStatus pla_hex_embed_points(const PlaHexEmbed *self, const PlaTriMesh *body, int n,
+                               const double *pos, PlaEmbedding *out, PlaError *err);
+
+/* One mesh of @elements (hexes or tets) and of @surface, whose vertices follow theirs by @points
+ * (PLA_MESH_BOUND_VERTS); cell fields of both are kept. */
+PlaStatus pla_hex_carry_surface(const PlaMesh *elements, const PlaMesh *surface,
+                                const PlaEmbedding *points, PlaMesh **out, PlaError *err);
+
 /* Cell field, int32: which connected piece of the mesh a hex or tet belongs to, from 0. */
 #define PLA_HEX_COMPONENT "component"
 /* Adds that field to @mesh and returns the number of pieces, -1 when memory is short. */

@@ -143,7 +143,7 @@ run_mesh(PlaInvocation *inv, PlaError *err)
 }
 
 static const PlaOpt options[] = {
-  { "method", 0, PLA_OPT_TEXT, "NAME", "tets: conforming tetrahedra" },
+  { "method", 0, PLA_OPT_TEXT, "NAME", "tets, lattice or embed, as above" },
   { "cell-mm", 0, PLA_OPT_NUMBER, "H", "size of a cell, at the surface where cells differ, mm", 0.01,
     1000 },
   { "label", 0, PLA_OPT_TEXT, "IDS", "ids or names of tissues, as in 1,2+3 (default: all labels)" },
@@ -167,7 +167,12 @@ const PlaVerb pla_verb_mesh = {
       "tissue joined by plus signs: 1+3,2.  With --method tets, tissues that touch share their\n"
       "faces, and the cell field \"region\" holds the (first) label of each tetrahedron's tissue.\n"
       "Cells are of the size given at every surface and up to 2^N times as large inside.  Detail\n"
-      "finer than the cells cannot be meshed and is removed first.",
+      "finer than the cells cannot be meshed and is removed first.\n"
+      "With --method lattice, equal tetrahedra carry the surface, one for each piece of material\n"
+      "in a cell.  With --method embed, equal cubes do, and the surface may run through itself:\n"
+      "where parts overlap there is a layer of cubes for each, and their number is checked against\n"
+      "the winding number of the surface.  Vertices that follow others, of the carried surface\n"
+      "for instance, have these in the fields \"bound_verts\" and \"bound_weights\".",
   .example = "platysma-cli mesh labels.nii.gz --method tets --label 1,2 --cell-mm 4 -o head.vtu",
   .min_files = 1,
   .max_files = 1,

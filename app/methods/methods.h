@@ -3,5 +3,6 @@
 
 #include "app/mesh-method.h"
 
+extern const PlaMeshMethod pla_mesh_method_embed;
 extern const PlaMeshMethod pla_mesh_method_lattice;
 extern const PlaMeshMethod pla_mesh_method_tets;

@@ -173,11 +173,107 @@ test_mesh(void)
   g_assert_cmpint(g_rmdir(folder), ==, 0);
 }
 
+/* a surface through itself, as hexes, coarser, as tets, with its own surface and another; the same
+ * file for any number of threads; refusals */
+static void
+test_mesh_embed(void)
+{
+  g_autofree char *folder = g_dir_make_tmp("platysma-embed-XXXXXX", NULL);
+  g_autofree char *lips = g_build_filename(folder, "lips.ply", NULL);
+  g_autofree char *sheet = g_build_filename(folder, "sheet.ply", NULL);
+  g_autofree char *labels = g_build_filename(folder, "labels.nii", NULL);
+  const char *const keys[] = { "method", "vertices", "hexes", "volume_mm3", "components",
+                               "duplicated_cells", "winding_violations", "enclosed_mm3", "seconds",
+                               NULL };
+  g_autofree char *make_lips = g_strdup_printf("phantom crossed-lips --spacing-mm 4 -o %s", lips);
+  g_autofree char *make_sheet = g_strdup_printf("phantom thin-sheet --spacing-mm 4 -o %s", sheet);
+  json_object_unref(run(make_lips, 0));
+  json_object_unref(run(make_sheet, 0));
+  write_labels(labels);
+  g_autofree char *other = g_strdup_printf("--coarsen 1 --embed-surface %s", sheet);
+  const struct {
+    const char *words;
+    bool tets;
+  } runs[] = { { "--threads 1", false },
+               { "--threads 4", false },
+               { "--as-tets", true },
+               { "--coarsen 1 --as-tets", true },
+               { other, false } };
+  g_autofree char *bytes = NULL;
+  gsize size = 0;
+  for (gsize r = 0; r < G_N_ELEMENTS(runs); r++) {
+    g_autofree char *vtu = g_strdup_printf("%s/%zu.vtu", folder, r);
+    g_autofree char *words =
+        g_strdup_printf("mesh %s --method embed --cell-mm 3 %s -o %s", lips, runs[r].words, vtu);
+    JsonObject *o = run(words, 0);
+    check_keys(o, keys);
+    g_assert_cmpint(json_object_get_int_member(o, "winding_violations"), ==, 0);
+    g_assert_cmpint(json_object_get_int_member(o, "duplicated_cells"), >, 10);
+    g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 1);
+    g_assert_cmpint(json_object_get_int_member(o, "inverted"), ==, 0);
+    json_object_unref(o);
+    PlaItem item = { 0 };
+    PlaReadOptions read = pla_read_options_default();
+    PlaError err;
+    g_assert_cmpint(pla_item_read(vtu, &read, &item, &err), ==, PLA_OK);
+    g_assert_cmpint(item.mesh->n_tets > 0, ==, runs[r].tets);
+    g_assert_cmpint(item.mesh->n_hexes > 0, ==, !runs[r].tets);
+    /* the carried surface is where its parents put it */
+    const PlaField *verts = pla_mesh_find_field(item.mesh, PLA_MESH_BOUND_VERTS, PLA_ON_VERTS);
+    const PlaField *weights = pla_mesh_find_field(item.mesh, PLA_MESH_BOUND_WEIGHTS, PLA_ON_VERTS);
+    g_assert_cmpint(verts->n_components, ==, runs[r].tets ? 4 : 8);
+    const int k = verts->n_components;
+    for (int i = 0; i < 3 * item.mesh->n_tris; i++) {
+      const int v = item.mesh->tri[i];
+      double x[3] = { 0, 0, 0 };
+      for (int c = 0; c < k; c++)
+        for (int d = 0; d < 3; d++)
+          x[d] += ((const double *)weights->data)[k * v + c] *
+                  item.mesh->pos[3 * ((const int32_t *)verts->data)[k * v + c] + d];
+      for (int d = 0; d < 3; d++)
+        g_assert_cmpfloat(fabs(x[d] - item.mesh->pos[3 * v + d]), <, 1e-7);
+    }
+    pla_item_clear(&item);
+    if (r < 2) {
+      g_autofree char *now = NULL;
+      gsize length;
+      g_assert_true(g_file_get_contents(vtu, &now, &length, NULL));
+      if (r == 1)
+        g_assert_cmpmem(bytes, size, now, length);
+      g_free(bytes);
+      bytes = g_steal_pointer(&now);
+      size = length;
+    }
+    g_assert_cmpint(g_remove(vtu), ==, 0);
+  }
+  /* labels, through their surface */
+  g_autofree char *vtu = g_build_filename(folder, "egg.vtu", NULL);
+  g_autofree char *egg =
+      g_strdup_printf("mesh %s --method embed --label 1 --cell-mm 3 -o %s", labels, vtu);
+  JsonObject *o = run(egg, 0);
+  g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 1);
+  g_assert_cmpint(json_object_get_int_member(o, "winding_violations"), ==, 0);
+  json_object_unref(o);
+  g_assert_cmpint(g_remove(vtu), ==, 0);
+  /* thinner than a cell */
+  g_autofree char *thin = g_strdup_printf("mesh %s --method embed --cell-mm 3 -o %s", sheet, vtu);
+  o = run(thin, 2);
+  g_assert_nonnull(strstr(json_object_get_string_member(o, "error"), "thinner than the cell of 3 mm"));
+  g_assert_nonnull(strstr(json_object_get_string_member(o, "error"), "near ("));
+  json_object_unref(o);
+  g_assert_false(g_file_test(vtu, G_FILE_TEST_EXISTS));
+  g_assert_cmpint(g_remove(lips), ==, 0);
+  g_assert_cmpint(g_remove(sheet), ==, 0);
+  g_assert_cmpint(g_remove(labels), ==, 0);
+  g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
 int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/surface-verb/files", test_files);
   g_test_add_func("/mesh-verb/files", test_mesh);
+  g_test_add_func("/mesh-verb/embed", test_mesh_embed);
   return g_test_run();
 }
