@@ -143,16 +143,20 @@ pla_phantom_note_muscle(PlaPhantomModel *model, const PlaMuscleRow *rows, int n_
     out->pos_mm = pla_array_new((size_t)n * 3, sizeof *out->pos_mm);
     out->half_width_mm = pla_array_new((size_t)n, sizeof *out->half_width_mm);
     out->half_thick_mm = pla_array_new((size_t)n, sizeof *out->half_thick_mm);
+    out->normal = pla_array_new((size_t)n * 3, sizeof *out->normal);
     if (!out->origin || !out->insertion || !out->pos_mm || !out->half_width_mm ||
-        !out->half_thick_mm) {
+        !out->half_thick_mm || !out->normal) {
       model->short_of_memory = true;
       return;
     }
     out->n_points = n;
     for (int i = 0; i < n; i++) {
       memcpy(out->pos_mm + 3 * i, path[i].pos, sizeof path[i].pos);
-      if (side == PLA_SIDE_LEFT)
+      memcpy(out->normal + 3 * i, path[i].normal, sizeof path[i].normal);
+      if (side == PLA_SIDE_LEFT) {
         out->pos_mm[3 * i] = -path[i].pos[0];
+        out->normal[3 * i] = -path[i].normal[0];
+      }
       out->half_width_mm[i] = path[i].width;
       out->half_thick_mm[i] = path[i].thick;
     }

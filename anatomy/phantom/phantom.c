@@ -187,6 +187,7 @@ pla_phantom_clear(PlaPhantom *self)
       free(m->path[p].pos_mm);
       free(m->path[p].half_width_mm);
       free(m->path[p].half_thick_mm);
+      free(m->path[p].normal);
     }
     free(m->path);
     free(m->name);

@@ -40,7 +40,8 @@ typedef struct {
   int n_points;
   double *pos_mm;         /* owned (n_points x 3) */
   double *half_width_mm;  /* owned (n_points): cross-section half axes along the path, */
-  double *half_thick_mm;  /* owned (n_points): across and through the band */
+  double *half_thick_mm;  /* owned (n_points): across and through the band, */
+  double *normal;         /* owned (n_points x 3): unit, through the band */
 } PlaPhantomPath;
 
 typedef struct {
