@@ -316,8 +316,17 @@ pla_stage_add_path(PlaStage *self, const double *point_mm, int n, const double r
                           .to_mm = 1.0,
                           .start = (int[2]){ 0, n },
                           .point = order };
-  st = self->render->put_lines(self->scene, self->n_shapes + 1, &lines, err);
-  style.radius_mm = 0.6;
+  return pla_stage_add_lines(self, &lines, 0.6, rgb, err);
+}
+
+PlaStatus
+pla_stage_add_lines(PlaStage *self, const PlaSceneLines *lines, double radius_mm,
+                    const double rgb[3], PlaError *err)
+{
+  PlaSceneStyle style = pla_scene_style_default();
+  memcpy(style.rgb, rgb, sizeof style.rgb);
+  style.radius_mm = radius_mm;
+  PlaStatus st = self->render->put_lines(self->scene, self->n_shapes + 1, lines, err);
   if (st == PLA_OK)
     add_style(self, &style);
   return st;

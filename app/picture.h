@@ -61,6 +61,9 @@ PlaStatus pla_stage_colour(PlaStage *self, int shape, const PlaMesh *mesh, const
 /* A path through @n points, RAS mm: a thin tube with a sphere at each point. */
 PlaStatus pla_stage_add_path(PlaStage *self, const double *point_mm, int n, const double rgb[3],
                              PlaError *err);
+/* Lines as thin tubes in one colour. */
+PlaStatus pla_stage_add_lines(PlaStage *self, const PlaSceneLines *lines, double radius_mm,
+                              const double rgb[3], PlaError *err);
 /* How much of a shape is seen: 0 hides it, 1 is opaque. */
 void pla_stage_set_opacity(PlaStage *self, int shape, double opacity);
 /* Draws what is shown, fitted; an opaque image, cairo_surface_destroy() by the caller. */

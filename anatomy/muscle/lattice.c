@@ -1,4 +1,5 @@
-/* A lattice of small tets around one shape, each with the share of it that lies in the shape. */
+/* One shape by itself: samples of its distance, and a lattice of small tets around it, each with the
+ * share that lies in the shape. */
 #include "anatomy/base/memory.h"
 #include "anatomy/muscle/overlap.h"
 
@@ -40,6 +41,59 @@ rough_volume(const PlaMuscleShape *shape)
   for (int k = 0; k < ROUGH; k++)
     sum += layer[k];
   return sum * step[0] * step[1] * step[2];
+}
+
+double
+pla_shape_cell_mm(const PlaMuscleShape *shape, int n_cells)
+{
+  const double rough = rough_volume(shape);
+  double box = 1.0;
+  for (int d = 0; d < 3; d++)
+    box *= shape->hi_mm[d] - shape->lo_mm[d];
+  return rough > 0.0 && isfinite(box) ? fmax(cbrt(rough / n_cells), cbrt(box / MAX_NODES)) : 0.0;
+}
+
+PlaStatus
+pla_shape_sample(const PlaMuscleShape *shape, double spacing_mm, PlaLevelSet **out, PlaError *err)
+{
+  enum { MARGIN = 2 };
+  int dims[3];
+  double affine[12] = { 0 };
+  for (int d = 0; d < 3; d++) {
+    dims[d] = (int)ceil((shape->hi_mm[d] - shape->lo_mm[d]) / spacing_mm) + 1 + 2 * MARGIN;
+    affine[5 * d] = spacing_mm;
+    affine[4 * d + 3] =
+        0.5 * (shape->lo_mm[d] + shape->hi_mm[d]) - 0.5 * spacing_mm * (dims[d] - 1);
+  }
+  PlaLevelSet *ls = NULL;
+  PlaStatus st = pla_levelset_new(dims, affine, &ls, err);
+  if (st != PLA_OK)
+    return st;
+  const int nb[2] = { (dims[1] + BLOCK - 1) / BLOCK, (dims[2] + BLOCK - 1) / BLOCK };
+  const double reach = 0.5 * sqrt(3.0) * BLOCK * spacing_mm;
+#pragma omp parallel for schedule(dynamic)
+  for (int b = 0; b < nb[0] * nb[1]; b++)
+    for (int bi = 0; bi < dims[0]; bi += BLOCK) {
+      /* a block that the surface does not come near takes what its middle says */
+      const int from[3] = { bi, BLOCK * (b % nb[0]), BLOCK * (b / nb[0]) };
+      double middle[3];
+      for (int d = 0; d < 3; d++)
+        middle[d] = affine[4 * d + 3] + spacing_mm * (from[d] + 0.5 * (BLOCK - 1));
+      const double whole = shape->distance(middle, shape->data);
+      const bool far = fabs(whole) > reach + 2.0 * spacing_mm;
+      for (int k = from[2]; k < from[2] + BLOCK && k < dims[2]; k++)
+        for (int j = from[1]; j < from[1] + BLOCK && j < dims[1]; j++)
+          for (int i = from[0]; i < from[0] + BLOCK && i < dims[0]; i++) {
+            const double x[3] = { affine[3] + spacing_mm * i, affine[7] + spacing_mm * j,
+                                  affine[11] + spacing_mm * k };
+            const size_t at =
+                (size_t)i + (size_t)dims[0] * ((size_t)j + (size_t)dims[1] * (size_t)k);
+            ls->phi_mm[at] = (float)(far ? copysign(fabs(whole) - reach, whole)
+                                         : shape->distance(x, shape->data));
+          }
+    }
+  *out = ls;
+  return PLA_OK;
 }
 
 /* the cells, and the nodes around them, as numbers on a grid */
@@ -172,18 +226,13 @@ compact(PlaMesh *mesh, const PlaMeshOverlap *overlap, double **share, PlaError *
 }
 
 PlaStatus
-pla_shape_lattice_init(PlaShapeLattice *self, const PlaMuscleShape *shape, int n_cells,
+pla_shape_lattice_init(PlaShapeLattice *self, const PlaMuscleShape *shape, double cell_mm,
                        PlaProgress *progress, PlaError *err)
 {
   memset(self, 0, sizeof *self);
-  const double rough = rough_volume(shape);
-  double box = 1.0;
-  for (int d = 0; d < 3; d++)
-    box *= shape->hi_mm[d] - shape->lo_mm[d];
-  if (!(rough > 0.0) || !isfinite(box))
+  if (!(cell_mm > 0.0))
     return pla_fail(err, PLA_ERR_EMPTY, "The shape of the muscle fills nothing.");
-  Grid g = { .h = cbrt(rough / n_cells) };
-  g.h = fmax(g.h, cbrt(box / MAX_NODES));
+  Grid g = { .h = cell_mm };
   for (int d = 0; d < 3; d++) {
     /* one cell around the box, which is put in the middle */
     const double size = shape->hi_mm[d] - shape->lo_mm[d];

@@ -145,32 +145,48 @@ check_heads(const PlaMuscle *m, const PlaMuscleBone *bones, int n_bones, PlaErro
   return PLA_OK;
 }
 
-/* distances of all lattice vertices to the bone at one end of one head, mm; NULL without a bone */
-static PlaStatus
-bone_distances(const PlaMuscleField *f, const PlaMuscleBone *bone, double **out, PlaError *err)
-{
-  *out = NULL;
-  if (!bone)
-    return PLA_OK;
-  double *d = pla_array_new((size_t)f->tets.n_verts, sizeof *d);
-  if (!d)
-    return pla_fail_memory(err, "the ends of a muscle");
-#pragma omp parallel for schedule(dynamic, 256)
-  for (int v = 0; v < f->tets.n_verts; v++) {
-    double x[3];
-    for (int c = 0; c < 3; c++)
-      x[c] = 1000.0 * f->tets.rest[3 * (size_t)v + c];
-    d[v] = bone->shape.distance(x, bone->shape.data);
-  }
-  *out = d;
-  return PLA_OK;
-}
-
 /* the lines of action at the lattice vertices */
 typedef struct {
   int *head;     /* whose line is nearest, or -1 */
   double *along; /* mm from its origin */
 } Courses;
+
+/* how far a vertex is from one end of its head along the line; 0 for heads without one */
+static double
+from_end_mm(const PlaMuscleHead *head, double length, PlaMuscleEnd which, double along)
+{
+  return head->n_points < 2 ? 0.0 : which == PLA_END_ORIGIN ? along : length - along;
+}
+
+/* Distances to the bone at one end of one head, mm, where it may hold the muscle: beside the first
+ * quarter of the line, or anywhere without one; INFINITY elsewhere.  NULL without a bone. */
+static PlaStatus
+bone_distances(const PlaMuscleField *f, int h, PlaMuscleEnd which, const PlaMuscleBone *bone,
+               const Courses *courses, double **out, PlaError *err)
+{
+  const PlaMuscleHead *head = &f->muscle->head[h];
+  const double length = line_length(head);
+  *out = NULL;
+  if (!bone)
+    return PLA_OK;
+  double *distance = pla_array_new((size_t)f->tets.n_verts, sizeof *distance);
+  if (!distance)
+    return pla_fail_memory(err, "the ends of a muscle");
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int v = 0; v < f->tets.n_verts; v++) {
+    double x[3];
+    distance[v] = INFINITY;
+    if (head->n_points >= 2 &&
+        (courses->head[v] != h || from_end_mm(head, length, which, courses->along[v]) >
+                                      BONE_SHARE * length))
+      continue;
+    for (int d = 0; d < 3; d++)
+      x[d] = 1000.0 * f->tets.rest[3 * (size_t)v + d];
+    distance[v] = bone->shape.distance(x, bone->shape.data);
+  }
+  *out = distance;
+  return PLA_OK;
+}
 
 /* Marks one end of one head.  With a line, what lies around and beyond its end, whose values go on
  * as those of the line do, and bone beside the first quarter; without one, what the bone touches, or
@@ -193,13 +209,10 @@ mark_end(const PlaMuscleField *f, int h, PlaMuscleEnd which, const double *bone_
     const bool lined = head->n_points >= 2;
     if (end[v] != PLA_END_NONE || (lined && courses->head[v] != h))
       continue;
-    const double from_end = !lined                    ? 0.0
-                            : which == PLA_END_ORIGIN ? courses->along[v]
-                                                      : length - courses->along[v];
-    if (bone_mm && bone_mm[v] < nearest + reach && from_end < BONE_SHARE * length + 1e-9) {
+    if (bone_mm && bone_mm[v] < nearest + reach) {
       end[v] = (uint8_t)which;
       value[v] = here_value;
-    } else if (lined && from_end < line_reach) {
+    } else if (lined && from_end_mm(head, length, which, courses->along[v]) < line_reach) {
       end[v] = (uint8_t)which;
       value[v] = courses->along[v] / length;
     }
@@ -239,12 +252,12 @@ mark_ends(PlaMuscleField *f, const PlaMuscleBone *bones, int n_bones, double att
   for (int e = 0; e < 2 && st == PLA_OK; e++) {
     f->gap_mm[e] = 0.0;
     for (int h = 0; h < m->n_heads && st == PLA_OK; h++) {
+      const PlaMuscleEnd which = e == 0 ? PLA_END_ORIGIN : PLA_END_INSERTION;
       const char *name = e == 0 ? m->head[h].origin : m->head[h].insertion;
       double *bone_mm = NULL;
-      st = bone_distances(f, find_bone(bones, n_bones, name), &bone_mm, err);
+      st = bone_distances(f, h, which, find_bone(bones, n_bones, name), &courses, &bone_mm, err);
       if (st == PLA_OK)
-        mark_end(f, h, e == 0 ? PLA_END_ORIGIN : PLA_END_INSERTION, bone_mm, attach_mm, &courses,
-                 end, value);
+        mark_end(f, h, which, bone_mm, attach_mm, &courses, end, value);
       if (bone_mm) {
         double gap = INFINITY;
         for (int v = 0; v < f->tets.n_verts; v++)
@@ -472,15 +485,15 @@ thin_lines(PlaStreamlines *lines)
 PlaStatus
 pla_muscle_field_new(const PlaMuscle *muscle, const PlaMuscleShape *shape,
                      const PlaFibreSamples *vectors, const PlaMuscleBone *bones, int n_bones,
-                     const PlaMuscleOptions *opts, PlaProgress *progress, PlaMuscleField **out,
-                     PlaError *err)
+                     double cell_mm, const PlaMuscleOptions *opts, PlaProgress *progress,
+                     PlaMuscleField **out, PlaError *err)
 {
   PlaMuscleField *f = pla_array_new0(1, sizeof *f);
   PlaStatus st = f ? check_heads(muscle, bones, n_bones, err) : pla_fail_memory(err, "a muscle");
   if (st == PLA_OK) {
     f->muscle = muscle;
     f->vectors = vectors;
-    st = pla_shape_lattice_init(&f->lattice, shape, opts->n_cells, progress, err);
+    st = pla_shape_lattice_init(&f->lattice, shape, cell_mm, progress, err);
     if (st != PLA_OK && st != PLA_ERR_CANCELLED)
       pla_fail_within(err, "The muscle '%s'", muscle->name);
   }
@@ -586,12 +599,6 @@ const PlaStreamlines *
 pla_muscle_field_lines(const PlaMuscleField *self)
 {
   return &self->lines;
-}
-
-double
-pla_muscle_field_cell_mm(const PlaMuscleField *self)
-{
-  return self->lattice.cell_mm;
 }
 
 double

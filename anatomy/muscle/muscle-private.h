@@ -5,11 +5,12 @@
 
 typedef struct PlaMuscleField PlaMuscleField;
 
-/* @muscle, @shape, @vectors and @bones are borrowed; @vectors may be NULL. */
+/* @muscle, @shape, @vectors and @bones are borrowed; @vectors may be NULL.  @cell_mm: of the lattice
+ * that fibres are computed on. */
 PlaStatus pla_muscle_field_new(const PlaMuscle *muscle, const PlaMuscleShape *shape,
                                const PlaFibreSamples *vectors, const PlaMuscleBone *bones,
-                               int n_bones, const PlaMuscleOptions *opts, PlaProgress *progress,
-                               PlaMuscleField **out, PlaError *err);
+                               int n_bones, double cell_mm, const PlaMuscleOptions *opts,
+                               PlaProgress *progress, PlaMuscleField **out, PlaError *err);
 void pla_muscle_field_free(PlaMuscleField *self); /* NULL is fine */
 
 /* The unit fibre at @pos_mm, and how far along it is from origin (0) to insertion (1): NaN where
@@ -17,7 +18,6 @@ void pla_muscle_field_free(PlaMuscleField *self); /* NULL is fine */
 void pla_muscle_field_at(const PlaMuscleField *self, const double pos_mm[3], double dir[3],
                          double *along);
 const PlaStreamlines *pla_muscle_field_lines(const PlaMuscleField *self); /* m */
-double pla_muscle_field_cell_mm(const PlaMuscleField *self); /* of its lattice */
 /* Fills volume, length, section, force, gaps and straightness. */
 void pla_muscle_field_report(const PlaMuscleField *self, PlaMuscleReport *report);
 /* Share of the muscle's volume that no fibre from origin to insertion reaches. */

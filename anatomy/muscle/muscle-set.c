@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define FAR_MM 20.0 /* streamlines that end farther from the mesh are no use in it */
+#define SAMPLE_CELLS 0.7 /* spacing of a shape's samples, in cells of its lattice */
 #define GAP_MM 3.0  /* between a muscle and its bone that deserves a sentence */
 
 PlaMuscleOptions
@@ -170,16 +171,26 @@ work_on(const Job *job, int m, PlaProgress *progress, Found *found)
 {
   const PlaMuscle *muscle = &job->list->muscle[m];
   const Whole whole = { muscle, &job->shape[m] };
-  const PlaMuscleShape shape = muscle->n_tendons > 0 ? whole_shape(&whole) : job->shape[m];
+  PlaMuscleShape shape = muscle->n_tendons > 0 ? whole_shape(&whole) : job->shape[m];
   PlaMuscleField *field = NULL;
+  PlaLevelSet *samples = NULL;
   PlaError *err = &found->err;
-  PlaStatus st = pla_muscle_field_new(muscle, &shape, job->vectors ? job->vectors[m] : NULL,
-                                      job->bones, job->n_bones, job->opts, progress, &field, err);
+  PlaStatus st = PLA_OK;
+  /* shapes that cost much to ask are asked once, on a grid as fine as the lattice needs */
+  const double cell_mm = pla_shape_cell_mm(&shape, job->opts->n_cells);
+  if ((!shape.quick || muscle->n_tendons > 0) && cell_mm > 0.0) {
+    st = pla_shape_sample(&shape, SAMPLE_CELLS * cell_mm, &samples, err);
+    if (st == PLA_OK)
+      shape = pla_muscle_shape_levelset(samples);
+  }
+  if (st == PLA_OK)
+    st = pla_muscle_field_new(muscle, &shape, job->vectors ? job->vectors[m] : NULL, job->bones,
+                              job->n_bones, cell_mm, job->opts, progress, &field, err);
   if (st == PLA_OK) {
     /* thin muscles have small cells, and ask for small pieces */
     const double leaf_mm = job->opts->leaf_mm > 0.0
                                ? job->opts->leaf_mm
-                               : fmin(job->leaf_mm, 2.0 * pla_muscle_field_cell_mm(field));
+                               : fmin(job->leaf_mm, 2.0 * cell_mm);
     st = pla_mesh_overlap(job->mesh, &shape, leaf_mm, progress, &found->overlap, err);
   }
   if (st == PLA_OK) {
@@ -226,6 +237,7 @@ work_on(const Job *job, int m, PlaProgress *progress, Found *found)
     }
   }
   pla_muscle_field_free(field);
+  pla_levelset_free(samples);
   found->status = st;
 }
 
@@ -264,17 +276,18 @@ copy_list(const PlaMuscleList *from, PlaMuscleList *to, PlaError *err)
     b->n_tendons = memory ? a->n_tendons : 0;
     for (int h = 0; h < a->n_heads && memory; h++) {
       const PlaMuscleHead *p = &a->head[h];
-      PlaMuscleHead *q = pla_muscle_add_head(b, p->origin, p->insertion, p->n_points);
+      PlaMuscleHead *q = pla_muscle_add_head(b, p->origin, p->insertion, 0);
       const size_t n = (size_t)p->n_points;
       memory = q != NULL;
-      if (memory && n > 0) {
-        memcpy(q->pos_mm, p->pos_mm, 3 * n * sizeof *q->pos_mm);
-        if (p->half_width_mm && p->half_thick_mm && p->normal) {
-          memcpy(q->half_width_mm, p->half_width_mm, n * sizeof *q->half_width_mm);
-          memcpy(q->half_thick_mm, p->half_thick_mm, n * sizeof *q->half_thick_mm);
-          memcpy(q->normal, p->normal, 3 * n * sizeof *q->normal);
-        }
-      }
+      if (!memory || n == 0)
+        continue;
+      q->n_points = p->n_points;
+      q->pos_mm = pla_array_dup(p->pos_mm, 3 * n, sizeof *q->pos_mm);
+      q->half_width_mm = pla_array_dup(p->half_width_mm, n, sizeof *q->half_width_mm);
+      q->half_thick_mm = pla_array_dup(p->half_thick_mm, n, sizeof *q->half_thick_mm);
+      q->normal = pla_array_dup(p->normal, 3 * n, sizeof *q->normal);
+      memory = q->pos_mm && !q->half_width_mm == !p->half_width_mm &&
+               !q->half_thick_mm == !p->half_thick_mm && !q->normal == !p->normal;
     }
   }
   return memory ? PLA_OK : pla_fail_memory(err, "a list of muscles");

@@ -286,7 +286,7 @@ levelset_distance(const double pos_mm[3], const void *data)
 PlaMuscleShape
 pla_muscle_shape_levelset(const PlaLevelSet *ls)
 {
-  PlaMuscleShape shape = { .distance = levelset_distance, .data = ls };
+  PlaMuscleShape shape = { .distance = levelset_distance, .data = ls, .quick = true };
   for (int d = 0; d < 3; d++) {
     shape.lo_mm[d] = INFINITY;
     shape.hi_mm[d] = -INFINITY;
@@ -307,16 +307,16 @@ pla_muscle_shape_levelset(const PlaLevelSet *ls)
 static double
 surface_distance(const double pos_mm[3], const void *data)
 {
-  const PlaTriTree *tree = data;
+  const PlaMuscleSurface *s = data;
   const double x[3] = { 1e-3 * pos_mm[0], 1e-3 * pos_mm[1], 1e-3 * pos_mm[2] };
-  const double d = 1000.0 * pla_tri_tree_nearest(tree, x, INFINITY, NULL, NULL);
-  return pla_tri_tree_winding(tree, x) > 0.5 ? -d : d;
+  const double d = 1000.0 * pla_tri_tree_nearest(s->tree, x, INFINITY, NULL, NULL);
+  return pla_winding_at(s->winding, x) > 0.5 ? -d : d;
 }
 
 PlaMuscleShape
-pla_muscle_shape_surface(const PlaTriTree *tree, const PlaTriMesh *mesh)
+pla_muscle_shape_surface(const PlaMuscleSurface *surface, const PlaTriMesh *mesh)
 {
-  PlaMuscleShape shape = { .distance = surface_distance, .data = tree };
+  PlaMuscleShape shape = { .distance = surface_distance, .data = surface };
   for (int d = 0; d < 3; d++) {
     shape.lo_mm[d] = INFINITY;
     shape.hi_mm[d] = -INFINITY;

@@ -10,17 +10,25 @@
 #include "anatomy/levelset/levelset.h"
 #include "anatomy/mesh.h"
 #include "anatomy/surface/tri-tree.h"
+#include "anatomy/surface/winding.h"
 
 /* A solid as a signed distance in RAS mm, negative inside, and the box that holds it. */
 typedef struct {
   PlaDistanceFunc distance; /* any thread */
   const void *data;
   double lo_mm[3], hi_mm[3];
+  bool quick; /* costs no more than a look at samples */
 } PlaMuscleShape;
 
 PlaMuscleShape pla_muscle_shape_levelset(const PlaLevelSet *ls); /* borrowed */
-/* Inside is where the winding number exceeds one half, so small holes and cracks do no harm. */
-PlaMuscleShape pla_muscle_shape_surface(const PlaTriTree *tree, const PlaTriMesh *mesh); /* borrowed */
+
+/* A surface as a shape: inside is where the winding number exceeds one half, so small holes and
+ * cracks do no harm.  Both parts of the same triangles, borrowed. */
+typedef struct {
+  const PlaTriTree *tree;
+  const PlaWinding *winding;
+} PlaMuscleSurface;
+PlaMuscleShape pla_muscle_shape_surface(const PlaMuscleSurface *surface, const PlaTriMesh *mesh);
 
 typedef struct {
   double volume_mm3;
@@ -43,7 +51,14 @@ PlaStatus pla_mesh_overlap(const PlaTetMesh *mesh, const PlaMuscleShape *shape, 
                            PlaProgress *progress, PlaMeshOverlap *out, PlaError *err);
 void pla_mesh_overlap_clear(PlaMeshOverlap *self);
 
-/* ---- a lattice of tets around one shape (lattice.c) ---- */
+/* ---- one shape on its own (lattice.c) ---- */
+
+/* The side of about @n_cells cubes that fill the shape; 0 when it fills nothing. */
+double pla_shape_cell_mm(const PlaMuscleShape *shape, int n_cells);
+/* The shape's distance near its surface as samples @spacing_mm apart; farther away a smaller
+ * distance of the right sign. */
+PlaStatus pla_shape_sample(const PlaMuscleShape *shape, double spacing_mm, PlaLevelSet **out,
+                           PlaError *err);
 
 /* Cubes cut into six tets each, those that the shape meets; thin shapes get small cubes. */
 typedef struct {
@@ -53,7 +68,7 @@ typedef struct {
   double volume_mm3; /* of the shape */
 } PlaShapeLattice;
 
-/* About @n_cells cubes.  PLA_ERR_EMPTY for a shape that fills nothing. */
-PlaStatus pla_shape_lattice_init(PlaShapeLattice *self, const PlaMuscleShape *shape, int n_cells,
+/* PLA_ERR_EMPTY for a shape that fills nothing. */
+PlaStatus pla_shape_lattice_init(PlaShapeLattice *self, const PlaMuscleShape *shape, double cell_mm,
                                  PlaProgress *progress, PlaError *err);
 void pla_shape_lattice_clear(PlaShapeLattice *self);

@@ -50,7 +50,7 @@ pla_region_near(const PlaTetMesh *mesh, const PlaMuscleShape *shape, double with
 }
 
 int
-pla_region_enclosed(const PlaTetMesh *mesh, const PlaTriTree *surface, uint8_t tag, uint8_t over,
+pla_region_enclosed(const PlaTetMesh *mesh, const PlaWinding *surface, uint8_t tag, uint8_t over,
                     uint8_t *region)
 {
   const int before = count_tag(mesh->n_tets, region, tag);
@@ -58,7 +58,7 @@ pla_region_enclosed(const PlaTetMesh *mesh, const PlaTriTree *surface, uint8_t t
   for (int t = 0; t < mesh->n_tets; t++) {
     double x[3];
     tet_centre(mesh, t, x);
-    if (region[t] == over && pla_tri_tree_winding(surface, x) > 0.5)
+    if (region[t] == over && pla_winding_at(surface, x) > 0.5)
       region[t] = tag;
   }
   return count_tag(mesh->n_tets, region, tag) - before;

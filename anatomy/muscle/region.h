@@ -19,7 +19,7 @@ const char *pla_tissue_name(PlaTissue tissue); /* "muscle", "tendon", "attached"
 int pla_region_near(const PlaTetMesh *mesh, const PlaMuscleShape *shape, double within_mm,
                     uint8_t tag, uint8_t over, uint8_t *region);
 /* Those whose centre a closed surface encloses. */
-int pla_region_enclosed(const PlaTetMesh *mesh, const PlaTriTree *surface, uint8_t tag,
+int pla_region_enclosed(const PlaTetMesh *mesh, const PlaWinding *surface, uint8_t tag,
                         uint8_t over, uint8_t *region);
 /* @layers of neighbours across faces (pla_tet_neighbours) around what is tagged. */
 int pla_region_grow(int n_tets, const int *across, int layers, uint8_t tag, uint8_t over,

@@ -8,6 +8,7 @@ static const PlaVerb *const verbs[] = {
   &pla_verb_segment,
   &pla_verb_surface,
   &pla_verb_mesh,
+  &pla_verb_muscles,
   &pla_verb_simulate,
   &pla_verb_cut,
   &pla_verb_case,

@@ -9,6 +9,7 @@ extern const PlaOperation pla_operation_phantom;
 extern const PlaOperation pla_operation_segment;
 extern const PlaOperation pla_operation_surface;
 extern const PlaOperation pla_operation_mesh;
+extern const PlaOperation pla_operation_muscles;
 extern const PlaOperation pla_operation_simulate;
 extern const PlaOperation pla_operation_edit_label;
 extern const PlaOperation pla_operation_fill_outline;

@@ -201,7 +201,10 @@ test_surface_shape(void)
   g_assert_cmpint(pla_mesh_summary(phantom.mesh, &summary, &err), ==, PLA_OK);
   PlaTriTree *tree = NULL;
   g_assert_cmpint(pla_tri_tree_new(&tris, &tree, &err), ==, PLA_OK);
-  const PlaMuscleShape shape = pla_muscle_shape_surface(tree, &tris);
+  PlaWinding *winding = NULL;
+  g_assert_cmpint(pla_winding_new(&tris, &winding, &err), ==, PLA_OK);
+  const PlaMuscleSurface surface = { tree, winding };
+  const PlaMuscleShape shape = pla_muscle_shape_surface(&surface, &tris);
   PlaMesh *mesh = box_mesh(100.0, 4);
   const PlaTetMesh tets = pla_mesh_tets(mesh);
   PlaMeshOverlap o;
@@ -210,6 +213,7 @@ test_surface_shape(void)
   pla_mesh_overlap_clear(&o);
   pla_mesh_free(mesh);
   pla_tri_tree_free(tree);
+  pla_winding_free(winding);
   pla_phantom_clear(&phantom);
 }
 
@@ -391,11 +395,11 @@ test_tags(void)
   g_assert_cmpint(near, >, 0);
   g_assert_cmpfloat(fabs(volume / (4.0 / 3.0 * G_PI * 512.0) - 1.0), <, 0.15);
   PlaPhantom phantom = { 0 };
-  PlaTriTree *tree = NULL;
+  PlaWinding *lasso = NULL;
   g_assert_cmpint(pla_phantom_make("sphere-surface", 6.0, NULL, &phantom, &err), ==, PLA_OK);
   const PlaTriMesh tris = pla_mesh_tris(phantom.mesh);
-  g_assert_cmpint(pla_tri_tree_new(&tris, &tree, &err), ==, PLA_OK);
-  const int rest = pla_region_enclosed(&b.tets, tree, PLA_TISSUE_ATTACHED, PLA_TISSUE_MUSCLE, region);
+  g_assert_cmpint(pla_winding_new(&tris, &lasso, &err), ==, PLA_OK);
+  const int rest = pla_region_enclosed(&b.tets, lasso, PLA_TISSUE_ATTACHED, PLA_TISSUE_MUSCLE, region);
   g_assert_cmpint(rest, >, near);
   for (int t = 0; t < b.tets.n_tets; t++) {
     double x[3] = { 0 };
@@ -405,7 +409,7 @@ test_tags(void)
     if (pla_vec3_norm(x) > 40.0)
       g_assert_cmpint(region[t], ==, PLA_TISSUE_MUSCLE);
   }
-  pla_tri_tree_free(tree);
+  pla_winding_free(lasso);
   pla_phantom_clear(&phantom);
   g_free(region);
   free(across);
@@ -517,6 +521,7 @@ test_fields(void)
   PlaMuscleSet set;
   PlaError err = { 0 };
   bar_init(&b, 8);
+  b.opts.n_cells = 20000;
   g_assert_cmpint(bar_build(&b, &set, &err), ==, PLA_OK);
   g_assert_cmpint(pla_muscle_set_to_fields(&set, true, b.mesh, &err), ==, PLA_OK);
   const PlaField *share = pla_mesh_find_field(b.mesh, "share: bar", PLA_ON_CELLS);
