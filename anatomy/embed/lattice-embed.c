@@ -165,6 +165,38 @@ pla_lattice_foreach_pair(const PlaLatticeEmbedding *self, int begin, int end,
     }
 }
 
+PlaStatus
+pla_lattice_number_elems(PlaLatticeEmbedding *self, const int *count, PlaError *err)
+{
+  int64_t n = 0;
+  for (int t = 0; t < self->n_tets; t++)
+    n += count[t];
+  if (n > INT_MAX / 4)
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "the lattice has more elements than can be counted; use larger cells");
+  self->n_elems = (int)n;
+  self->first_elem = pla_array_new((size_t)self->n_tets + 1, sizeof *self->first_elem);
+  self->elem_tet = pla_array_new((size_t)n, sizeof *self->elem_tet);
+  if (!self->first_elem || !self->elem_tet)
+    return pla_fail_memory(err, "the lattice");
+  self->first_elem[0] = 0;
+  for (int t = 0; t < self->n_tets; t++) {
+    for (int e = 0; e < count[t]; e++)
+      self->elem_tet[self->first_elem[t] + e] = t;
+    self->first_elem[t + 1] = self->first_elem[t] + count[t];
+  }
+  return PLA_OK;
+}
+
+bool
+pla_lattice_add_joint(PlaBytes *joints, size_t before, const PlaLatticeJoint *joint)
+{
+  for (size_t k = before; k < joints->size; k += sizeof *joint)
+    if (memcmp(joints->data + k, joint, sizeof *joint) == 0)
+      return true;
+  return pla_bytes_append(joints, joint, sizeof *joint);
+}
+
 /* corner of @tet at place @x, or -1 */
 static int
 corner_at(const PlaBccTet *tet, const int x[3])
@@ -270,10 +302,6 @@ pla_lattice_assemble(PlaLatticeEmbedding *self, const PlaLatticeJoint *joint, si
                      PlaError *err)
 {
   const size_t n = 4 * (size_t)self->n_elems;
-  if (n > INT_MAX)
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "the lattice has %d elements, more than can be counted; use larger cells",
-                    self->n_elems);
   int *parent = pla_array_new(n, sizeof *parent);
   int *number = pla_array_new(n, sizeof *number), *bound = NULL;
   int *master = pla_array_new(n, sizeof *master);
@@ -354,6 +382,51 @@ pla_lattice_assemble(PlaLatticeEmbedding *self, const PlaLatticeJoint *joint, si
   free(number);
   free(master);
   free(bound);
+  return st;
+}
+
+/* one thread's share of the joints */
+typedef struct {
+  PlaLatticeJoinFunc join;
+  const void *data;
+  PlaBytes joints;
+  bool short_memory;
+} Joiner;
+
+static bool
+visit(int a, int corner, int b, void *data)
+{
+  Joiner *j = data;
+  j->short_memory = !j->join(a, corner, b, j->data, &j->joints);
+  return !j->short_memory;
+}
+
+PlaStatus
+pla_lattice_join(PlaLatticeEmbedding *self, PlaLatticeJoinFunc join, const void *data,
+                 PlaError *err)
+{
+  const int step = 1024, n_chunks = (self->n_tets + step - 1) / step;
+  Joiner *joiner = pla_array_new0((size_t)n_chunks, sizeof *joiner);
+  PlaBytes all = { 0 };
+  bool ok = joiner;
+#pragma omp parallel for schedule(dynamic, 1)
+  for (int c = 0; c < (joiner ? n_chunks : 0); c++) {
+    joiner[c] = (Joiner){ .join = join, .data = data };
+    const int end = (c + 1) * step < self->n_tets ? (c + 1) * step : self->n_tets;
+    pla_lattice_foreach_pair(self, c * step, end, visit, &joiner[c]);
+  }
+  for (int c = 0; c < (joiner ? n_chunks : 0); c++) {
+    ok = ok && !joiner[c].short_memory;
+    if (joiner[c].joints.size > 0)
+      ok = ok && pla_bytes_append(&all, joiner[c].joints.data, joiner[c].joints.size);
+    pla_bytes_clear(&joiner[c].joints);
+  }
+  free(joiner);
+  PlaStatus st = ok ? PLA_OK : pla_fail_memory(err, "the lattice's joints");
+  if (st == PLA_OK)
+    st = pla_lattice_assemble(self, (const PlaLatticeJoint *)(const void *)all.data,
+                              all.size / sizeof(PlaLatticeJoint), err);
+  pla_bytes_clear(&all);
   return st;
 }
 

@@ -13,6 +13,7 @@
  * surfaces (lattice-surface.c).  Same bits for any number of threads. */
 #pragma once
 
+#include "anatomy/base/memory.h"
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
 #include "anatomy/embed/lattice-bcc.h"
@@ -112,7 +113,54 @@ PlaStatus pla_lattice_embed_points(const PlaLatticeEmbedding *self, int n, const
                                    const double *normal, PlaEmbedding *out, int *n_outside,
                                    PlaError *err);
 
+/* ---- from a fine tet mesh (lattice-tets.c) ---- */
+
+/* Which fine tets each element holds, and how much of them. */
+typedef struct {
+  int n_elems;
+  size_t *start;  /* (n_elems + 1) */
+  int *tet;       /* fine tets, ascending within an element */
+  double *volume; /* common to both, m^3 */
+} PlaLatticeOverlap;
+void pla_lattice_overlap_clear(PlaLatticeOverlap *self);
+
+/* Material is the fine mesh itself; all decisions are exact.  @verts: every vertex of it (n_verts)
+ * tied to the element that holds its part of the mesh.  PLA_ERR_GEOMETRY when a fine tet is flat or
+ * inverted, or a face has more than two. */
+PlaStatus pla_lattice_from_tets(const PlaTetMesh *mesh, double cell, PlaProgress *progress,
+                                PlaLatticeEmbedding **out, PlaEmbedding *verts,
+                                PlaLatticeOverlap *overlap, PlaError *err);
+
+/* What elements inherit from their fine tets, by common volume: the tag of most of it (the smaller
+ * on ties); means of @n numbers; the mean axis of directions whose signs do not matter, with the
+ * sign of most.  And from fine vertices: the bits of all in an element. */
+void pla_lattice_carry_tags(const PlaLatticeOverlap *overlap, const int *tag, int *out);
+void pla_lattice_carry_means(const PlaLatticeOverlap *overlap, int n, const double *value,
+                             double *out);
+void pla_lattice_carry_axes(const PlaLatticeOverlap *overlap, const double *axis, double *out);
+void pla_lattice_carry_flags(const PlaLatticeEmbedding *self, const PlaEmbedding *verts,
+                             const uint8_t *flag, uint8_t *out);
+
+/* ---- from a closed surface (lattice-surface.c) ---- */
+
+/* Material is what the closed outward surface encloses; what it touches itself in is refused.  All
+ * decisions are certain: where one is not, the lattice moves a little, the same way every time.
+ * @verts: every vertex of the surface tied to the element behind it.  PLA_ERR_GEOMETRY when the
+ * surface is open, inside out or passes through itself. */
+PlaStatus pla_lattice_from_surface(const PlaTriMesh *mesh, double cell, PlaProgress *progress,
+                                   PlaLatticeEmbedding **out, PlaEmbedding *verts, PlaError *err);
+
 /* ---- for sources and cutters (lattice-embed.c) ---- */
+
+/* Two pieces that are one across a face of their tets, which may be of different levels. */
+typedef struct {
+  int piece[2];
+} PlaLatticeJoint;
+
+/* From the number of pieces in each tet: first_elem, elem_tet and n_elems. */
+PlaStatus pla_lattice_number_elems(PlaLatticeEmbedding *self, const int *count, PlaError *err);
+/* Adds a joint unless it is among those since @before (bytes); false when memory is short. */
+bool pla_lattice_add_joint(PlaBytes *joints, size_t before, const PlaLatticeJoint *joint);
 
 /* A lattice around the box lo..hi (m), whose smallest elements come from cubes of side @cell and
  * can be divided @detail times more.  Cubes of level 0 are counted from the origin of space.
@@ -120,16 +168,18 @@ PlaStatus pla_lattice_embed_points(const PlaLatticeEmbedding *self, int n, const
 PlaStatus pla_lattice_frame_init(PlaLatticeFrame *frame, const double lo[3], const double hi[3],
                                  double cell, int coarsen, int detail, PlaError *err);
 
-/* Two pieces that are one across a face of their tets, which may be of different levels. */
-typedef struct {
-  int piece[2];
-} PlaLatticeJoint;
-
 /* Numbers nodes: piece p, of lattice tet piece_tet[p], gets four nodes of its own; a joint unites
  * those at the same places and ties those in between.  Needs frame, tet and elem_tet (the pieces);
  * fills vert, pos, n_verts, n_free and the bindings. */
 PlaStatus pla_lattice_assemble(PlaLatticeEmbedding *self, const PlaLatticeJoint *joint,
                                size_t n_joints, PlaError *err);
+
+/* Finds the joints of tets @a and @b, which share the face (or a part of it) opposite to corner
+ * @corner of @a, and appends them; any thread.  false when memory is short. */
+typedef bool (*PlaLatticeJoinFunc)(int a, int corner, int b, const void *data, PlaBytes *joints);
+/* Asks @join about all pairs of neighbours, in parallel, and assembles what it finds. */
+PlaStatus pla_lattice_join(PlaLatticeEmbedding *self, PlaLatticeJoinFunc join, const void *data,
+                           PlaError *err);
 
 /* Calls @visit for each pair of tets that share (a part of) a face: @b is the tet opposite to
  * corner @corner of @a, of the same or a coarser level. */

@@ -219,14 +219,21 @@ negative_share(const double v[4])
 }
 
 static void
+node_coord(const PlaBccTet *tet, const PlaBccGrid *grid, int node, int x[3])
+{
+  for (int d = 0; d < 3; d++) {
+    x[d] = 0;
+    for (int c = 0; c < 4; c++)
+      x[d] += grid->node[node][c] * tet->x[c][d];
+    x[d] /= grid->n;
+  }
+}
+
+static void
 node_place(const Source *s, const PlaBccTet *tet, const PlaBccGrid *grid, int node, double pos[3])
 {
-  int x[3] = { 0, 0, 0 };
-  for (int c = 0; c < 4; c++)
-    for (int d = 0; d < 3; d++)
-      x[d] += grid->node[node][c] * tet->x[c][d];
-  for (int d = 0; d < 3; d++)
-    x[d] /= grid->n;
+  int x[3];
+  node_coord(tet, grid, node, x);
   pla_lattice_place(&s->frame, x, pos);
 }
 
@@ -431,26 +438,17 @@ collect(PlaLatticeEmbedding *self, Found *found, int n_chunks, PlaError *err)
     st = pla_fail_memory(err, "the lattice");
   else if (n_tets == 0)
     st = pla_fail(err, PLA_ERR_EMPTY, "The lattice finds no material: nothing is inside");
-  else if (n_elems > INT_MAX / 4)
-    st = pla_fail(err, PLA_ERR_USAGE,
-                  "the lattice has more elements than can be counted; use larger cells");
   if (st == PLA_OK) {
     self->n_tets = (int)n_tets;
     self->n_inner = (int)n_inner;
-    self->n_elems = (int)n_elems;
-    self->first_elem = pla_array_new(n_tets + 1, sizeof *self->first_elem);
-    self->elem_tet = pla_array_new(n_elems, sizeof *self->elem_tet);
-    if (!self->first_elem || !self->elem_tet || !pla_bcc_map_init(&self->map, n_tets + n_inner))
+    if (!pla_bcc_map_init(&self->map, n_tets + n_inner))
       st = pla_fail_memory(err, "the lattice");
   }
+  if (st == PLA_OK)
+    st = pla_lattice_number_elems(self, count, err);
   if (st == PLA_OK) {
-    self->first_elem[0] = 0;
-    for (int t = 0; t < self->n_tets; t++) {
+    for (int t = 0; t < self->n_tets; t++)
       pla_bcc_map_set(&self->map, &self->tet[t], t);
-      for (int e = 0; e < count[t]; e++)
-        self->elem_tet[self->first_elem[t] + e] = t;
-      self->first_elem[t + 1] = self->first_elem[t] + count[t];
-    }
     for (int t = 0; t < self->n_inner; t++)
       pla_bcc_map_set(&self->map, &self->inner[t], -1);
   }
@@ -479,78 +477,35 @@ label_at(const PlaLatticeEmbedding *self, PlaBccGrid *const *grids, int t, const
 typedef struct {
   const PlaLatticeEmbedding *self;
   PlaBccGrid *const *grids;
-  PlaBytes joints;
-  bool short_memory;
-} Joiner;
+} Nodes;
 
 static bool
-join(int a, int corner, int b, void *data)
+join(int a, int corner, int b, const void *data, PlaBytes *joints)
 {
-  Joiner *j = data;
-  const PlaLatticeEmbedding *self = j->self;
+  const Nodes *nodes = data;
+  const PlaLatticeEmbedding *self = nodes->self;
   const PlaBccTet *tet = &self->tet[a];
-  const PlaBccGrid *grid = j->grids[self->frame.depth - tet->level];
-  const size_t before = j->joints.size;
+  const PlaBccGrid *grid = nodes->grids[self->frame.depth - tet->level];
+  const size_t before = joints->size;
   if (self->piece_start[a] < 0 && self->piece_start[b] < 0) {
     const PlaLatticeJoint joint = { { self->first_elem[a], self->first_elem[b] } };
-    j->short_memory = !pla_bytes_append(&j->joints, &joint, sizeof joint);
-    return !j->short_memory;
+    return pla_bytes_append(joints, &joint, sizeof joint);
   }
   for (int v = 0; v < grid->n_face; v++) {
     const int node = grid->face[corner][v];
     const int here = self->piece_start[a] < 0 ? 1 : self->piece[self->piece_start[a] + node];
     if (here == 0)
       continue;
-    int x[3] = { 0, 0, 0 };
-    for (int c = 0; c < 4; c++)
-      for (int d = 0; d < 3; d++)
-        x[d] += grid->node[node][c] * tet->x[c][d];
-    for (int d = 0; d < 3; d++)
-      x[d] /= grid->n;
-    const int there = label_at(self, j->grids, b, x);
+    int x[3];
+    node_coord(tet, grid, node, x);
+    const int there = label_at(self, nodes->grids, b, x);
     assert(there > 0);
     const PlaLatticeJoint joint = { { self->first_elem[a] + here - 1,
                                       self->first_elem[b] + there - 1 } };
-    /* each pair once a face */
-    const PlaLatticeJoint *known = (const PlaLatticeJoint *)(const void *)(j->joints.data + before);
-    const size_t n_known = (j->joints.size - before) / sizeof joint;
-    bool seen = false;
-    for (size_t k = 0; k < n_known && !seen; k++)
-      seen = memcmp(&known[k], &joint, sizeof joint) == 0;
-    if (!seen && !pla_bytes_append(&j->joints, &joint, sizeof joint)) {
-      j->short_memory = true;
+    if (!pla_lattice_add_joint(joints, before, &joint))
       return false;
-    }
   }
   return true;
-}
-
-static PlaStatus
-join_all(PlaLatticeEmbedding *self, PlaBccGrid *const *grids, PlaError *err)
-{
-  const int step = 4096, n_chunks = (self->n_tets + step - 1) / step;
-  Joiner *joiner = pla_array_new0((size_t)n_chunks, sizeof *joiner);
-  PlaBytes all = { 0 };
-  bool ok = joiner;
-#pragma omp parallel for schedule(dynamic, 1) if (ok)
-  for (int c = 0; c < (ok ? n_chunks : 0); c++) {
-    joiner[c] = (Joiner){ .self = self, .grids = grids };
-    const int end = (c + 1) * step < self->n_tets ? (c + 1) * step : self->n_tets;
-    pla_lattice_foreach_pair(self, c * step, end, join, &joiner[c]);
-  }
-  for (int c = 0; c < (joiner ? n_chunks : 0); c++) {
-    ok = ok && !joiner[c].short_memory;
-    if (joiner[c].joints.size > 0)
-      ok = ok && pla_bytes_append(&all, joiner[c].joints.data, joiner[c].joints.size);
-    pla_bytes_clear(&joiner[c].joints);
-  }
-  free(joiner);
-  PlaStatus st = ok ? PLA_OK : pla_fail_memory(err, "the lattice's joints");
-  if (st == PLA_OK)
-    st = pla_lattice_assemble(self, (const PlaLatticeJoint *)(const void *)all.data,
-                              all.size / sizeof(PlaLatticeJoint), err);
-  pla_bytes_clear(&all);
-  return st;
 }
 
 /* ---- all of it ---- */
@@ -674,8 +629,10 @@ pla_lattice_from_levelset(const PlaLevelSet *ls, const PlaLatticeOptions *opts,
   }
   if (st == PLA_OK && !pla_progress_phase(progress, "Joining elements", 1.0))
     st = pla_fail_cancelled(err);
-  if (st == PLA_OK)
-    st = join_all(self, source.grid, err);
+  if (st == PLA_OK) {
+    const Nodes nodes = { self, source.grid };
+    st = pla_lattice_join(self, join, &nodes, err);
+  }
   for (int c = 0; c < (found ? n_chunks : 0); c++)
     found_clear(&found[c]);
   free(found);

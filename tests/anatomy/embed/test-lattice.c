@@ -1,17 +1,10 @@
 /* Lattice embeddings: the lattice itself, pieces and joints against independent counts, volumes,
  * T-junctions, embedded points. */
-#include "anatomy/embed/lattice-embed.h"
-
-#include "anatomy/base/mat3.h"
-#include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/base/union-find.h"
 #include "anatomy/surface/surface.h"
+#include "tests/anatomy/embed/lattice-cases.h"
 
-#include <glib.h>
 #include <limits.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the lattice ---- */
@@ -204,58 +197,6 @@ test_bcc_grid(void)
 
 /* ---- level sets ---- */
 
-static PlaLevelSet *
-levelset_new(int n, double spacing_mm, PlaDistanceFunc func, const void *data)
-{
-  const int dims[3] = { n, n, n };
-  const double mid = -0.5 * spacing_mm * (n - 1);
-  const double affine[12] = { spacing_mm, 0, 0, mid, 0, spacing_mm, 0, mid, 0, 0, spacing_mm, mid };
-  PlaLevelSet *ls;
-  PlaError err = { 0 };
-  g_assert_cmpint(pla_levelset_new(dims, affine, &ls, &err), ==, PLA_OK);
-  pla_levelset_fill(ls, func, data);
-  return ls;
-}
-
-static PlaLatticeEmbedding *
-embed(const PlaLevelSet *ls, double cell_mm, int coarsen, int detail)
-{
-  const PlaLatticeOptions opts = { cell_mm / 1000.0, coarsen, detail };
-  PlaLatticeEmbedding *out;
-  PlaError err = { 0 };
-  g_assert_cmpint(pla_lattice_from_levelset(ls, &opts, NULL, NULL, NULL, &out, &err), ==, PLA_OK);
-  return out;
-}
-
-static double
-material_mm3(const PlaLatticeEmbedding *e)
-{
-  double sum = 0.0;
-  for (int i = 0; i < e->n_elems; i++)
-    sum += e->fill[i] * pla_lattice_volume(e, i);
-  return 1e9 * sum;
-}
-
-/* pieces of the simulated mesh that hang together, bound vertices included */
-static int
-n_bodies(const PlaLatticeEmbedding *e)
-{
-  int *parent = pla_array_new((size_t)e->n_verts, sizeof *parent), n = 0;
-  for (int v = 0; v < e->n_verts; v++)
-    parent[v] = v;
-  for (int i = 0; i < e->n_elems; i++)
-    for (int c = 1; c < 4; c++)
-      parent[pla_union_find_root(parent, e->vert[4 * i + c])] =
-          pla_union_find_root(parent, e->vert[4 * i]);
-  for (int v = e->n_free; v < e->n_verts; v++)
-    for (int k = e->bind_start[v - e->n_free]; k < e->bind_start[v - e->n_free + 1]; k++)
-      parent[pla_union_find_root(parent, e->bind_vert[k])] = pla_union_find_root(parent, v);
-  for (int v = 0; v < e->n_verts; v++)
-    n += parent[v] == v;
-  free(parent);
-  return n;
-}
-
 static double
 sphere(const double p[3], const void *data)
 {
@@ -342,33 +283,6 @@ test_two_pieces(void)
     pla_lattice_embedding_free(e);
   }
   pla_levelset_free(ls);
-}
-
-/* smooth noise: a sum of plane waves */
-typedef struct {
-  double wave[6][4]; /* wave vector, 1/mm, and phase */
-} Noise;
-
-static Noise
-noise_new(guint32 seed)
-{
-  Noise noise;
-  GRand *rand = g_rand_new_with_seed(seed);
-  for (int w = 0; w < 6; w++)
-    for (int d = 0; d < 4; d++)
-      noise.wave[w][d] = g_rand_double_range(rand, -1.2, 1.2) * (d == 3 ? 3.0 : 1.0);
-  g_rand_free(rand);
-  return noise;
-}
-
-static double
-noise_at(const double p[3], const void *data)
-{
-  const Noise *noise = data;
-  double sum = 0.35;
-  for (int w = 0; w < 6; w++)
-    sum += 0.5 * sin(pla_vec3_dot(noise->wave[w], p) + noise->wave[w][3]);
-  return sum;
 }
 
 static gint
@@ -616,22 +530,17 @@ test_points(void)
     g_assert_cmpfloat_with_epsilon(out[i], mesh->pos[i], 1e-12);
   /* move one cylinder's nodes: its surface goes with it and the other's stays, every point of it */
   double *pos = g_memdup2(e->pos, 3 * (size_t)e->n_verts * sizeof *pos);
-  int *parent = g_new(int, (size_t)e->n_verts);
-  for (int v = 0; v < e->n_verts; v++)
-    parent[v] = v;
-  for (int i = 0; i < e->n_elems; i++)
-    for (int c = 1; c < 4; c++)
-      parent[pla_union_find_root(parent, e->vert[4 * i + c])] =
-          pla_union_find_root(parent, e->vert[4 * i]);
+  int *body = g_new(int, (size_t)e->n_verts);
+  g_assert_cmpint(n_bodies_of(e, body), ==, 2);
   const double right[3] = { 0.0065, 0.0, 0.0 };
   const int t = pla_lattice_find(e, right);
   int moved = -1;
   for (int i = e->first_elem[t]; i < e->first_elem[t + 1]; i++)
     if (e->fill[i] > 0.5 || e->first_elem[t + 1] - e->first_elem[t] == 1)
-      moved = pla_union_find_root(parent, e->vert[4 * i]);
+      moved = body[e->vert[4 * i]];
   g_assert_cmpint(moved, >=, 0);
   for (int v = 0; v < e->n_verts; v++)
-    if (pla_union_find_root(parent, v) == moved)
+    if (body[v] == moved)
       pos[3 * v + 1] += 0.01;
   pla_embedding_apply(&points, e->vert, pos, out);
   for (int v = 0; v < mesh->n_verts; v++) {
@@ -644,7 +553,7 @@ test_points(void)
   g_assert_cmpint(pla_lattice_embed_points(e, 1, far, NULL, &points, &n_outside, &err), ==,
                   PLA_ERR_GEOMETRY);
   g_assert_nonnull(strstr(err.message, "200.0"));
-  g_free(parent);
+  g_free(body);
   g_free(pos);
   g_free(normal);
   g_free(out);

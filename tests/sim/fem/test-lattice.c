@@ -1,36 +1,8 @@
 /* Solves on lattice embeddings: pieces are independent, T-junctions conform, steps stay large. */
-#include "anatomy/base/mat3.h"
-#include "anatomy/base/memory.h"
-#include "anatomy/embed/lattice-embed.h"
 #include "sim/fem/model.h"
+#include "tests/anatomy/embed/lattice-cases.h"
 
-#include <glib.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-static PlaLevelSet *
-levelset_new(int n, double spacing_mm, PlaDistanceFunc func, const void *data)
-{
-  const int dims[3] = { n, n, n };
-  const double mid = -0.5 * spacing_mm * (n - 1);
-  const double affine[12] = { spacing_mm, 0, 0, mid, 0, spacing_mm, 0, mid, 0, 0, spacing_mm, mid };
-  PlaLevelSet *ls;
-  PlaError err = { 0 };
-  g_assert_cmpint(pla_levelset_new(dims, affine, &ls, &err), ==, PLA_OK);
-  pla_levelset_fill(ls, func, data);
-  return ls;
-}
-
-static PlaLatticeEmbedding *
-embed(const PlaLevelSet *ls, double cell_mm, int coarsen)
-{
-  const PlaLatticeOptions opts = { cell_mm / 1000.0, coarsen, -1 };
-  PlaLatticeEmbedding *out;
-  PlaError err = { 0 };
-  g_assert_cmpint(pla_lattice_from_levelset(ls, &opts, NULL, NULL, NULL, &out, &err), ==, PLA_OK);
-  return out;
-}
 
 static PlaFemModel *
 model_new(const PlaMesh *mesh, const char *material)
@@ -102,7 +74,7 @@ static void
 test_independent(void)
 {
   PlaLevelSet *ls = levelset_new(56, 0.75, cylinders, NULL);
-  PlaLatticeEmbedding *e = embed(ls, 6.0, 0);
+  PlaLatticeEmbedding *e = embed(ls, 6.0, 0, -1);
   PlaMesh *mesh;
   PlaError err = { 0 };
   g_assert_cmpint(pla_lattice_n_duplicated(e), >, 0);
@@ -177,7 +149,7 @@ test_patch(void)
 {
   const double r = 15.0;
   PlaLevelSet *ls = levelset_new(36, 1.0, sphere, &r);
-  PlaLatticeEmbedding *e = embed(ls, 2.5, 2);
+  PlaLatticeEmbedding *e = embed(ls, 2.5, 2, -1);
   PlaMesh *mesh;
   PlaError err = { 0 };
   g_assert_cmpint(pla_lattice_mesh(e, NULL, NULL, &mesh, &err), ==, PLA_OK);
@@ -293,7 +265,7 @@ vertex_between(GHashTable *known, GArray *pos, const PlaLatticeEmbedding *e, con
 static PlaMesh *
 sliver_mesh(const PlaLevelSet *ls, double cell_mm)
 {
-  PlaLatticeEmbedding *e = embed(ls, cell_mm, 0);
+  PlaLatticeEmbedding *e = embed(ls, cell_mm, 0, -1);
   GHashTable *known =
       g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
   GArray *pos = g_array_new(FALSE, FALSE, sizeof(double));
@@ -376,7 +348,7 @@ test_steps(void)
   g_assert_cmpint(pla_mesh_summary(slivers, &sum, &err), ==, PLA_OK);
   g_assert_cmpint(sum.inverted, ==, 0);
   g_assert_cmpfloat(sum.min_dihedral_deg, <, 5.0);
-  PlaLatticeEmbedding *e = embed(ls, 6.0, 0);
+  PlaLatticeEmbedding *e = embed(ls, 6.0, 0, -1);
   g_assert_cmpint(pla_lattice_mesh(e, NULL, NULL, &mesh, &err), ==, PLA_OK);
   const double fewer = (double)slivers->n_tets / mesh->n_tets;
   const double longer = explicit_step(mesh) / explicit_step(slivers);
