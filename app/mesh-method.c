@@ -64,7 +64,9 @@ pla_mesh_method_run(const PlaMeshMethod *method, const PlaMeshInput *input, PlaP
     return pla_fail(err, PLA_ERR_USAGE,
                     "The method '%s' meshes surfaces, not labels; make a surface of the label first",
                     method->name);
-  if (input->surface && (input->surface->n_tris == 0 || input->surface->n_tets > 0 ||
+  const bool tets = input->surface && method->takes_tets && input->surface->n_tets > 0 &&
+                    input->surface->n_hexes == 0;
+  if (input->surface && !tets && (input->surface->n_tris == 0 || input->surface->n_tets > 0 ||
                          input->surface->n_hexes > 0))
     return pla_fail(err, PLA_ERR_USAGE, "A surface of triangles is needed, not a volume mesh");
   if (!(input->cell_mm > 0.0))

@@ -17,7 +17,7 @@ typedef struct {
   const PlaLabelMap *labels;
   int n_groups;
   const int *ids, *first; /* tissue g: ids[first[g]] .. ids[first[g + 1] - 1] */
-  const PlaMesh *surface;
+  const PlaMesh *surface; /* or, where the method takes them, tets */
 
   double cell_mm; /* size of a cell, at the surface where cells differ */
   /* tets */
@@ -45,6 +45,7 @@ typedef struct {
   const char *name;    /* "tets" */
   const char *summary; /* one line, lower case */
   bool takes_labels, takes_surfaces;
+  bool takes_tets; /* as the surface, a mesh of tets too */
   PlaStatus (*run)(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out,
                    PlaError *err);
 } PlaMeshMethod;

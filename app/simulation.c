@@ -4,6 +4,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/svd3.h"
+#include "app/bound-mesh.h"
 #include "app/json.h"
 #include "app/simulation-materials.h"
 #include "io/format.h"
@@ -27,7 +28,8 @@ typedef struct {
 struct PlaSimulation {
   PlaMesh *mesh;
   PlaFemModel *model;
-  unsigned char *fixed; /* n_verts x 3 */
+  PlaFemBindings *bindings; /* of vertices that follow others, or NULL */
+  unsigned char *fixed;     /* n_verts x 3 */
   int *motion_of;       /* vertex -> motion, or -1 (n_verts) */
   GArray *motions;      /* of Motion */
   int steps;            /* increments of the motions */
@@ -56,6 +58,7 @@ pla_simulation_free(PlaSimulation *scene)
     return;
   pla_mesh_free(scene->mesh);
   pla_fem_model_free(scene->model);
+  pla_bindings_free(scene->bindings);
   g_clear_pointer(&scene->mixtures, g_ptr_array_unref);
   g_clear_pointer(&scene->notes, g_ptr_array_unref);
   g_clear_pointer(&scene->held, g_ptr_array_unref);
@@ -455,6 +458,13 @@ read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
     }
     if (st == PLA_OK)
       st = select_where(scene, where, false, marked, &count, err);
+    /* what follows others is held by them */
+    for (int b = 0; st == PLA_OK && scene->bindings && b < scene->bindings->n; b++) {
+      count -= marked[scene->bindings->vert[b]];
+      marked[scene->bindings->vert[b]] = false;
+    }
+    if (st == PLA_OK && count == 0)
+      st = pla_json_fail(where, err, "selects only vertices that follow others; hold those instead");
     GArray *held = g_array_new(FALSE, FALSE, sizeof(int));
     g_ptr_array_add(scene->held, held);
     for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++) {
@@ -646,6 +656,8 @@ read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
   if (st == PLA_OK)
     st = read_materials(scene, root, (PlaFormulation)formulation, err);
   if (st == PLA_OK)
+    st = pla_mesh_bindings_new(scene->mesh, &scene->bindings, err);
+  if (st == PLA_OK)
     st = read_constraints(scene, root, err);
   if (st == PLA_OK)
     st = read_loads(scene, root, err);
@@ -745,7 +757,10 @@ pla_simulation_conditions(const PlaSimulation *scene, double t, double *target)
     if (scene->motion_of[v] >= 0)
       apply_motion(&g_array_index(scene->motions, Motion, (guint)scene->motion_of[v]), t,
                    mesh->pos + 3 * v, target + 3 * v);
-  return (PlaFemConditions){ scene->fixed, target, scene->force, NULL };
+  return (PlaFemConditions){ .fixed = scene->fixed,
+                             .target = target,
+                             .force = scene->force,
+                             .bindings = scene->bindings };
 }
 
 PlaStatus

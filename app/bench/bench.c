@@ -18,6 +18,7 @@ static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_cut_scaling,
   &pla_benchmark_case_store,
   &pla_benchmark_hex_embed,
+  &pla_benchmark_lattice,
   &pla_benchmark_nifti_read,
   &pla_benchmark_pbng_box,
   &pla_benchmark_distance,

@@ -1,12 +1,14 @@
 /* Embedding in a lattice of coarse tetrahedra. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/boundary.h"
 #include "anatomy/embed/lattice-embed.h"
 #include "anatomy/surface/surface.h"
 #include "app/methods/methods.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* labels as regions: the first id of the tissue that a place is in */
 typedef struct {
@@ -73,9 +75,13 @@ embed_labels(const PlaMeshInput *input, const PlaLatticeOptions *opts, PlaProgre
     st = pla_fail(err, PLA_ERR_GEOMETRY, "the axes of the label map lie in one plane");
   if (st == PLA_OK) {
     span = pla_progress_push(progress);
-    st = pla_lattice_from_levelset(ls, opts, region_at, &regions, progress, embedding, err);
+    /* one tissue needs no look at every voxel */
+    st = pla_lattice_from_levelset(ls, opts, input->n_groups > 1 ? region_at : NULL, &regions,
+                                   progress, embedding, err);
     pla_progress_pop(progress, span);
   }
+  for (int i = 0; st == PLA_OK && input->n_groups == 1 && i < (*embedding)->n_elems; i++)
+    (*embedding)->region[i] = input->ids[0];
   if (st == PLA_OK && !input->embed_surface)
     st = pla_surface_from_levelset(ls, surface, err);
   pla_levelset_free(ls);
@@ -83,59 +89,237 @@ embed_labels(const PlaMeshInput *input, const PlaLatticeOptions *opts, PlaProgre
   return st;
 }
 
+/* the outer faces of a tet mesh, and which of its vertices they use (*vert, free()) */
+static PlaStatus
+outer_surface(const PlaMesh *mesh, PlaMesh **out, int **vert, PlaError *err)
+{
+  const PlaTetMesh tets = pla_mesh_tets(mesh);
+  const PlaHexMesh hexes = pla_mesh_hexes(mesh);
+  PlaBoundary boundary;
+  PlaMesh *surface = NULL;
+  *vert = NULL;
+  PlaStatus st = pla_boundary_init(&boundary, &tets, &hexes, false, err);
+  if (st != PLA_OK)
+    return st;
+  int *number = pla_array_new0((size_t)mesh->n_verts, sizeof *number), n = 0;
+  int *used = pla_array_new((size_t)mesh->n_verts, sizeof *used);
+  if (!number || !used)
+    st = pla_fail_memory(err, "the surface of the mesh");
+  for (int c = 0; st == PLA_OK && c < 3 * boundary.n_tris; c++)
+    number[boundary.tri[c]] = 1;
+  for (int v = 0; st == PLA_OK && v < mesh->n_verts; v++)
+    if (number[v]) {
+      used[n] = v;
+      number[v] = n++;
+    }
+  if (st == PLA_OK)
+    st = pla_mesh_new(n, boundary.n_tris, 0, 0, &surface, err);
+  if (st == PLA_OK) {
+    for (int c = 0; c < 3 * boundary.n_tris; c++)
+      surface->tri[c] = number[boundary.tri[c]];
+    for (int v = 0; v < n; v++)
+      memcpy(surface->pos + 3 * (size_t)v, mesh->pos + 3 * (size_t)used[v], 3 * sizeof(double));
+    *out = surface;
+    *vert = g_steal_pointer(&used);
+  }
+  free(number);
+  free(used);
+  pla_boundary_clear(&boundary);
+  return st;
+}
+
+/* cell fields of the fine mesh that elements inherit: tags, means, directions of fibres */
+static PlaStatus
+carry_fields(const PlaMesh *fine, const PlaLatticeOverlap *overlap, int n_tris,
+             PlaLatticeEmbedding *embedding, PlaMesh *mesh, PlaError *err)
+{
+  const size_t n = (size_t)fine->n_tets, n_elems = (size_t)embedding->n_elems;
+  for (int f = 0; f < fine->n_fields; f++) {
+    const PlaField *field = &fine->field[f];
+    const int k = field->n_components;
+    const size_t first = (size_t)fine->n_tris * (size_t)k, n_values = n * (size_t)k;
+    const bool tags = pla_dtype_is_integer(field->dtype) && k == 1;
+    const bool axes = k == 3 && g_str_has_prefix(field->name, "fibre");
+    if (field->place != PLA_ON_CELLS || (k != 1 && pla_dtype_is_integer(field->dtype)))
+      continue;
+    g_autofree int *tag = tags ? g_try_new(int, n) : NULL,
+                   *got_tag = tags ? g_try_new(int, n_elems) : NULL;
+    g_autofree double *value = g_try_new(double, n_values);
+    g_autofree double *got = g_try_new(double, n_elems *(size_t)k);
+    if (!value || !got || (tags && (!tag || !got_tag)))
+      return pla_fail_memory(err, "fields of the lattice");
+    pla_dtype_to_double(field->dtype, field->data, first, n_values, value);
+    if (tags) {
+      for (size_t t = 0; t < n; t++)
+        tag[t] = (int)value[t];
+      pla_lattice_carry_tags(overlap, tag, got_tag);
+      for (size_t e = 0; e < n_elems; e++)
+        got[e] = got_tag[e];
+    } else if (axes) {
+      pla_lattice_carry_axes(overlap, value, got);
+    } else {
+      pla_lattice_carry_means(overlap, k, value, got);
+    }
+    void *data = pla_mesh_add_field(mesh, field->name, PLA_ON_CELLS, field->dtype, k);
+    if (!data)
+      return pla_fail_memory(err, "fields of the lattice");
+    for (size_t i = 0; i < n_elems * (size_t)k; i++)
+      pla_dtype_set(field->dtype, data, (size_t)n_tris * (size_t)k + i, got[i]);
+  }
+  return PLA_OK;
+}
+
+/* flags of fine vertices: bits of all in an element */
+static PlaStatus
+carry_flags(const PlaMesh *fine, const PlaEmbedding *verts, int n_tris,
+            const PlaLatticeEmbedding *embedding, PlaMesh *mesh, PlaError *err)
+{
+  for (int f = 0; f < fine->n_fields; f++) {
+    const PlaField *field = &fine->field[f];
+    if (field->place != PLA_ON_VERTS || field->dtype != PLA_U8 || field->n_components != 1)
+      continue;
+    uint8_t *data = pla_mesh_add_field(mesh, field->name, PLA_ON_CELLS, PLA_U8, 1);
+    if (!data)
+      return pla_fail_memory(err, "flags of the lattice");
+    pla_lattice_carry_flags(embedding, verts, field->data, data + n_tris);
+  }
+  return PLA_OK;
+}
+
+/* what is embedded, and what rides in it */
+typedef struct {
+  PlaLatticeEmbedding *embedding;
+  PlaMesh *own;           /* the body's own surface, where that is carried */
+  const PlaMesh *surface; /* what is carried */
+  PlaEmbedding points;    /* its vertices */
+  int n_outside;
+  double body_mm3; /* volume of the body as given */
+} Embedded;
+
+static PlaStatus
+carry_surface(const PlaMesh *surface, Embedded *e, PlaError *err)
+{
+  double *normal = vertex_normals(surface);
+  PlaStatus st = normal ? pla_lattice_embed_points(e->embedding, surface->n_verts, surface->pos,
+                                                   normal, &e->points, &e->n_outside, err)
+                        : pla_fail_memory(err, "the embedded surface");
+  free(normal);
+  return st;
+}
+
+static PlaStatus
+embed_tets(const PlaMeshInput *input, PlaProgress *progress, Embedded *e, PlaMesh **mesh,
+           PlaError *err)
+{
+  const PlaTetMesh tets = pla_mesh_tets(input->surface);
+  PlaLatticeOverlap overlap = { 0 };
+  PlaEmbedding all = { 0 };
+  int *used = NULL;
+  PlaStatus st = pla_lattice_from_tets(&tets, input->cell_mm / 1000.0, progress, &e->embedding,
+                                       &all, &overlap, err);
+  if (st == PLA_OK)
+    st = outer_surface(input->surface, &e->own, &used, err);
+  e->surface = e->own;
+  if (st == PLA_OK)
+    st = pla_embedding_init(&e->points, e->own->n_verts, 4, err);
+  for (int v = 0; st == PLA_OK && v < e->own->n_verts; v++) {
+    e->points.elem[v] = all.elem[used[v]];
+    memcpy(e->points.weight + 4 * (size_t)v, all.weight + 4 * (size_t)used[v], 4 * sizeof(double));
+  }
+  if (st == PLA_OK)
+    st = pla_lattice_mesh(e->embedding, e->surface, &e->points, mesh, err);
+  if (st == PLA_OK)
+    st = carry_fields(input->surface, &overlap, e->own->n_tris, e->embedding, *mesh, err);
+  if (st == PLA_OK)
+    st = carry_flags(input->surface, &all, e->own->n_tris, e->embedding, *mesh, err);
+  for (size_t k = 0; st == PLA_OK && k < overlap.start[overlap.n_elems]; k++)
+    e->body_mm3 += 1e9 * overlap.volume[k];
+  pla_lattice_overlap_clear(&overlap);
+  pla_embedding_clear(&all);
+  free(used);
+  return st;
+}
+
+static PlaStatus
+embed_any(const PlaMeshInput *input, PlaProgress *progress, Embedded *e, PlaMesh **mesh,
+          PlaError *err)
+{
+  PlaStatus st = PLA_OK;
+  if (!input->labels && (input->coarsen > 0 || input->embed_surface))
+    return pla_fail(
+        err, PLA_ERR_USAGE,
+        "surfaces and fine meshes are embedded in cells of one size and carry themselves; "
+        "larger cells inside and other surfaces need labels");
+  if (!input->labels && input->surface->n_tets > 0)
+    return embed_tets(input, progress, e, mesh, err);
+  if (input->labels) {
+    PlaLatticeOptions opts = pla_lattice_options_default();
+    opts.cell = input->cell_mm / 1000.0;
+    opts.coarsen = input->coarsen;
+    st = embed_labels(input, &opts, progress, &e->embedding, &e->own, &e->body_mm3, err);
+    e->surface = input->embed_surface ? input->embed_surface : e->own;
+    if (st == PLA_OK && !pla_progress_phase(progress, "Embedding the surface", 1.0))
+      st = pla_fail_cancelled(err);
+    if (st == PLA_OK)
+      st = carry_surface(e->surface, e, err);
+  } else {
+    const PlaTriMesh tris = pla_mesh_tris(input->surface);
+    PlaMeshSummary summary;
+    st = pla_mesh_summary(input->surface, &summary, err);
+    e->surface = input->surface;
+    e->body_mm3 = summary.volume_m3 * 1e9;
+    if (st == PLA_OK)
+      st = pla_lattice_from_surface(&tris, input->cell_mm / 1000.0, progress, &e->embedding,
+                                    &e->points, err);
+  }
+  if (st == PLA_OK)
+    st = pla_lattice_mesh(e->embedding, e->surface, &e->points, mesh, err);
+  return st;
+}
+
+static void
+describe(const PlaMeshInput *input, const Embedded *e, PlaMeshResult *out)
+{
+  const PlaLatticeEmbedding *embedding = e->embedding;
+  const int n_bound = embedding->n_verts - embedding->n_free;
+  double filled = 0.0;
+  for (int i = 0; i < embedding->n_elems; i++)
+    filled += embedding->fill[i] * pla_lattice_volume(embedding, i) * 1e9;
+  out->duplicated_cells = pla_lattice_n_duplicated(embedding);
+  json_object_set_int_member(out->found, "lattice_cells", embedding->n_tets);
+  json_object_set_int_member(out->found, "free_vertices", embedding->n_free);
+  json_object_set_int_member(out->found, "bound_vertices", n_bound);
+  json_object_set_int_member(out->found, "surface_vertices", e->surface->n_verts);
+  json_object_set_int_member(out->found, "surface_triangles", e->surface->n_tris);
+  json_object_set_int_member(out->found, "surface_outside", e->n_outside);
+  json_object_set_double_member(out->found, "material_mm3", filled);
+  json_object_set_double_member(out->found, "body_mm3", e->body_mm3);
+  g_ptr_array_add(out->lines,
+                  g_strdup_printf("%d cells of the lattice, %d of them with several elements",
+                                  embedding->n_tets, out->duplicated_cells));
+  g_ptr_array_add(out->lines, g_strdup_printf("%d free vertices, %d bound at T-junctions",
+                                              embedding->n_free, n_bound));
+  g_ptr_array_add(out->lines,
+                  g_strdup_printf("material %.3f ml, of the %s %.3f ml (%+.2f %%)", filled / 1000.0,
+                                  input->labels ? "voxels" : "body", e->body_mm3 / 1000.0,
+                                  100.0 * (filled / e->body_mm3 - 1.0)));
+  g_ptr_array_add(
+      out->lines,
+      g_strdup_printf("carries a surface of %d triangles, %d of its vertices outside of "
+                      "their elements",
+                      e->surface->n_tris, e->n_outside));
+}
+
 static PlaStatus
 run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaError *err)
 {
-  PlaLatticeOptions opts = pla_lattice_options_default();
-  PlaLatticeEmbedding *embedding = NULL;
-  PlaMesh *own = NULL;
-  PlaEmbedding points = { 0 };
-  double *normal = NULL, label_mm3 = 0.0, filled = 0.0;
-  int n_outside = 0;
-  opts.cell = input->cell_mm / 1000.0;
-  opts.coarsen = input->coarsen;
-  PlaStatus st = embed_labels(input, &opts, progress, &embedding, &own, &label_mm3, err);
-  const PlaMesh *surface = input->embed_surface ? input->embed_surface : own;
-  if (st == PLA_OK && !pla_progress_phase(progress, "Embedding the surface", 1.0))
-    st = pla_fail_cancelled(err);
-  if (st == PLA_OK && !(normal = vertex_normals(surface)))
-    st = pla_fail_memory(err, "the embedded surface");
+  Embedded e = { .embedding = NULL };
+  PlaStatus st = embed_any(input, progress, &e, &out->mesh, err);
   if (st == PLA_OK)
-    st = pla_lattice_embed_points(embedding, surface->n_verts, surface->pos, normal, &points,
-                                  &n_outside, err);
-  if (st == PLA_OK)
-    st = pla_lattice_mesh(embedding, surface, &points, &out->mesh, err);
-  if (st == PLA_OK) {
-    for (int e = 0; e < embedding->n_elems; e++)
-      filled += embedding->fill[e] * pla_lattice_volume(embedding, e) * 1e9;
-    const int n_bound = embedding->n_verts - embedding->n_free;
-    out->duplicated_cells = pla_lattice_n_duplicated(embedding);
-    json_object_set_int_member(out->found, "lattice_cells", embedding->n_tets);
-    json_object_set_int_member(out->found, "free_vertices", embedding->n_free);
-    json_object_set_int_member(out->found, "bound_vertices", n_bound);
-    json_object_set_int_member(out->found, "surface_vertices", surface->n_verts);
-    json_object_set_int_member(out->found, "surface_triangles", surface->n_tris);
-    json_object_set_int_member(out->found, "surface_outside", n_outside);
-    json_object_set_double_member(out->found, "material_mm3", filled);
-    json_object_set_double_member(out->found, "label_mm3", label_mm3);
-    g_ptr_array_add(out->lines,
-                    g_strdup_printf("%d cells of the lattice, %d of them with several elements",
-                                    embedding->n_tets, out->duplicated_cells));
-    g_ptr_array_add(out->lines, g_strdup_printf("%d free vertices, %d bound at T-junctions",
-                                                embedding->n_free, n_bound));
-    g_ptr_array_add(out->lines,
-                    g_strdup_printf("material %.3f ml, of the voxels %.3f ml (%+.2f %%)",
-                                    filled / 1000.0, label_mm3 / 1000.0,
-                                    100.0 * (filled / label_mm3 - 1.0)));
-    g_ptr_array_add(out->lines,
-                    g_strdup_printf("carries a surface of %d triangles, %d of its vertices outside "
-                                    "of all elements",
-                                    surface->n_tris, n_outside));
-  }
-  free(normal);
-  pla_embedding_clear(&points);
-  pla_mesh_free(own);
-  pla_lattice_embedding_free(embedding);
+    describe(input, &e, out);
+  pla_embedding_clear(&e.points);
+  pla_mesh_free(e.own);
+  pla_lattice_embedding_free(e.embedding);
   return st;
 }
 
@@ -144,5 +328,7 @@ const PlaMeshMethod pla_mesh_method_lattice = {
   .summary =
       "a lattice of equal tetrahedra that carries the surface, one element a piece of material",
   .takes_labels = true,
+  .takes_surfaces = true,
+  .takes_tets = true,
   .run = run,
 };

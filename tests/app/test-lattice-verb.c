@@ -1,0 +1,196 @@
+/* `platysma-cli mesh --method lattice` from labels, surfaces and fine meshes, and `simulate` on
+ * what it makes. */
+#include "io/format.h"
+
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+
+static JsonObject *
+run(int status, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  g_autofree char *words = g_strdup_vprintf(format, args);
+  va_end(args);
+  g_autofree char *line = g_strdup_printf("%s %s --json", g_getenv("PLATYSMA_CLI"), words);
+  g_autofree char *printed = NULL;
+  g_autofree char *said = NULL;
+  g_autoptr(GError) error = NULL;
+  g_autoptr(JsonParser) parser = json_parser_new();
+  int wait_status;
+  g_assert_true(g_spawn_command_line_sync(line, &printed, &said, &wait_status, &error));
+  g_assert_cmpint(WEXITSTATUS(wait_status), ==, status);
+  json_parser_load_from_data(parser, printed, -1, &error);
+  g_assert_no_error(error);
+  return json_node_dup_object(json_parser_get_root(parser));
+}
+
+static double
+number(JsonObject *object, const char *key)
+{
+  g_assert_true(json_object_has_member(object, key));
+  return json_object_get_double_member(object, key);
+}
+
+static void
+done(JsonObject *object)
+{
+  json_object_unref(object);
+}
+
+static PlaMesh *
+read_mesh(const char *path)
+{
+  PlaItem item = { 0 };
+  PlaReadOptions read = pla_read_options_default();
+  PlaError err;
+  g_assert_cmpint(pla_item_read(path, &read, &item, &err), ==, PLA_OK);
+  PlaMesh *mesh = item.mesh;
+  item.mesh = NULL;
+  pla_item_clear(&item);
+  return mesh;
+}
+
+/* bound vertices stand where the file says they do */
+static void
+check_bound(const PlaMesh *mesh, int least)
+{
+  const PlaField *verts = pla_mesh_find_field(mesh, PLA_MESH_BOUND_VERTS, PLA_ON_VERTS);
+  const PlaField *weights = pla_mesh_find_field(mesh, PLA_MESH_BOUND_WEIGHTS, PLA_ON_VERTS);
+  int n_bound = 0;
+  g_assert_true(verts && weights && verts->n_components == weights->n_components);
+  const int most = verts->n_components;
+  for (int v = 0; v < mesh->n_verts; v++) {
+    double x[3] = { 0 }, sum = 0.0;
+    for (int k = 0; k < most; k++) {
+      const int32_t id = ((const int32_t *)verts->data)[v * most + k];
+      const double w = ((const double *)weights->data)[v * most + k];
+      if (id < 0)
+        continue;
+      g_assert_cmpint(((const int32_t *)verts->data)[id * most], ==, -1); /* parents are free */
+      sum += w;
+      for (int d = 0; d < 3; d++)
+        x[d] += w * mesh->pos[3 * id + d];
+    }
+    if (sum == 0.0)
+      continue;
+    n_bound++;
+    g_assert_cmpfloat_with_epsilon(sum, 1.0, 1e-9);
+    for (int d = 0; d < 3; d++)
+      g_assert_cmpfloat_with_epsilon(x[d], mesh->pos[3 * v + d], 1e-9);
+  }
+  g_assert_cmpint(n_bound, >=, least);
+}
+
+typedef struct {
+  char *folder, *labels, *surface, *fine, *out, *scene, *result;
+} Files;
+
+static void
+files_clear(Files *f)
+{
+  char *all[] = { f->labels, f->surface, f->fine, f->out, f->scene, f->result };
+  for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
+    g_remove(all[i]);
+    g_free(all[i]);
+  }
+  g_autofree char *names = g_build_filename(f->folder, "labels.tsv", NULL);
+  g_remove(names);
+  g_assert_cmpint(g_rmdir(f->folder), ==, 0);
+  g_free(f->folder);
+}
+
+static Files
+files_new(void)
+{
+  char *folder = g_dir_make_tmp("platysma-lattice-XXXXXX", NULL);
+  return (Files){ folder,
+                  g_build_filename(folder, "labels.nii", NULL),
+                  g_build_filename(folder, "surface.stl", NULL),
+                  g_build_filename(folder, "fine.vtu", NULL),
+                  g_build_filename(folder, "out.vtu", NULL),
+                  g_build_filename(folder, "scene.json", NULL),
+                  g_build_filename(folder, "result.vtu", NULL) };
+}
+
+/* a ball under its weight: larger cells inside give the same sag with fewer elements */
+static void
+test_labels(void)
+{
+  Files f = files_new();
+  const char *scene =
+      "{\"mesh\": \"out.vtu\", \"materials\": [{\"where\": {\"all\": true}, \"model\": "
+      "\"neo-hookean\", \"young_pa\": 20000, \"poisson\": 0.4, \"density_kg_m3\": 1000}], "
+      "\"gravity_m_s2\": [0, 0, -9.81], \"constraints\": [{\"where\": {\"box_mm\": [[-60, -60, "
+      "-60], [60, 60, -20]]}, \"fix\": \"xyz\"}], \"probes\": [{\"name\": \"top\", "
+      "\"nearest_mm\": [0, 0, 40]}]}";
+  double sag[2], elements[2];
+  done(run(0, "phantom sphere --spacing-mm 2.5 -o %s", f.labels));
+  g_assert_true(g_file_set_contents(f.scene, scene, -1, NULL));
+  for (int i = 0; i < 2; i++) {
+    JsonObject *o = run(0, "mesh %s --method lattice --label 1 --cell-mm 6 --coarsen %d -o %s",
+                        f.labels, i, f.out);
+    const double body = number(o, "body_mm3");
+    g_assert_cmpstr(json_object_get_string_member(o, "method"), ==, "lattice");
+    g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 1);
+    g_assert_cmpint(json_object_get_int_member(o, "inverted"), ==, 0);
+    g_assert_cmpint(json_object_get_int_member(o, "surface_outside"), ==, 0);
+    g_assert_cmpint(json_object_get_int_member(o, "bound_vertices") > 0, ==, i);
+    g_assert_cmpfloat_with_epsilon(number(o, "material_mm3"), body, 0.01 * body);
+    g_assert_cmpfloat_with_epsilon(number(o, "min_dihedral_deg"), 60.0, 1e-6);
+    elements[i] = number(o, "tets");
+    done(o);
+    PlaMesh *mesh = read_mesh(f.out);
+    check_bound(mesh, mesh->n_tris / 2);
+    pla_mesh_free(mesh);
+    o = run(0, "simulate %s -o %s", f.scene, f.result);
+    g_assert_true(json_object_get_boolean_member(o, "converged"));
+    JsonObject *probe = json_array_get_object_element(json_object_get_array_member(o, "probes"), 0);
+    sag[i] =
+        json_array_get_double_element(json_object_get_array_member(probe, "displacement_mm"), 2);
+    done(o);
+    /* the skin went with its elements */
+    mesh = read_mesh(f.result);
+    check_bound(mesh, mesh->n_tris / 2);
+    pla_mesh_free(mesh);
+  }
+  g_assert_cmpfloat(elements[1], <, 0.8 * elements[0]);
+  g_assert_cmpfloat(sag[0], <, -0.1);
+  g_assert_cmpfloat_with_epsilon(sag[1], sag[0], 0.1 * fabs(sag[0]));
+  files_clear(&f);
+}
+
+static void
+test_other_sources(void)
+{
+  Files f = files_new();
+  done(run(0, "phantom parallel-cylinders-surface -o %s", f.surface));
+  JsonObject *o = run(0, "mesh %s --method lattice --cell-mm 10 -o %s", f.surface, f.out);
+  g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 2);
+  g_assert_cmpint(json_object_get_int_member(o, "duplicated_cells"), >, 0);
+  const double body = number(o, "body_mm3");
+  g_assert_cmpfloat_with_epsilon(number(o, "material_mm3"), body, 0.02 * body);
+  done(o);
+
+  /* tags of fine tets, and what is not for surfaces */
+  done(run(0, "phantom bar --spacing-mm 5 -o %s", f.fine));
+  o = run(0, "mesh %s --method lattice --cell-mm 10 -o %s", f.fine, f.out);
+  g_assert_cmpfloat_with_epsilon(number(o, "material_mm3"), 62500.0, 1e-3);
+  done(o);
+  done(run(2, "mesh %s --method lattice --cell-mm 10 --coarsen 1 -o %s", f.surface, f.result));
+  done(run(2, "mesh %s --method tets --cell-mm 10 -o %s", f.fine, f.result));
+  g_assert_false(g_file_test(f.result, G_FILE_TEST_EXISTS));
+  files_clear(&f);
+}
+
+int
+main(int argc, char **argv)
+{
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/lattice-verb/labels", test_labels);
+  g_test_add_func("/lattice-verb/other-sources", test_other_sources);
+  return g_test_run();
+}
