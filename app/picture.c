@@ -370,7 +370,9 @@ pla_stage_draw(PlaStage *self, const PlaPictureOptions *opts, cairo_surface_t **
     if (opts->annotate) {
       cairo_t *cr = cairo_create(surface);
       double grey = (opts->background[0] + opts->background[1] + opts->background[2]) / 3.0;
-      PlaOverlayInk ink = { .on_light = grey > 0.5, .font_size = fmax(12.0, opts->height / 50.0) };
+      PlaOverlayInk ink = { .on_light = grey > 0.5,
+                            .font_size = opts->font_px > 0.0 ? opts->font_px
+                                                             : fmax(12.0, opts->height / 50.0) };
       pla_overlay_scale_bar(cr, &ink, opts->width, opts->height,
                             pla_camera_height_mm(&camera) / opts->height);
       double r = 2.6 * ink.font_size;
@@ -539,7 +541,8 @@ pla_draw_slice(const PlaVolume *vol, const PlaLabelMap *labels, const PlaSliceOp
     cairo_surface_mark_dirty(surface);
     if (opts->annotate) {
       cairo_t *cr = cairo_create(surface);
-      PlaOverlayInk ink = { .font_size = fmax(12.0, opts->height / 45.0) };
+      PlaOverlayInk ink = { .font_size = opts->font_px > 0.0 ? opts->font_px
+                                                             : fmax(12.0, opts->height / 45.0) };
       pla_overlay_letters(cr, &ink, opts->width, opts->height, &plane);
       pla_overlay_scale_bar(cr, &ink, opts->width, opts->height, mm_per_pixel);
       static const char *const names[3] = { "Sagittal", "Coronal", "Axial" };

@@ -33,6 +33,7 @@ typedef struct {
   PlaViewPreset view;
   double background[3];  /* 0..1 */
   bool annotate;         /* axes and scale bar */
+  double font_px;        /* of their text; 0: from the height */
   PlaProgress *progress; /* may be NULL */
 } PlaPictureOptions;
 PlaPictureOptions pla_picture_options_default(void); /* 1200 x 1000, three-quarter, dark */
@@ -86,6 +87,7 @@ typedef struct {
   bool radiological;
   double fill, line; /* strength of label overlays, 0..1 */
   bool annotate;     /* letters, scale bar, position */
+  double font_px;    /* of their text; 0: from the height */
 } PlaSliceOptions;
 /* Through the middle of @vol, which may be NULL. */
 PlaSliceOptions pla_slice_options_default(const PlaVolume *vol);

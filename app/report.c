@@ -1,4 +1,5 @@
 /* The content of a report: what is said of a case, in which order, with which pictures. */
+#include "app/annotation.h"
 #include "app/picture.h"
 #include "app/report-private.h"
 #include "platysma-config.h"
@@ -229,38 +230,6 @@ find_image(Maker *m, const PlaLabelMap *labels)
   return NULL;
 }
 
-/* the points of a landmark or a measurement, RAS mm (n x 3, g_free()), or NULL */
-static double *
-points_of(const PlaContent *content, int *n)
-{
-  *n = 0;
-  if (json_object_has_member(content->meta, "at_mm")) {
-    JsonArray *at = json_object_get_array_member(content->meta, "at_mm");
-    double *point = g_new(double, 3);
-    for (guint d = 0; d < 3; d++)
-      point[d] = json_array_get_double_element(at, d);
-    *n = 1;
-    return point;
-  }
-  if (!json_object_has_member(content->meta, "points_mm"))
-    return NULL;
-  JsonArray *list = json_object_get_array_member(content->meta, "points_mm");
-  *n = (int)json_array_get_length(list);
-  double *points = g_new(double, 3 * (gsize)*n + 1);
-  for (int i = 0; i < *n; i++)
-    for (guint d = 0; d < 3; d++)
-      points[3 * i + (int)d] =
-          json_array_get_double_element(json_array_get_array_element(list, (guint)i), d);
-  return points;
-}
-
-static bool
-is_annotation(const PlaStateItem *item)
-{
-  return strcmp(item->kind, PLA_ITEM_LANDMARK) == 0 ||
-         strcmp(item->kind, PLA_ITEM_MEASUREMENT) == 0;
-}
-
 /* ----------------------------------------------------------------- pictures */
 
 /* labels with voxels, largest first; *n of them; g_free() */
@@ -290,13 +259,15 @@ stage_annotations(Maker *m, PlaStage *stage, PlaError *err)
   PlaStatus st = PLA_OK;
   for (int i = 0; st == PLA_OK && i < state->n; i++) {
     g_autoptr(PlaContent) content = NULL;
-    if (!is_annotation(&state->item[i]))
+    if (!pla_annotation_is_kind(state->item[i].kind))
       continue;
     st = load(m, &state->item[i], &content, err);
-    int n = 0;
-    g_autofree double *points = st == PLA_OK ? points_of(content, &n) : NULL;
-    if (n > 0)
-      st = pla_stage_add_path(stage, points, n, rgb, err);
+    PlaAnnotation note;
+    if (st == PLA_OK && pla_annotation_read(content, &note)) {
+      if (note.n_points > 0)
+        st = pla_stage_add_path(stage, note.point_mm, note.n_points, rgb, err);
+      pla_annotation_clear(&note);
+    }
   }
   return st;
 }
@@ -395,6 +366,7 @@ put_tissue_pictures(Maker *m, const PlaLabelMap *map, const char *name, PlaError
     opts.view = sides[MIN(i, 2)];
     opts.width = 900;
     opts.height = 810;
+    opts.font_px = 32.0;
     st = draw_tissues(m, &tissues, &opts, 0.75 + 0.12 * (i + 1) / tissues.n, singles,
                       g_strdup(tissues.name[i]), err);
   }
@@ -406,6 +378,7 @@ put_tissue_pictures(Maker *m, const PlaLabelMap *map, const char *name, PlaError
     if (m->opts->views & 1u << v) {
       opts = pla_picture_options_default();
       opts.view = (PlaViewPreset)v;
+      opts.font_px = 36.0;
       st = draw_tissues(m, &tissues, &opts, 0.87 + 0.13 * (v + 1) / PLA_N_VIEWS, views,
                         g_strdup_printf("%s, %s view", name, pla_view_preset_name(opts.view)), err);
     }
@@ -430,6 +403,7 @@ put_slices(Maker *m, const PlaVolume *vol, const PlaLabelMap *labels, const char
     cairo_surface_t *image = NULL;
     opts.axis = planes[k].axis;
     opts.width = opts.height = 720;
+    opts.font_px = 30.0; /* three stand side by side on paper */
     if (m->opts->slice_mm)
       opts.centre_mm[opts.axis] = m->opts->slice_mm[opts.axis];
     st = pla_draw_slice(vol, labels, &opts, &image, err);
@@ -545,6 +519,7 @@ put_quality(Maker *m, JsonObject *found)
   } known[] = {
     { "converged", "Converged" },
     { "stopped", "Stopped because" },
+    { "reason", "Stopped because" },
     { "solver", "Solver" },
     { "iterations", "Iterations" },
     { "residual_rel", "Residual, relative" },
@@ -553,6 +528,7 @@ put_quality(Maker *m, JsonObject *found)
     { "inverted", "Inverted elements in the result" },
     { "min_jacobian", "Smallest Jacobian" },
     { "worst_element", "Worst element" },
+    { "max_displacement_mm", "Largest displacement, mm" },
     { "max_penetration_mm", "Largest penetration, mm" },
     { "self_intersections", "Self-intersections" },
     { "volume_mm3", "Enclosed volume, mm³" },
@@ -659,8 +635,7 @@ put_item(Maker *m, const PlaStateItem *item, PlaError *err)
   g_autofree char *name = shown(m, item->name);
   const bool scan = strcmp(item->kind, PLA_ITEM_VOLUME) == 0;
   const bool labels = strcmp(item->kind, PLA_ITEM_LABELS) == 0;
-  if (is_annotation(item) || strcmp(item->kind, PLA_ITEM_NOTE) == 0 ||
-      (scan && !(sections & PLA_REPORT_SLICES)) ||
+  if (pla_annotation_is_kind(item->kind) || (scan && !(sections & PLA_REPORT_SLICES)) ||
       (labels && !(sections & (PLA_REPORT_TISSUES | PLA_REPORT_VIEWS | PLA_REPORT_SLICES))) ||
       (!scan && !labels && !(sections & PLA_REPORT_MESHES)))
     return PLA_OK;
@@ -698,41 +673,38 @@ put_annotations(Maker *m, PlaError *err)
   static const PlaColumn columns[] = { { "Name", 4, false, false },
                                        { "What", 2, false, false },
                                        { "Value", 2, true, false },
-                                       { "Points, RAS mm", 5, false, true } };
+                                       { "Of what, or points in RAS mm", 5, false, true } };
   const PlaState *state = pla_session_get_state(m->session);
   PlaBlock *table = NULL;
   for (int i = 0; i < state->n; i++) {
     g_autoptr(PlaContent) content = NULL;
-    if (!is_annotation(&state->item[i]))
+    if (!pla_annotation_is_kind(state->item[i].kind) ||
+        strcmp(state->item[i].kind, PLA_ITEM_NOTE) == 0)
       continue;
     PlaStatus st = load(m, &state->item[i], &content, err);
+    PlaAnnotation note;
     if (st != PLA_OK)
       return st;
+    if (!pla_annotation_read(content, &note))
+      continue;
     if (!table) {
       add_text(m, PLA_BLOCK_HEADING, "Measurements and landmarks");
       table = add_table(m, columns, G_N_ELEMENTS(columns));
     }
     g_autofree char *name = shown(m, state->item[i].name);
-    JsonObject *meta = content->meta;
+    g_autofree char *value = pla_annotation_value_text(&note);
+    g_autofree char *of = note.text ? shown(m, note.text) : NULL;
+    g_autoptr(GString) text = g_string_new(of);
+    for (int p = 0; p < MIN(note.n_points, 12); p++)
+      g_string_append_printf(text, "%s(%.1f, %.1f, %.1f)", p ? " " : "", note.point_mm[3 * p],
+                             note.point_mm[3 * p + 1], note.point_mm[3 * p + 2]);
+    if (note.n_points > 12)
+      g_string_append_printf(text, " and %d more", note.n_points - 12);
     add_cell(table, "%s", name);
-    add_cell(table, "%s", json_object_get_string_member_with_default(meta, "what", "landmark"));
-    if (json_object_has_member(meta, "length_mm"))
-      add_cell(table, "%.2f mm", json_object_get_double_member(meta, "length_mm"));
-    else if (json_object_has_member(meta, "angle_deg"))
-      add_cell(table, "%.2f°", json_object_get_double_member(meta, "angle_deg"));
-    else if (json_object_has_member(meta, "volume_mm3"))
-      add_cell(table, "%.3f ml", json_object_get_double_member(meta, "volume_mm3") / 1000.0);
-    else
-      add_cell(table, "–");
-    int n;
-    g_autofree double *points = points_of(content, &n);
-    g_autoptr(GString) text = g_string_new(NULL);
-    for (int p = 0; p < MIN(n, 12); p++)
-      g_string_append_printf(text, "%s(%.1f, %.1f, %.1f)", p ? " " : "", points[3 * p],
-                             points[3 * p + 1], points[3 * p + 2]);
-    if (n > 12)
-      g_string_append_printf(text, " and %d more", n - 12);
+    add_cell(table, "%s", pla_annotation_kind_name(note.kind));
+    add_cell(table, "%s", *value ? value : "–");
     add_cell(table, "%s", text->str);
+    pla_annotation_clear(&note);
   }
   return PLA_OK;
 }

@@ -1,5 +1,6 @@
 /* Every operation keeps the rules of the table, and does what its name says. */
 #include "anatomy/label-edit.h"
+#include "app/annotation.h"
 #include "app/operations/operations.h"
 #include "app/session.h"
 
@@ -405,6 +406,65 @@ test_measure(void)
   bench_clear(&b);
 }
 
+/* volumes: a phantom's label by its voxels, its surface and an open one; what has none is refused
+ */
+static void
+test_measure_volume(void)
+{
+  Bench b;
+  PlaError err;
+  PlaAnnotation note;
+  bench_init(&b);
+  ok(apply(&b, "phantom", "{\"phantom\": \"sphere\", \"spacing_mm\": 2, \"name\": \"ball\"}", &err),
+     &err);
+  g_autoptr(PlaContent) ball = load(&b, "ball");
+  const PlaLabelMap *map = ball->labels;
+  g_autofree size_t *counts = g_new(size_t, 65536);
+  pla_label_map_count(map, counts);
+  const PlaLabel *label = &map->table.label[0];
+  g_autofree char *params = g_strdup_printf(
+      "{\"name\": \"v\", \"what\": \"volume\", \"item\": \"ball\", \"label\": \"%s\"}",
+      label->name);
+  ok(apply(&b, "measure", params, &err), &err);
+  g_assert_cmpfloat_with_epsilon(meta_number(&b, "v", "volume_mm3"),
+                                 8.0 * (double)counts[label->id], 1e-9);
+  g_autoptr(PlaContent) measured = load(&b, "v");
+  g_assert_true(pla_annotation_read(measured, &note));
+  g_assert_cmpint(note.kind, ==, PLA_ANNOTATION_VOLUME);
+  g_assert_cmpint(note.n_points, ==, 0);
+  g_assert_nonnull(strstr(note.text, "ball"));
+  pla_annotation_clear(&note);
+
+  g_autofree char *surface =
+      g_strdup_printf("{\"item\": \"ball\", \"labels\": [\"%s\"], \"name\": \"skin\"}",
+                      label->name);
+  ok(apply(&b, "surface", surface, &err), &err);
+  ok(apply(&b, "measure", "{\"name\": \"s\", \"what\": \"volume\", \"item\": \"skin\"}", &err),
+     &err);
+  const double by_voxels = meta_number(&b, "v", "volume_mm3");
+  g_assert_cmpfloat_with_epsilon(meta_number(&b, "s", "volume_mm3"), by_voxels, 0.02 * by_voxels);
+
+  g_assert_cmpint(apply(&b, "measure", "{\"name\": \"x\", \"what\": \"volume\"}", &err), ==,
+                  PLA_ERR_USAGE);
+  g_assert_cmpint(apply(&b, "measure",
+                        "{\"name\": \"x\", \"what\": \"volume\", \"item\": \"ball\"}", &err),
+                  ==, PLA_ERR_USAGE);
+  g_assert_cmpint(apply(&b, "measure", "{\"name\": \"x\", \"what\": \"volume\", \"item\": \"v\"}",
+                        &err),
+                  ==, PLA_ERR_USAGE);
+
+  /* a note may be about a place */
+  ok(apply(&b, "note", "{\"name\": \"here\", \"text\": \"look\", \"at_mm\": [1, 2, 3]}", &err),
+     &err);
+  g_autoptr(PlaContent) pinned = load(&b, "here");
+  g_assert_true(pla_annotation_read(pinned, &note));
+  g_assert_cmpint(note.n_points, ==, 1);
+  g_assert_cmpfloat(note.point_mm[2], ==, 3.0);
+  g_assert_cmpstr(note.text, ==, "look");
+  pla_annotation_clear(&note);
+  bench_clear(&b);
+}
+
 static void
 test_items(void)
 {
@@ -441,6 +501,7 @@ main(int argc, char **argv)
   g_test_add_func("/operations/edit-label", test_edit_label);
   g_test_add_func("/operations/paint", test_paint);
   g_test_add_func("/operations/measure", test_measure);
+  g_test_add_func("/operations/measure-volume", test_measure_volume);
   g_test_add_func("/operations/items", test_items);
   return g_test_run();
 }

@@ -1,0 +1,87 @@
+#include "app/annotation.h"
+
+#include <string.h>
+
+static const char *const names[] = {
+  [PLA_ANNOTATION_LANDMARK] = "landmark", [PLA_ANNOTATION_DISTANCE] = "distance",
+  [PLA_ANNOTATION_ANGLE] = "angle",       [PLA_ANNOTATION_PATH] = "path",
+  [PLA_ANNOTATION_VOLUME] = "volume",     [PLA_ANNOTATION_NOTE] = "note",
+};
+
+bool
+pla_annotation_is_kind(const char *item_kind)
+{
+  return strcmp(item_kind, PLA_ITEM_LANDMARK) == 0 ||
+         strcmp(item_kind, PLA_ITEM_MEASUREMENT) == 0 || strcmp(item_kind, PLA_ITEM_NOTE) == 0;
+}
+
+const char *
+pla_annotation_kind_name(PlaAnnotationKind kind)
+{
+  return names[kind];
+}
+
+static void
+add_point(PlaAnnotation *self, JsonArray *at)
+{
+  if (json_array_get_length(at) != 3)
+    return;
+  self->point_mm = g_renew(double, self->point_mm, 3 * (gsize)(self->n_points + 1));
+  for (guint d = 0; d < 3; d++)
+    self->point_mm[3 * self->n_points + (int)d] = json_array_get_double_element(at, d);
+  self->n_points++;
+}
+
+bool
+pla_annotation_read(const PlaContent *content, PlaAnnotation *out)
+{
+  JsonObject *meta = content->meta;
+  *out = (PlaAnnotation){ 0 };
+  if (!pla_annotation_is_kind(content->kind))
+    return false;
+  if (strcmp(content->kind, PLA_ITEM_NOTE) == 0)
+    out->kind = PLA_ANNOTATION_NOTE;
+  const char *what = json_object_get_string_member_with_default(meta, "what", "");
+  for (size_t k = 0; k < G_N_ELEMENTS(names); k++)
+    if (strcmp(what, names[k]) == 0)
+      out->kind = (PlaAnnotationKind)k;
+  static const char *const values[] = { "length_mm", "angle_deg", "volume_mm3" };
+  for (size_t k = 0; k < G_N_ELEMENTS(values); k++)
+    out->value = json_object_get_double_member_with_default(meta, values[k], out->value);
+  out->text = g_strdup(json_object_get_string_member_with_default(
+      meta, out->kind == PLA_ANNOTATION_VOLUME ? "of" : "text", NULL));
+  if (json_object_has_member(meta, "at_mm"))
+    add_point(out, json_object_get_array_member(meta, "at_mm"));
+  if (json_object_has_member(meta, "points_mm")) {
+    JsonArray *list = json_object_get_array_member(meta, "points_mm");
+    for (guint i = 0; i < json_array_get_length(list); i++)
+      add_point(out, json_array_get_array_element(list, i));
+  }
+  return true;
+}
+
+void
+pla_annotation_clear(PlaAnnotation *self)
+{
+  g_clear_pointer(&self->point_mm, g_free);
+  g_clear_pointer(&self->text, g_free);
+  self->n_points = 0;
+}
+
+char *
+pla_annotation_value_text(const PlaAnnotation *self)
+{
+  switch (self->kind) {
+  case PLA_ANNOTATION_DISTANCE:
+  case PLA_ANNOTATION_PATH:
+    return g_strdup_printf("%.2f mm", self->value);
+  case PLA_ANNOTATION_ANGLE:
+    return g_strdup_printf("%.2f°", self->value);
+  case PLA_ANNOTATION_VOLUME:
+    return g_strdup_printf("%.3f ml", self->value / 1000.0);
+  case PLA_ANNOTATION_LANDMARK:
+  case PLA_ANNOTATION_NOTE:
+    break;
+  }
+  return g_strdup("");
+}
