@@ -61,6 +61,7 @@ PlaReportOptions
 pla_report_options_default(void)
 {
   return (PlaReportOptions){ .sections = PLA_REPORT_EVERYTHING,
+                             .scenes = true,
                              .views = 1u << PLA_VIEW_ANTERIOR | 1u << PLA_VIEW_LEFT |
                                       1u << PLA_VIEW_THREE_QUARTER };
 }
@@ -346,12 +347,11 @@ draw_tissues(Maker *m, Tissues *tissues, PlaPictureOptions *opts, double to, Pla
 static PlaStatus
 put_tissue_pictures(Maker *m, const PlaLabelMap *map, const char *name, PlaError *err)
 {
-  const bool together =
-      (m->opts->sections & PLA_REPORT_VIEWS) && m->opts->n_pictures == 0 && m->opts->views != 0;
+  const bool together = (m->opts->sections & PLA_REPORT_VIEWS) && m->opts->views != 0;
   const bool alone = m->opts->sections & PLA_REPORT_TISSUES;
   PlaPictureOptions opts = pla_picture_options_default();
   Tissues tissues = { 0 };
-  if (!together && !alone)
+  if ((!together && !alone) || !m->opts->scenes)
     return PLA_OK;
   PlaStatus st = stage_tissues(m, map, &tissues, err);
   const int n_views = __builtin_popcount(m->opts->views);
@@ -565,7 +565,7 @@ put_all_quality(Maker *m, JsonObject *meta)
 /* -------------------------------------------------------------------- items */
 
 static PlaStatus
-put_mesh(Maker *m, const PlaContent *content, const char *name, PlaError *err)
+put_mesh_pictures(Maker *m, const PlaContent *content, const char *name, PlaError *err)
 {
   static const struct {
     const char *field, *title;
@@ -573,18 +573,16 @@ put_mesh(Maker *m, const PlaContent *content, const char *name, PlaError *err)
   } coloured[] = { { "displacement_mm", "Displacement (mm)", PLA_ON_VERTS },
                    { "von_mises_pa", "Von Mises stress (Pa)", PLA_ON_CELLS } };
   const PlaMesh *mesh = content->mesh;
-  PlaMeshSummary sum;
   PlaStage *stage = NULL;
   PlaSurfaceLook look = { .rgb = { 0.75, 0.78, 0.82 }, .opacity = 1.0 };
   PlaPictureOptions opts = pla_picture_options_default();
+  cairo_surface_t *image = NULL;
   int shape = 0;
-  PlaStatus st = pla_mesh_summary(mesh, &sum, err);
-  if (st == PLA_OK)
-    st = pla_stage_new(&stage, err);
+  PlaStatus st = pla_stage_new(&stage, err);
   if (st == PLA_OK)
     st = pla_stage_add_mesh(stage, mesh, &look, &shape, err);
   PlaBlock *block = st == PLA_OK ? add_pictures(m, 2) : NULL;
-  cairo_surface_t *image = NULL;
+  opts.font_px = 30.0;
   if (st == PLA_OK)
     st = pla_stage_draw(stage, &opts, &image, err);
   if (st == PLA_OK)
@@ -599,11 +597,21 @@ put_mesh(Maker *m, const PlaContent *content, const char *name, PlaError *err)
     if (st == PLA_OK)
       add_picture(block, image, g_strdup_printf("%s: %s", name, coloured[i].title));
   }
+  pla_stage_free(stage);
+  return st;
+}
+
+static PlaStatus
+put_mesh(Maker *m, const PlaContent *content, const char *name, PlaError *err)
+{
+  PlaMeshSummary sum;
+  PlaStatus st = pla_mesh_summary(content->mesh, &sum, err);
+  if (st == PLA_OK && m->opts->scenes)
+    st = put_mesh_pictures(m, content, name, err);
   if (st == PLA_OK) {
-    put_mesh_table(m, mesh, &sum);
+    put_mesh_table(m, content->mesh, &sum);
     put_all_quality(m, content->meta);
   }
-  pla_stage_free(stage);
   return st;
 }
 

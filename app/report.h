@@ -30,11 +30,11 @@ typedef struct {
 typedef struct {
   unsigned sections;      /* of PlaReportSections */
   unsigned views;         /* bit 1 << PlaViewPreset for each side to look from */
+  bool scenes;            /* draw 3-D pictures off the screen; no other thread may draw meanwhile */
   bool names;             /* the case's title, and names that came from files */
   const char *heading;    /* the first line of the report; NULL: the title with @names, else none */
   const double *slice_mm; /* the point that slices go through, RAS; NULL: the middle of each scan */
-  /* Pictures made by the caller, put first; they take the place of those that the views would
-   * make.  Borrowed. */
+  /* Pictures made by the caller, put first.  Borrowed. */
   int n_pictures;
   const PlaReportPicture *picture;
 } PlaReportOptions;

@@ -61,6 +61,9 @@ static const PlaActionInfo rows[] = {
   { "app.quit", N_("_Quit"), "<Control>q", PLA_GROUP_PROGRAM },
 
   { "anatomy.segment", N_("Find Tissues"), NULL, PLA_GROUP_TOOLS },
+  { "report.save-pdf", N_("Save the Report as PDF…"), NULL, PLA_GROUP_TOOLS },
+  { "report.save-html", N_("Save the Report as HTML…"), NULL, PLA_GROUP_TOOLS },
+  { "report.enlarge", N_("Show All Pages of the Report"), NULL, PLA_GROUP_TOOLS },
   { "anatomy.threshold", N_("Make One Tissue by Its Values"), NULL, PLA_GROUP_TOOLS },
   { "mesh.make", N_("Make Mesh"), NULL, PLA_GROUP_TOOLS },
   { "simulate.solve", N_("Solve"), "<Control>Return", PLA_GROUP_TOOLS },

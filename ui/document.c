@@ -237,6 +237,18 @@ retire(PlaJob *job, PlaDocument *self)
     g_list_store_remove(self->jobs, position);
 }
 
+void
+pla_document_add_job(PlaDocument *self, PlaJob *job)
+{
+  g_list_store_append(self->jobs, job);
+}
+
+void
+pla_document_retire_job(PlaDocument *self, PlaJob *job)
+{
+  retire(job, self);
+}
+
 static void
 start(PlaDocument *self, const char *title, PlaJobWork func, PlaJobDone done, Work *work)
 {

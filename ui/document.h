@@ -65,6 +65,9 @@ const PlaNotes *pla_document_get_notes(PlaDocument *self);     /* of the volume;
 const PlaLabelTable *pla_document_get_overlay(PlaDocument *self);
 GListModel *pla_document_get_tree(PlaDocument *self); /* of PlaEntry */
 GListModel *pla_document_get_jobs(PlaDocument *self); /* of PlaJob */
+/* Work that a panel does itself: listed until retired. */
+void pla_document_add_job(PlaDocument *self, PlaJob *job);
+void pla_document_retire_job(PlaDocument *self, PlaJob *job);
 /* Calls @func for every entry that can be shown in 3-D. */
 void pla_document_foreach(PlaDocument *self, void (*func)(PlaEntry *entry, gpointer data),
                           gpointer data);

@@ -582,18 +582,64 @@ on_resize(PlaSceneView *self)
     moved(self);
 }
 
+/* scale bar and axes, sized for a picture of that height */
+static void
+write_on(PlaSceneView *self, cairo_t *cr, const PlaCamera *camera, double width, double height,
+         double font)
+{
+  const PlaOverlayInk ink = { .on_light = !self->dark, .font_size = font };
+  pla_overlay_scale_bar(cr, &ink, width, height, pla_camera_height_mm(camera) / height);
+  pla_overlay_axes(cr, &ink, width - 3.5 * font, height - 3.5 * font, 2.2 * font, camera);
+}
+
+PlaStatus
+pla_scene_view_draw(PlaSceneView *self, const PlaViewPreset *preset, int width, int height,
+                    cairo_surface_t **out, PlaError *err)
+{
+  *out = NULL;
+  if (!self->scene || !gtk_widget_get_realized(self->area))
+    return pla_fail(err, PLA_ERR_UNSUPPORTED, "There is no 3-D view to draw");
+  double lo[3], hi[3];
+  PlaCamera camera = self->camera;
+  if (preset) {
+    if (!self->render->bounds(self->scene, lo, hi))
+      return pla_fail(err, PLA_ERR_EMPTY, "There is nothing to draw");
+    camera = pla_camera_fit(*preset, lo, hi, (double)width / height);
+  }
+  cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+  if (cairo_surface_status(image) != CAIRO_STATUS_SUCCESS) {
+    cairo_surface_destroy(image);
+    return pla_fail_memory(err, "the picture");
+  }
+  gtk_gl_area_make_current(GTK_GL_AREA(self->area));
+  self->render->set_camera(self->scene, &camera);
+  /* rows of a 32-bit cairo image have no padding */
+  PlaStatus st =
+      self->render->draw_pixels(self->scene, width, height,
+                                (uint32_t *)(gpointer)cairo_image_surface_get_data(image), err);
+  self->render->set_camera(self->scene, &self->camera);
+  if (st != PLA_OK) {
+    cairo_surface_destroy(image);
+    return st;
+  }
+  cairo_surface_mark_dirty(image);
+  cairo_t *cr = cairo_create(image);
+  write_on(self, cr, &camera, width, height, fmax(13.0, height / 40.0));
+  cairo_destroy(cr);
+  *out = image;
+  return PLA_OK;
+}
+
 PlaStatus
 pla_scene_view_save(PlaSceneView *self, int width, int height, const char *path, PlaError *err)
 {
-  if (!self->scene || !gtk_widget_get_realized(self->area))
-    return pla_fail(err, PLA_ERR_UNSUPPORTED, "There is no 3-D view to save");
-  g_autofree uint32_t *pixel = g_try_new(uint32_t, (gsize)width * (gsize)height);
-  if (!pixel)
-    return pla_fail_memory(err, "the picture");
-  gtk_gl_area_make_current(GTK_GL_AREA(self->area));
-  self->render->set_camera(self->scene, &self->camera);
-  PlaStatus st = self->render->draw_pixels(self->scene, width, height, pixel, err);
-  return st == PLA_OK ? pla_picture_write(path, pixel, width, height, err) : st;
+  cairo_surface_t *image = NULL;
+  PlaStatus st = pla_scene_view_draw(self, NULL, width, height, &image, err);
+  if (st == PLA_OK)
+    st = pla_picture_write_surface(path, image, err);
+  if (image)
+    cairo_surface_destroy(image);
+  return st;
 }
 
 /* ------------------------------------------------------------------- input */

@@ -649,6 +649,12 @@ pla_window_get_scene(PlaWindow *self)
   return self->scene;
 }
 
+GtkWidget *
+pla_window_get_panel(PlaWindow *self, const char *workspace)
+{
+  return adw_view_stack_get_child_by_name(self->panels, workspace);
+}
+
 static void
 on_dark(PlaWindow *self)
 {

@@ -5,6 +5,7 @@
 #include "ui/panels/import-panel.h"
 #include "ui/panels/mesh-panel.h"
 #include "ui/panels/simulate-panel.h"
+#include "ui/panels/report-panel.h"
 
 #include <glib/gi18n.h>
 
@@ -14,6 +15,7 @@ static const PlaWorkspace workspaces[] = {
   { "mesh", N_("Mesh"), "view-app-grid-symbolic", pla_mesh_panel_new },
   { "simulate", N_("Simulate"), "media-playback-start-symbolic", pla_simulate_panel_new },
   { "history", N_("History"), "document-open-recent-symbolic", pla_history_panel_new },
+  { "report", N_("Report"), "x-office-document-symbolic", pla_report_panel_new },
 };
 
 const PlaWorkspace *

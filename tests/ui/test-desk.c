@@ -3,6 +3,7 @@
 #include "ui/actions.h"
 #include "ui/export.h"
 #include "ui/palette.h"
+#include "ui/panels/report-panel.h"
 #include "ui/preferences.h"
 #include "ui/settings.h"
 
@@ -139,6 +140,45 @@ test_preferences(void)
   close_window(window);
 }
 
+/* the Report workspace shows pages by itself, saves them, and leaves the case as it was */
+static void
+test_report(void)
+{
+  PlaWindow *window = new_window();
+  g_autofree char *scan = write_volume("scan.nii", FALSE);
+  g_autofree char *path = g_build_filename(fixture_dir, "report.platysma", NULL);
+  g_autofree char *pdf = g_build_filename(fixture_dir, "report.pdf", NULL);
+  g_autofree char *html = g_build_filename(fixture_dir, "report.html", NULL);
+  PlaReportPanel *panel = PLA_REPORT_PANEL(pla_window_get_panel(window, "report"));
+  g_assert_cmpint(pla_report_panel_n_pages(panel), ==, 0);
+  pla_window_create(window, path);
+  settle(window);
+  pla_window_open(window, scan);
+  settle(window);
+  PlaSession *session = pla_document_get_session(pla_window_get_document(window));
+  const int before = pla_session_get_log(session)->n;
+  pla_window_set_workspace(window, "report");
+  settle(window);
+  g_assert_cmpint(pla_report_panel_n_pages(panel), >=, 1);
+  pla_report_panel_save(panel, pdf);
+  settle(window);
+  pla_report_panel_save(panel, html);
+  settle(window);
+  g_autofree char *bytes = NULL, *text = NULL;
+  g_assert_true(g_file_get_contents(pdf, &bytes, NULL, NULL));
+  g_assert_true(g_str_has_prefix(bytes, "%PDF"));
+  g_assert_true(g_file_get_contents(html, &text, NULL, NULL));
+  g_assert_nonnull(strstr(text, "Operations"));
+  g_assert_cmpint(pla_session_get_log(session)->n, ==, before);
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+
+  /* a place that cannot be written is a sentence, once */
+  pla_report_panel_save(panel, "/nowhere/report.pdf");
+  settle(window);
+  g_assert_nonnull(strstr(pla_window_get_failure(window), "/nowhere/report.pdf"));
+  close_window(window);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -146,5 +186,6 @@ main(int argc, char **argv)
   g_test_add_func("/desk/table", test_table);
   g_test_add_func("/desk/palette", test_palette);
   g_test_add_func("/desk/preferences", test_preferences);
+  g_test_add_func("/desk/report", test_report);
   return fixture_run();
 }

@@ -1,0 +1,668 @@
+#include "app/plot.h"
+
+#include "anatomy/base/memory.h"
+#include "app/overlay.h"
+#include "io/output.h"
+
+#include <cairo-svg.h>
+#include <math.h>
+#include <pango/pangocairo.h>
+#include <string.h>
+
+/* user units around the area between the axes */
+#define LEFT 68.0
+#define RIGHT 18.0
+#define TOP 34.0
+#define BOTTOM 46.0
+#define FONT 12.0
+
+PlaPlot *
+pla_plot_new(const char *title, const char *x_title, const char *y_title)
+{
+  PlaPlot *self = g_new0(PlaPlot, 1);
+  self->title = g_strdup(title);
+  self->x_title = g_strdup(x_title);
+  self->y_title = g_strdup(y_title);
+  return self;
+}
+
+void
+pla_plot_free(PlaPlot *self)
+{
+  if (!self)
+    return;
+  for (int s = 0; s < self->n_series; s++) {
+    g_free(self->series[s].name);
+    g_free(self->series[s].x);
+    g_free(self->series[s].y);
+  }
+  g_free(self->series);
+  g_free(self->title);
+  g_free(self->x_title);
+  g_free(self->y_title);
+  g_free(self);
+}
+
+void
+pla_plot_add(PlaPlot *self, const char *name, PlaSeriesStyle style, const double *x,
+             const double *y, int n)
+{
+  self->series = g_renew(PlaSeries, self->series, self->n_series + 1);
+  self->series[self->n_series++] = (PlaSeries){
+    .name = g_strdup(name),
+    .style = style,
+    .n = n,
+    .x = g_memdup2(x, (gsize)n * sizeof *x),
+    .y = g_memdup2(y, (gsize)n * sizeof *y),
+  };
+}
+
+/* colours that stay apart for eyes that see red and green alike (after Okabe and Ito, 2008) */
+void
+pla_series_rgb(int series, bool dark, double rgb[3])
+{
+  static const double light_ground[][3] = {
+    { 0.00, 0.45, 0.70 }, { 0.84, 0.37, 0.00 }, { 0.00, 0.62, 0.45 }, { 0.80, 0.47, 0.65 },
+    { 0.60, 0.50, 0.00 }, { 0.20, 0.55, 0.80 }, { 0.35, 0.35, 0.35 },
+  };
+  static const double dark_ground[][3] = {
+    { 0.34, 0.71, 0.91 }, { 0.95, 0.60, 0.20 }, { 0.25, 0.80, 0.62 }, { 0.90, 0.62, 0.78 },
+    { 0.94, 0.89, 0.26 }, { 0.55, 0.65, 0.98 }, { 0.75, 0.75, 0.75 },
+  };
+  const int k = series % (int)G_N_ELEMENTS(light_ground);
+  memcpy(rgb, dark ? dark_ground[k] : light_ground[k], 3 * sizeof *rgb);
+}
+
+/* ---------------------------------------------------------------------- range */
+
+static double
+height_of(const PlaPlot *self, double y)
+{
+  return self->log_y ? (y > 0.0 ? log10(y) : NAN) : y;
+}
+
+/* width of the bar that stands at sample @i */
+static double
+bar_width(const PlaSeries *series, int i)
+{
+  if (i + 1 < series->n)
+    return series->x[i + 1] - series->x[i];
+  return i > 0 ? series->x[i] - series->x[i - 1] : 1.0;
+}
+
+PlaPlotRange
+pla_plot_fit(const PlaPlot *self)
+{
+  PlaPlotRange r = { INFINITY, -INFINITY, INFINITY, -INFINITY };
+  for (int s = 0; s < self->n_series; s++) {
+    const PlaSeries *series = &self->series[s];
+    for (int i = 0; i < series->n; i++) {
+      double y = height_of(self, series->y[i]);
+      double end = series->x[i] + (series->style == PLA_SERIES_BARS ? bar_width(series, i) : 0.0);
+      if (!isfinite(y) || !isfinite(series->x[i]))
+        continue;
+      r.x0 = fmin(r.x0, series->x[i]);
+      r.x1 = fmax(r.x1, end);
+      r.y0 = fmin(r.y0, y);
+      r.y1 = fmax(r.y1, y);
+      if (series->style == PLA_SERIES_BARS && !self->log_y)
+        r.y0 = fmin(r.y0, 0.0);
+    }
+  }
+  if (!(r.x1 >= r.x0))
+    return (PlaPlotRange){ 0.0, 1.0, 0.0, 1.0 };
+  if (!(r.x1 > r.x0)) {
+    r.x0 -= 0.5;
+    r.x1 += 0.5;
+  }
+  const double room = r.y1 > r.y0 ? 0.06 * (r.y1 - r.y0) : fmax(0.5 * fabs(r.y0), 0.5);
+  r.y1 += room;
+  if (r.y0 != 0.0)
+    r.y0 -= room;
+  return r;
+}
+
+PlaPlotBox
+pla_plot_box(double width, double height)
+{
+  return (PlaPlotBox){ LEFT, TOP, fmax(width - LEFT - RIGHT, 1.0),
+                       fmax(height - TOP - BOTTOM, 1.0) };
+}
+
+static double
+to_px(const PlaPlotBox *box, const PlaPlotRange *range, double x)
+{
+  return box->x + box->width * (x - range->x0) / (range->x1 - range->x0);
+}
+
+static double
+to_py(const PlaPlotBox *box, const PlaPlotRange *range, double y)
+{
+  return box->y + box->height * (range->y1 - y) / (range->y1 - range->y0);
+}
+
+void
+pla_plot_place(const PlaPlot *self, const PlaPlotRange *range, double width, double height,
+               int series, int i, double *px, double *py)
+{
+  const PlaPlotBox box = pla_plot_box(width, height);
+  const PlaSeries *s = &self->series[series];
+  const double half = s->style == PLA_SERIES_BARS ? 0.5 * bar_width(s, i) : 0.0;
+  *px = to_px(&box, range, s->x[i] + half);
+  *py = to_py(&box, range, height_of(self, s->y[i]));
+}
+
+bool
+pla_plot_nearest(const PlaPlot *self, const PlaPlotRange *range, double width, double height,
+                 double at_x, double at_y, int *series, int *sample)
+{
+  const PlaPlotBox box = pla_plot_box(width, height);
+  double best = 40.0 * 40.0;
+  bool found = false;
+  for (int s = 0; s < self->n_series; s++)
+    for (int i = 0; i < self->series[s].n; i++) {
+      double px, py;
+      pla_plot_place(self, range, width, height, s, i, &px, &py);
+      if (!isfinite(py) || px < box.x - 1.0 || px > box.x + box.width + 1.0)
+        continue;
+      /* under a bar is on it */
+      if (self->series[s].style == PLA_SERIES_BARS && at_y > py && at_y < box.y + box.height)
+        py = at_y;
+      double dist2 = (px - at_x) * (px - at_x) + (py - at_y) * (py - at_y);
+      if (dist2 < best) {
+        best = dist2;
+        found = true;
+        *series = s;
+        *sample = i;
+      }
+    }
+  return found;
+}
+
+/* -------------------------------------------------------------------- drawing */
+
+static void
+grey(cairo_t *cr, bool dark, double alpha)
+{
+  double v = dark ? 1.0 : 0.0;
+  cairo_set_source_rgba(cr, v, v, v, alpha);
+}
+
+static void
+draw_text(cairo_t *cr, double x, double y, double align, double size, bool bold, const char *text)
+{
+  PangoLayout *layout = pango_cairo_create_layout(cr);
+  PangoFontDescription *font = pango_font_description_from_string("Cantarell, DejaVu Sans, Sans");
+  pango_font_description_set_absolute_size(font, size * PANGO_SCALE);
+  pango_font_description_set_weight(font, bold ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
+  pango_layout_set_font_description(layout, font);
+  pango_font_description_free(font);
+  pango_layout_set_text(layout, text, -1);
+  int w, h;
+  pango_layout_get_pixel_size(layout, &w, &h);
+  cairo_move_to(cr, x - align * w, y - 0.5 * h);
+  pango_cairo_show_layout(cr, layout);
+  g_object_unref(layout);
+}
+
+static double
+round_step(double span, double most)
+{
+  double step = pla_round_length(span / most);
+  while (span / step > most)
+    step *= 2.0;
+  return step;
+}
+
+static void
+draw_axes(const PlaPlot *self, const PlaPlotRange *range, const PlaPlotBox *box, cairo_t *cr,
+          bool dark)
+{
+  char text[32];
+  cairo_set_line_width(cr, 1.0);
+  const double sx = round_step(range->x1 - range->x0, fmax(box->width / 90.0, 2.0));
+  for (double k = ceil(range->x0 / sx - 1e-9); k * sx <= range->x1 + 1e-9 * sx; k += 1.0) {
+    double px = floor(to_px(box, range, k * sx)) + 0.5;
+    grey(cr, dark, 0.10);
+    cairo_move_to(cr, px, box->y);
+    cairo_line_to(cr, px, box->y + box->height);
+    cairo_stroke(cr);
+    snprintf(text, sizeof text, "%.6g", k == 0.0 ? 0.0 : k * sx);
+    grey(cr, dark, 0.75);
+    draw_text(cr, px, box->y + box->height + 12.0, 0.5, FONT - 1.0, false, text);
+  }
+  double sy = round_step(range->y1 - range->y0, fmax(box->height / 45.0, 2.0));
+  if (self->log_y)
+    sy = fmax(round(sy), 1.0);
+  for (double k = ceil(range->y0 / sy - 1e-9); k * sy <= range->y1 + 1e-9 * sy; k += 1.0) {
+    double py = floor(to_py(box, range, k * sy)) + 0.5;
+    grey(cr, dark, 0.10);
+    cairo_move_to(cr, box->x, py);
+    cairo_line_to(cr, box->x + box->width, py);
+    cairo_stroke(cr);
+    if (self->log_y)
+      snprintf(text, sizeof text, "1e%d", (int)lround(k * sy));
+    else
+      snprintf(text, sizeof text, "%.6g", k == 0.0 ? 0.0 : k * sy);
+    grey(cr, dark, 0.75);
+    draw_text(cr, box->x - 6.0, py, 1.0, FONT - 1.0, false, text);
+  }
+  grey(cr, dark, 0.45);
+  cairo_rectangle(cr, floor(box->x) + 0.5, floor(box->y) + 0.5, floor(box->width),
+                  floor(box->height));
+  cairo_stroke(cr);
+  grey(cr, dark, 0.85);
+  draw_text(cr, box->x + 0.5 * box->width, box->y + box->height + 32.0, 0.5, FONT, false,
+            self->x_title);
+  cairo_save(cr);
+  cairo_translate(cr, 14.0, box->y + 0.5 * box->height);
+  cairo_rotate(cr, -0.5 * G_PI);
+  draw_text(cr, 0.0, 0.0, 0.5, FONT, false, self->y_title);
+  cairo_restore(cr);
+  draw_text(cr, box->x, 0.5 * TOP, 0.0, FONT + 1.5, true, self->title);
+}
+
+/* samples nearer than a pixel fall together: the outline of each column is enough */
+static void
+draw_line(const PlaPlot *self, const PlaSeries *series, const PlaPlotRange *range,
+          const PlaPlotBox *box, cairo_t *cr)
+{
+  bool open = false;
+  double column = NAN, lo = 0.0, hi = 0.0;
+  for (int i = 0; i < series->n; i++) {
+    double y = height_of(self, series->y[i]);
+    if (!isfinite(y) || !isfinite(series->x[i])) {
+      open = false;
+      continue;
+    }
+    double px = to_px(box, range, series->x[i]), py = to_py(box, range, y);
+    if (open && floor(px) == column) {
+      /* only what reaches further than this column has been drawn */
+      if (py >= lo && py <= hi)
+        continue;
+      lo = fmin(lo, py);
+      hi = fmax(hi, py);
+    } else {
+      column = floor(px);
+      lo = hi = py;
+    }
+    if (open)
+      cairo_line_to(cr, px, py);
+    else
+      cairo_move_to(cr, px, py);
+    open = true;
+  }
+  cairo_set_line_width(cr, 1.6);
+  cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
+  cairo_stroke(cr);
+  /* few samples are seen as such */
+  if (series->n <= 60)
+    for (int i = 0; i < series->n; i++) {
+      double y = height_of(self, series->y[i]);
+      if (!isfinite(y))
+        continue;
+      cairo_arc(cr, to_px(box, range, series->x[i]), to_py(box, range, y), 2.6, 0.0, 2.0 * G_PI);
+      cairo_fill(cr);
+    }
+}
+
+static void
+draw_bars(const PlaPlot *self, const PlaSeries *series, const PlaPlotRange *range,
+          const PlaPlotBox *box, const double rgb[3], cairo_t *cr)
+{
+  const double base = to_py(box, range, self->log_y ? range->y0 : 0.0);
+  for (int i = 0; i < series->n; i++) {
+    double y = height_of(self, series->y[i]);
+    if (!isfinite(y) || series->y[i] == 0.0)
+      continue;
+    double x0 = to_px(box, range, series->x[i]),
+           x1 = to_px(box, range, series->x[i] + bar_width(series, i));
+    double py = to_py(box, range, y);
+    cairo_rectangle(cr, x0, fmin(py, base), fmax(x1 - x0 - (x1 - x0 > 4.0 ? 1.0 : 0.0), 0.5),
+                    fabs(base - py));
+  }
+  cairo_set_source_rgba(cr, rgb[0], rgb[1], rgb[2], self->n_series > 1 ? 0.5 : 0.8);
+  cairo_fill(cr);
+}
+
+static void
+draw_legend(const PlaPlot *self, const PlaPlotBox *box, cairo_t *cr, bool dark)
+{
+  const int most = (int)fmax((box->height - 16.0) / 17.0, 1.0);
+  const int n = MIN(self->n_series, most);
+  double wide = 0.0;
+  for (int s = 0; s < n; s++)
+    wide = fmax(wide, 7.0 * (double)g_utf8_strlen(self->series[s].name, -1));
+  wide = fmin(wide + 34.0, 0.5 * box->width);
+  const double x = box->x + box->width - wide - 8.0;
+  cairo_set_source_rgba(cr, dark ? 0.1 : 1.0, dark ? 0.1 : 1.0, dark ? 0.1 : 1.0, 0.7);
+  cairo_rectangle(cr, x, box->y + 8.0, wide, 17.0 * n + 6.0);
+  cairo_fill(cr);
+  for (int s = 0; s < n; s++) {
+    double rgb[3], y = box->y + 20.0 + 17.0 * s;
+    pla_series_rgb(s, dark, rgb);
+    cairo_set_source_rgb(cr, rgb[0], rgb[1], rgb[2]);
+    cairo_rectangle(cr, x + 8.0, y - 4.0, 12.0, 8.0);
+    cairo_fill(cr);
+    grey(cr, dark, 0.85);
+    const bool rest = s == most - 1 && self->n_series > most;
+    g_autofree char *more = rest ? g_strdup_printf("and %d more", self->n_series - s) : NULL;
+    draw_text(cr, x + 26.0, y, 0.0, FONT - 1.0, false, more ? more : self->series[s].name);
+  }
+}
+
+void
+pla_plot_draw(const PlaPlot *self, const PlaPlotRange *range, cairo_t *cr, double width,
+              double height, bool dark)
+{
+  const PlaPlotBox box = pla_plot_box(width, height);
+  draw_axes(self, range, &box, cr, dark);
+  cairo_save(cr);
+  cairo_rectangle(cr, box.x, box.y, box.width, box.height);
+  cairo_clip(cr);
+  for (int s = 0; s < self->n_series; s++) {
+    double rgb[3];
+    pla_series_rgb(s, dark, rgb);
+    cairo_set_source_rgb(cr, rgb[0], rgb[1], rgb[2]);
+    if (self->series[s].style == PLA_SERIES_BARS)
+      draw_bars(self, &self->series[s], range, &box, rgb, cr);
+    else
+      draw_line(self, &self->series[s], range, &box, cr);
+  }
+  cairo_restore(cr);
+  if (self->n_series > 1)
+    draw_legend(self, &box, cr, dark);
+}
+
+/* ---------------------------------------------------------------------- files */
+
+static cairo_status_t
+append(void *closure, const unsigned char *data, unsigned int size)
+{
+  return pla_bytes_append(closure, data, size) ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_NO_MEMORY;
+}
+
+PlaStatus
+pla_plot_write_svg(const PlaPlot *self, const PlaPlotRange *range, double width, double height,
+                   const char *path, PlaError *err)
+{
+  PlaBytes bytes = { 0 };
+  cairo_surface_t *svg = cairo_svg_surface_create_for_stream(append, &bytes, width, height);
+  cairo_t *cr = cairo_create(svg);
+  cairo_set_source_rgb(cr, 1.0, 1.0, 1.0);
+  cairo_paint(cr);
+  pla_plot_draw(self, range, cr, width, height, false);
+  cairo_surface_finish(svg);
+  PlaStatus st = PLA_OK;
+  if (cairo_status(cr) != CAIRO_STATUS_SUCCESS || cairo_surface_status(svg) != CAIRO_STATUS_SUCCESS)
+    st = pla_fail_memory(err, "the plot");
+  cairo_destroy(cr);
+  cairo_surface_destroy(svg);
+  if (st == PLA_OK)
+    st = pla_output_write(path, bytes.data, bytes.size, err);
+  pla_bytes_clear(&bytes);
+  return st;
+}
+
+/* quotes where a name needs them */
+static void
+put_field(GString *csv, const char *text)
+{
+  if (!strpbrk(text, ",\"\n\r")) {
+    g_string_append(csv, text);
+    return;
+  }
+  g_string_append_c(csv, '"');
+  for (const char *c = text; *c; c++) {
+    if (*c == '"')
+      g_string_append_c(csv, '"');
+    g_string_append_c(csv, *c);
+  }
+  g_string_append_c(csv, '"');
+}
+
+PlaStatus
+pla_plot_write_csv(const PlaPlot *self, const char *path, PlaError *err)
+{
+  g_autoptr(GString) csv = g_string_new("series,");
+  char number[2][G_ASCII_DTOSTR_BUF_SIZE];
+  put_field(csv, self->x_title);
+  g_string_append_c(csv, ',');
+  put_field(csv, self->y_title);
+  g_string_append_c(csv, '\n');
+  for (int s = 0; s < self->n_series; s++)
+    for (int i = 0; i < self->series[s].n; i++) {
+      put_field(csv, self->series[s].name);
+      g_string_append_printf(
+          csv, ",%s,%s\n", g_ascii_dtostr(number[0], sizeof number[0], self->series[s].x[i]),
+          isnan(self->series[s].y[i])
+              ? ""
+              : g_ascii_dtostr(number[1], sizeof number[1], self->series[s].y[i]));
+    }
+  return pla_output_write(path, csv->str, csv->len, err);
+}
+
+/* ------------------------------------------------------------ what a case holds */
+
+/* bins of a round width that cover lo..hi */
+static void
+choose_bins(double lo, double hi, int n_bins, double *first, double *step, int *n)
+{
+  *step = hi > lo ? pla_round_length((hi - lo) / n_bins) : 1.0;
+  *first = floor(lo / *step) * *step;
+  *n = (int)floor((hi - *first) / *step) + 1;
+}
+
+static void
+add_counts(PlaPlot *self, const char *name, const size_t *count, int n, double first, double step,
+           double weight)
+{
+  g_autofree double *x = g_new(double, n), *y = g_new(double, n);
+  for (int i = 0; i < n; i++) {
+    x[i] = first + step * i;
+    y[i] = weight * (double)count[i];
+  }
+  pla_plot_add(self, name, PLA_SERIES_BARS, x, y, n);
+}
+
+void
+pla_plot_add_histogram(PlaPlot *self, const char *name, const double *value, size_t n, int n_bins)
+{
+  double lo = INFINITY, hi = -INFINITY, first, step;
+  int bins;
+  for (size_t i = 0; i < n; i++)
+    if (isfinite(value[i])) {
+      lo = fmin(lo, value[i]);
+      hi = fmax(hi, value[i]);
+    }
+  if (!(hi >= lo))
+    return;
+  choose_bins(lo, hi, n_bins, &first, &step, &bins);
+  g_autofree size_t *count = g_new0(size_t, bins);
+  for (size_t i = 0; i < n; i++)
+    if (isfinite(value[i]))
+      count[CLAMP((int)floor((value[i] - first) / step), 0, bins - 1)]++;
+  add_counts(self, name, count, bins, first, step, 1.0);
+}
+
+PlaStatus
+pla_plot_new_intensities(const PlaVolume *vol, const PlaLabelMap *labels, PlaPlot **out,
+                         PlaError *err)
+{
+  enum { MOST = 6 }; /* tissues with bars of their own */
+  const bool split = labels && memcmp(vol->dims, labels->volume->dims, 3 * sizeof(int)) == 0;
+  const size_t n = pla_volume_n_voxels(vol) / (size_t)vol->dims[3];
+  double lo, hi, first, step;
+  int bins;
+  *out = NULL;
+  pla_volume_range(vol, &lo, &hi);
+  if (!(hi >= lo) || !isfinite(hi - lo))
+    return pla_fail(err, PLA_ERR_EMPTY, "the scan has no values");
+  choose_bins(lo, hi, 200, &first, &step, &bins);
+
+  /* which series each label counts for; -1: none */
+  g_autofree int *series = g_new(int, 65536);
+  g_autofree size_t *voxels = g_new0(size_t, 65536);
+  const PlaLabel *shown[MOST];
+  int n_shown = 0;
+  for (int id = 0; id < 65536; id++)
+    series[id] = split ? -1 : 0;
+  if (split) {
+    pla_label_map_count(labels, voxels);
+    for (; n_shown < MOST; n_shown++) {
+      const PlaLabel *best = NULL;
+      for (int i = 0; i < labels->table.n; i++) {
+        const PlaLabel *label = &labels->table.label[i];
+        if (voxels[label->id] > 0 && series[label->id] < 0 &&
+            (!best || voxels[label->id] > voxels[best->id]))
+          best = label;
+      }
+      if (!best)
+        break;
+      series[best->id] = n_shown;
+      shown[n_shown] = best;
+    }
+  }
+  const int n_series = split ? n_shown : 1;
+  g_autofree size_t *count = g_new0(size_t, (gsize)MAX(n_series, 1) * (gsize)bins);
+  for (size_t i = 0; i < n; i++) {
+    const int s = series[split ? pla_label_map_get(labels, i) : 0];
+    const double v = vol->slope * pla_dtype_get(vol->dtype, vol->voxels, i) + vol->inter;
+    if (s >= 0 && isfinite(v))
+      count[s * bins + CLAMP((int)floor((v - first) / step), 0, bins - 1)]++;
+  }
+  PlaPlot *plot = pla_plot_new(split ? "Values of the scan by tissue" : "Values of the scan",
+                               "Value", "Volume, ml");
+  const double ml = pla_volume_voxel_mm3(vol) / 1000.0;
+  for (int s = 0; s < n_series; s++)
+    add_counts(plot, split ? shown[s]->name : "all voxels", count + (size_t)s * (size_t)bins, bins,
+               first, step, ml);
+  *out = plot;
+  return PLA_OK;
+}
+
+/* smallest angle between two faces of a tet, degrees */
+static double
+min_dihedral_deg(const double *pos, const int *tet)
+{
+  static const int face[4][3] = { { 1, 2, 3 }, { 0, 3, 2 }, { 0, 1, 3 }, { 0, 2, 1 } };
+  double normal[4][3], least = 180.0;
+  for (int f = 0; f < 4; f++) {
+    const double *a = pos + 3 * (size_t)tet[face[f][0]], *b = pos + 3 * (size_t)tet[face[f][1]],
+                 *c = pos + 3 * (size_t)tet[face[f][2]];
+    double length2 = 0.0;
+    for (int d = 0; d < 3; d++) {
+      const int e = (d + 1) % 3, g = (d + 2) % 3;
+      normal[f][d] = (b[e] - a[e]) * (c[g] - a[g]) - (b[g] - a[g]) * (c[e] - a[e]);
+      length2 += normal[f][d] * normal[f][d];
+    }
+    for (int d = 0; d < 3; d++)
+      normal[f][d] /= sqrt(length2);
+  }
+  for (int f = 0; f < 4; f++)
+    for (int g = f + 1; g < 4; g++) {
+      double dot = 0.0;
+      for (int d = 0; d < 3; d++)
+        dot -= normal[f][d] * normal[g][d];
+      least = fmin(least, acos(CLAMP(dot, -1.0, 1.0)) * (180.0 / G_PI));
+    }
+  return least;
+}
+
+PlaStatus
+pla_plot_new_quality(const PlaMesh *mesh, PlaPlot **out, PlaError *err)
+{
+  *out = NULL;
+  if (mesh->n_tets == 0)
+    return pla_fail(err, PLA_ERR_EMPTY, "the mesh has no tetrahedra");
+  double *angle = pla_array_new((size_t)mesh->n_tets, sizeof *angle);
+  if (!angle)
+    return pla_fail_memory(err, "the angles of a mesh");
+  for (int t = 0; t < mesh->n_tets; t++)
+    angle[t] = min_dihedral_deg(mesh->pos, mesh->tet + 4 * (size_t)t);
+  *out =
+      pla_plot_new("Smallest dihedral angle of each tetrahedron", "Angle, degrees", "Tetrahedra");
+  pla_plot_add_histogram(*out, "tetrahedra", angle, (size_t)mesh->n_tets, 60);
+  free(angle);
+  return PLA_OK;
+}
+
+PlaPlot *
+pla_plot_new_track(const PlaTrack *track)
+{
+  const char *unit = track->n_channels > 0 ? track->unit[0] : "";
+  g_autofree char *y_title = *unit ? g_strdup_printf("Value, %s", unit) : g_strdup("Value");
+  PlaPlot *plot = pla_plot_new("Channels over time", "Time, s", y_title);
+  g_autofree double *x = g_new(double, track->n_samples + 1),
+                    *y = g_new(double, track->n_samples + 1);
+  for (int i = 0; i < track->n_samples; i++)
+    x[i] = track->start_s + i / track->rate_hz;
+  for (int c = 0; c < track->n_channels; c++) {
+    if (strcmp(track->unit[c], unit) != 0)
+      continue;
+    for (int i = 0; i < track->n_samples; i++)
+      y[i] = track->value[(size_t)i * (size_t)track->n_channels + (size_t)c];
+    pla_plot_add(plot, track->name[c], PLA_SERIES_LINE, x, y, track->n_samples);
+  }
+  return plot;
+}
+
+PlaPlot *
+pla_plot_new_take(const PlaTake *take)
+{
+  PlaPlot *plot =
+      pla_plot_new("Markers: distance from where each was first seen", "Time, s", "Distance, mm");
+  g_autofree double *x = g_new(double, take->n_frames + 1), *y = g_new(double, take->n_frames + 1);
+  for (int f = 0; f < take->n_frames; f++)
+    x[f] = take->start_s + f / take->rate_hz;
+  for (int m = 0; m < take->n_markers; m++) {
+    const double *first = NULL;
+    for (int f = 0; f < take->n_frames; f++) {
+      const double *p = take->pos + 3 * ((size_t)f * (size_t)take->n_markers + (size_t)m);
+      y[f] = NAN;
+      if (isnan(p[0]))
+        continue;
+      if (!first)
+        first = p;
+      y[f] = 1000.0 *
+             sqrt((p[0] - first[0]) * (p[0] - first[0]) + (p[1] - first[1]) * (p[1] - first[1]) +
+                  (p[2] - first[2]) * (p[2] - first[2]));
+    }
+    pla_plot_add(plot, take->name[m], PLA_SERIES_LINE, x, y, take->n_frames);
+  }
+  return plot;
+}
+
+/* the first array "residuals" in the metadata or one level below */
+static JsonArray *
+find_residuals(JsonObject *meta, int depth)
+{
+  JsonArray *found = NULL;
+  g_autoptr(GList) keys = g_list_sort(json_object_get_members(meta), (GCompareFunc)strcmp);
+  for (GList *l = keys; l && !found; l = l->next) {
+    JsonNode *node = json_object_get_member(meta, l->data);
+    if (strcmp(l->data, "residuals") == 0 && JSON_NODE_HOLDS_ARRAY(node))
+      found = json_node_get_array(node);
+    else if (depth == 0 && JSON_NODE_HOLDS_OBJECT(node))
+      found = find_residuals(json_node_get_object(node), 1);
+  }
+  return found;
+}
+
+PlaPlot *
+pla_plot_new_residuals(const PlaContent *content)
+{
+  JsonArray *list = find_residuals(content->meta, 0);
+  const int n = list ? (int)json_array_get_length(list) : 0;
+  if (n == 0)
+    return NULL;
+  g_autofree double *x = g_new(double, n), *y = g_new(double, n);
+  for (int i = 0; i < n; i++) {
+    x[i] = i;
+    y[i] = json_array_get_double_element(list, (guint)i);
+  }
+  PlaPlot *plot = pla_plot_new("Residual of the solver", "Iteration", "Residual, relative");
+  plot->log_y = true;
+  pla_plot_add(plot, "residual", PLA_SERIES_LINE, x, y, n);
+  return plot;
+}
