@@ -103,6 +103,30 @@ pla_camera_height_mm(const PlaCamera *camera)
                           : 2.0 * distance(camera) * tan(camera->angle_deg * M_PI / 360.0);
 }
 
+bool
+pla_camera_project(const PlaCamera *camera, double width, double height, const double point_mm[3],
+                   double *x, double *y)
+{
+  double right[3], up[3], back[3], across = 0.0, upward = 0.0, toward = 0.0;
+  pla_camera_axes(camera, right, up, back);
+  for (int d = 0; d < 3; d++) {
+    const double from_focus = point_mm[d] - camera->focus_mm[d];
+    across += from_focus * right[d];
+    upward += from_focus * up[d];
+    toward += from_focus * back[d];
+  }
+  /* pixels a mm where the point is: as in the focal plane, or by its distance from the eye */
+  const double far = distance(camera);
+  const double near = far - toward;
+  if (!camera->parallel && near <= 1e-6 * far)
+    return false;
+  const double scale =
+      height / pla_camera_height_mm(camera) * (camera->parallel ? 1.0 : far / near);
+  *x = 0.5 * width + scale * across;
+  *y = 0.5 * height - scale * upward;
+  return true;
+}
+
 PlaCamera
 pla_camera_fit(PlaViewPreset preset, const double lo_mm[3], const double hi_mm[3], double aspect)
 {

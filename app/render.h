@@ -109,6 +109,9 @@ void pla_camera_pan(PlaCamera *camera, double right, double up);
 void pla_camera_zoom(PlaCamera *camera, double factor); /* > 1: closer */
 /* Unit vectors of the picture: to the right, up and towards the viewer. */
 void pla_camera_axes(const PlaCamera *camera, double right[3], double up[3], double back[3]);
+/* Where a point stands in a picture of that size; false where it is behind the viewer. */
+bool pla_camera_project(const PlaCamera *camera, double width, double height,
+                        const double point_mm[3], double *x, double *y);
 double pla_camera_height_mm(const PlaCamera *camera); /* picture height in the focal plane */
 
 typedef enum {

@@ -9,6 +9,7 @@
 
 #define APPEARANCE N_("_Appearance")
 #define GREY N_("_Grey Window")
+#define MEASURE N_("_Measure")
 #define LOOK N_("_Look From")
 #define CUT N_("_Cut Away at the Crosshair")
 
@@ -22,9 +23,19 @@ static const PlaActionInfo rows[] = {
   { "win.close-case", N_("_Close Case"), "<Control>w", PLA_GROUP_CASE, PLA_MENU_MAIN, 0 },
   { "win.save-picture", N_("_Save 3-D Picture…"), "<Control><Shift>s", PLA_GROUP_CASE,
     PLA_MENU_MAIN, 1 },
+  { "win.plots", N_("_Plots"), "<Control>p", PLA_GROUP_CASE, PLA_MENU_MAIN, 1 },
   { "win.forget-recent", N_("Forget Recent Files"), NULL, PLA_GROUP_CASE },
   { "win.undo", N_("_Undo"), "<Control>z", PLA_GROUP_EDIT },
   { "win.redo", N_("_Redo"), "<Control><Shift>z", PLA_GROUP_EDIT },
+
+  { "win.measure::distance", N_("_Distance"), "<Control>d", PLA_GROUP_MEASURE, PLA_MENU_MAIN, 1,
+    MEASURE },
+  { "win.measure::angle", N_("_Angle"), NULL, PLA_GROUP_MEASURE, PLA_MENU_MAIN, 1, MEASURE },
+  { "win.measure::path", N_("_Path"), NULL, PLA_GROUP_MEASURE, PLA_MENU_MAIN, 1, MEASURE },
+  { "win.measure::volume", N_("_Volume"), NULL, PLA_GROUP_MEASURE, PLA_MENU_MAIN, 1, MEASURE },
+  { "win.measure::landmark", N_("_Landmark"), "<Control>m", PLA_GROUP_MEASURE, PLA_MENU_MAIN, 1,
+    MEASURE },
+  { "win.measure::note", N_("_Note"), NULL, PLA_GROUP_MEASURE, PLA_MENU_MAIN, 1, MEASURE },
 
   { "win.layout::four", N_("_Four Views"), "<Control>1", PLA_GROUP_VIEWS, PLA_MENU_VIEW, 0 },
   { "win.layout::axial", N_("_Axial"), "<Control>2", PLA_GROUP_VIEWS, PLA_MENU_VIEW, 0 },

@@ -102,7 +102,7 @@ on_bind(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
   gtk_widget_set_visible(row->detail, detail != NULL);
   gboolean coloured = kind == PLA_ENTRY_LABEL || kind == PLA_ENTRY_MESH;
   gtk_widget_set_visible(row->colour, coloured);
-  gtk_widget_set_visible(row->eye, coloured || kind == PLA_ENTRY_GROUP);
+  gtk_widget_set_visible(row->eye, coloured || kind == PLA_ENTRY_GROUP || kind == PLA_ENTRY_ANNOTATION);
   g_autofree char *colour_name = g_strdup_printf(_("Colour of %s"), pla_entry_get_name(entry));
   g_autofree char *eye_name = g_strdup_printf(_("Show %s"), pla_entry_get_name(entry));
   gtk_accessible_update_property(GTK_ACCESSIBLE(row->colour), GTK_ACCESSIBLE_PROPERTY_LABEL,

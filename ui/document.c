@@ -118,6 +118,7 @@ struct _PlaDocument {
   GListStore *jobs;
   GQueue queue; /* of Running: operations that wait for their turn */
   PlaTools *tools;
+  PlaAnnotations *annotations;
   int next_id;
   double cursor[3], window[2];
   gboolean radiological, linear;
@@ -873,6 +874,7 @@ on_session_changed(PlaDocument *self)
     }
     g_ptr_array_add(work->wanted, wanted);
   }
+  pla_annotations_update(self->annotations, self->session);
   start(self, _("Reading the case"), read_items, on_items, work);
   g_signal_emit(self, signals[HISTORY_CHANGED], 0);
 }
@@ -1125,6 +1127,7 @@ pla_document_close(PlaDocument *self)
   next_operation(self);
   pla_document_foreach(self, remove_shape, self);
   self->volumes_group = self->labels_group = self->meshes_group = NULL;
+  pla_annotations_update(self->annotations, NULL);
   g_list_store_remove_all(self->tree);
   g_clear_pointer(&self->volume, holding_unref);
   g_clear_pointer(&self->labels, holding_unref);
@@ -1318,6 +1321,12 @@ pla_document_get_tools(PlaDocument *self)
   return self->tools;
 }
 
+PlaAnnotations *
+pla_document_get_annotations(PlaDocument *self)
+{
+  return self->annotations;
+}
+
 const PlaNotes *
 pla_document_get_notes(PlaDocument *self)
 {
@@ -1473,6 +1482,7 @@ pla_document_finalize(GObject *object)
   holding_unref(self->volume);
   holding_unref(self->labels);
   pla_label_table_clear(&self->overlay);
+  g_clear_object(&self->annotations);
   g_clear_object(&self->tree);
   g_clear_object(&self->jobs);
   g_clear_object(&self->tools);
@@ -1516,6 +1526,7 @@ static void
 pla_document_init(PlaDocument *self)
 {
   self->tree = g_list_store_new(PLA_TYPE_ENTRY);
+  self->annotations = pla_annotations_new(self->tree);
   self->jobs = g_list_store_new(PLA_TYPE_JOB);
   self->tools = pla_tools_new();
   g_queue_init(&self->queue);

@@ -10,6 +10,7 @@
 
 #include "anatomy/volume.h"
 #include "app/session.h"
+#include "ui/annotations.h"
 #include "ui/entry.h"
 #include "ui/job.h"
 #include "ui/tools.h"
@@ -60,6 +61,7 @@ const char *pla_document_get_labels_name(PlaDocument *self); /* as an item of th
 double pla_document_get_label_mm3(PlaDocument *self, int label); /* its volume */
 void pla_document_get_range(PlaDocument *self, double range[2]); /* of the volume's values */
 PlaTools *pla_document_get_tools(PlaDocument *self);
+PlaAnnotations *pla_document_get_annotations(PlaDocument *self);
 const PlaNotes *pla_document_get_notes(PlaDocument *self);     /* of the volume; or NULL */
 /* Colours of the overlay as the tree shows them; alpha 0 where hidden. */
 const PlaLabelTable *pla_document_get_overlay(PlaDocument *self);

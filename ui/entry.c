@@ -248,6 +248,12 @@ pla_entry_set_content(PlaEntry *self, int64_t item, PlaContent *content)
   set_content(self, pla_content_ref(content), NULL);
 }
 
+void
+pla_entry_set_item(PlaEntry *self, int64_t item)
+{
+  self->item = item;
+}
+
 int64_t
 pla_entry_get_item(PlaEntry *self)
 {

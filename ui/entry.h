@@ -18,6 +18,7 @@ typedef enum {
   PLA_ENTRY_VOLUME,
   PLA_ENTRY_LABEL,
   PLA_ENTRY_MESH,
+  PLA_ENTRY_ANNOTATION, /* a landmark, a measurement, a note */
 } PlaEntryKind;
 
 #define PLA_TYPE_ENTRY (pla_entry_get_type())
@@ -48,6 +49,7 @@ void pla_entry_take_shape(PlaEntry *self, PlaMesh *mesh, float *open);
 const PlaMesh *pla_entry_get_mesh(PlaEntry *self); /* or NULL */
 /* An item of the case, whose mesh (if it has one) is the shape; refs @content. */
 void pla_entry_set_content(PlaEntry *self, int64_t item, PlaContent *content);
+void pla_entry_set_item(PlaEntry *self, int64_t item);
 int64_t pla_entry_get_item(PlaEntry *self); /* 0: none */
 PlaContent *pla_entry_get_content(PlaEntry *self); /* borrowed, or NULL */
 

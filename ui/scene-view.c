@@ -546,6 +546,20 @@ draw_bar(PlaEntry *entry, gpointer data)
   bar->drawn = TRUE;
 }
 
+/* what belongs to the picture, on the screen and in a file alike */
+static void
+write_on(PlaSceneView *self, cairo_t *cr, const PlaCamera *camera, double width, double height,
+         double font)
+{
+  const PlaOverlayInk ink = { .on_light = !self->dark, .font_size = font };
+  pla_annotations_draw_scene(pla_document_get_annotations(self->document), cr, &ink, camera, width,
+                             height);
+  pla_overlay_scale_bar(cr, &ink, width, height, pla_camera_height_mm(camera) / height);
+  pla_overlay_axes(cr, &ink, width - 3.5 * font, height - 3.5 * font, 2.15 * font, camera);
+  pla_document_foreach(self->document, draw_bar,
+                       &(Bar){ cr, &ink, (int)width, (int)height, FALSE });
+}
+
 static void
 draw_ink(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 {
@@ -553,10 +567,8 @@ draw_ink(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data
   const PlaOverlayInk ink = { .on_light = !self->dark, .font_size = 13.0 };
   if (pla_document_is_empty(self->document))
     return;
-  pla_overlay_scale_bar(cr, &ink, width, height, pla_camera_height_mm(&self->camera) / height);
-  pla_overlay_axes(cr, &ink, width - 46.0, height - 46.0, 28.0, &self->camera);
+  write_on(self, cr, &self->camera, width, height, ink.font_size);
   pla_overlay_text(cr, &ink, 10.0, 14.0, 0.0, _("3-D"));
-  pla_document_foreach(self->document, draw_bar, &(Bar){ cr, &ink, width, height, FALSE });
   const char *hint = pla_tools_get_hint(pla_document_get_tools(self->document));
   if (hint)
     pla_overlay_text(cr, &ink, 0.5 * width, 34.0, 0.5, hint);
@@ -580,16 +592,6 @@ on_resize(PlaSceneView *self)
     fit(self);
   else
     moved(self);
-}
-
-/* scale bar and axes, sized for a picture of that height */
-static void
-write_on(PlaSceneView *self, cairo_t *cr, const PlaCamera *camera, double width, double height,
-         double font)
-{
-  const PlaOverlayInk ink = { .on_light = !self->dark, .font_size = font };
-  pla_overlay_scale_bar(cr, &ink, width, height, pla_camera_height_mm(camera) / height);
-  pla_overlay_axes(cr, &ink, width - 3.5 * font, height - 3.5 * font, 2.2 * font, camera);
 }
 
 PlaStatus
@@ -965,6 +967,8 @@ pla_scene_view_new(PlaDocument *document)
     gtk_label_set_wrap(GTK_LABEL(label), TRUE);
     gtk_overlay_set_child(GTK_OVERLAY(self->overlay), label);
   }
+  g_signal_connect_object(pla_document_get_annotations(document), "changed",
+                          G_CALLBACK(gtk_widget_queue_draw), self->ink, G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "shape-changed", G_CALLBACK(on_shape), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "entry-changed", G_CALLBACK(on_entry), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "slices-changed", G_CALLBACK(on_slices), self,

@@ -221,6 +221,7 @@ pla_slice_view_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
   const PlaOverlayInk ink = { .font_size = 13.0 };
   draw_crosshair(cr, self, &plane);
   draw_brush(cr, self, &plane);
+  pla_annotations_draw_slice(pla_document_get_annotations(self->document), cr, &ink, &plane);
   pla_overlay_letters(cr, &ink, w, h, &plane);
   pla_overlay_scale_bar(cr, &ink, w, h, mm_per_unit(self));
   double cursor[3];
@@ -506,6 +507,8 @@ pla_slice_view_new(PlaDocument *document, PlaAxis axis)
                           G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "reset", G_CALLBACK(pla_slice_view_fit), self,
                           G_CONNECT_SWAPPED);
+  g_signal_connect_object(pla_document_get_annotations(document), "changed",
+                          G_CALLBACK(gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(pla_document_get_tools(document), "tool-changed",
                           G_CALLBACK(gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
   return GTK_WIDGET(self);

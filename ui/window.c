@@ -5,7 +5,9 @@
 #include "ui/actions.h"
 #include "ui/case-tree.h"
 #include "ui/export.h"
+#include "ui/measure.h"
 #include "ui/palette.h"
+#include "ui/plot-window.h"
 #include "ui/recent.h"
 #include "ui/scene-view.h"
 #include "ui/settings.h"
@@ -30,6 +32,7 @@ struct _PlaWindow {
   PlaDocument *document;
   GtkWidget *slice[3], *scene;
   GtkFileChooserNative *chooser;
+  PlaMeasure *measure;
   char *first_failure;
 };
 
@@ -195,6 +198,8 @@ show_case(PlaWindow *self)
   gtk_widget_set_visible(self->switcher, TRUE);
   gtk_widget_set_visible(self->view_button, TRUE);
   enable(self, "close-case", TRUE);
+  enable(self, "measure", TRUE);
+  enable(self, "plots", TRUE);
   enable(self, "save-picture", TRUE);
 }
 
@@ -207,6 +212,8 @@ show_welcome(PlaWindow *self)
   gtk_widget_set_visible(self->switcher, FALSE);
   gtk_widget_set_visible(self->view_button, FALSE);
   enable(self, "close-case", FALSE);
+  enable(self, "measure", FALSE);
+  enable(self, "plots", FALSE);
   enable(self, "save-picture", FALSE);
 }
 
@@ -555,7 +562,23 @@ on_shortcuts(GSimpleAction *action, GVariant *param, gpointer data)
   gtk_window_present(GTK_WINDOW(pla_shortcuts_window_new(data)));
 }
 
+static void
+on_measure(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  pla_measure_begin(self->measure, g_variant_get_string(param, NULL));
+}
+
+static void
+on_plots(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  gtk_window_present(GTK_WINDOW(pla_plot_window_new(GTK_WINDOW(self), self->document)));
+}
+
 static const GActionEntry action_entries[] = {
+  { "plots", on_plots, NULL, NULL, NULL },
+  { "measure", on_measure, "s", NULL, NULL },
   { "palette", on_palette, NULL, NULL, NULL },
   { "show-help-overlay", on_shortcuts, NULL, NULL, NULL },
   { "open", on_open, NULL, NULL, NULL },
@@ -671,6 +694,7 @@ pla_window_dispose(GObject *object)
     pla_document_close(self->document);
   }
   g_clear_object(&self->chooser);
+  g_clear_object(&self->measure);
   g_clear_object(&self->document);
   g_clear_pointer(&self->first_failure, g_free);
   G_OBJECT_CLASS(pla_window_parent_class)->dispose(object);
@@ -755,6 +779,7 @@ pla_window_init(PlaWindow *self)
                                   self);
   fill_menus(self);
   self->document = pla_document_new();
+  self->measure = pla_measure_new(self->document, GTK_WINDOW(self));
 
   /* axial and sagittal above, coronal and 3-D below */
   for (int axis = 0; axis < 3; axis++) {

@@ -4,8 +4,8 @@
 #include "ui/panels/history-panel.h"
 #include "ui/panels/import-panel.h"
 #include "ui/panels/mesh-panel.h"
-#include "ui/panels/simulate-panel.h"
 #include "ui/panels/report-panel.h"
+#include "ui/panels/simulate-panel.h"
 
 #include <glib/gi18n.h>
 

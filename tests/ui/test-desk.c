@@ -4,9 +4,11 @@
 #include "ui/export.h"
 #include "ui/palette.h"
 #include "ui/panels/report-panel.h"
+#include "ui/plot-window.h"
 #include "ui/preferences.h"
 #include "ui/settings.h"
 
+#include <math.h>
 #include <string.h>
 
 /* lets another window come up, and saves it where PLA_PICTURES asks for it */
@@ -179,6 +181,131 @@ test_report(void)
   close_window(window);
 }
 
+static void
+pick(PlaWindow *window, double x, double y, double z)
+{
+  const PlaScenePick place = { .cell = -1, .vert = -1, .point_mm = { x, y, z } };
+  pla_tools_pick(pla_document_get_tools(pla_window_get_document(window)), NULL, &place);
+  settle(window);
+}
+
+static void
+measure(PlaWindow *window, const char *kind)
+{
+  g_action_group_activate_action(G_ACTION_GROUP(window), "measure", g_variant_new_string(kind));
+}
+
+/* places become operations of the case: drawn, listed, undone, done again */
+static void
+test_measure(void)
+{
+  PlaWindow *window = new_window();
+  PlaDocument *document = pla_window_get_document(window);
+  PlaAnnotations *notes = pla_document_get_annotations(document);
+  g_autofree char *scan = write_volume("scan.nii", FALSE);
+  g_autofree char *path = g_build_filename(fixture_dir, "measure.platysma", NULL);
+  const char *name;
+  pla_window_create(window, path);
+  settle(window);
+  pla_window_open(window, scan);
+  settle(window);
+  const guint groups = g_list_model_get_n_items(pla_document_get_tree(document));
+  GtkWidget *axial = pla_window_get_slice(window, PLA_AXIS_AXIAL);
+  const int before = count_colours(window, axial);
+
+  measure(window, "distance");
+  pick(window, -10, 0, 0);
+  g_assert_cmpint(pla_annotations_n(notes), ==, 0); /* one end is no distance yet */
+  pick(window, -10.2, 0, 0);                        /* the same place again is none either */
+  pick(window, 20, 0, 0);
+  g_assert_cmpint(pla_annotations_n(notes), ==, 1);
+  g_assert_cmpfloat(pla_annotations_get(notes, 0, &name)->value, ==, 30.0);
+  g_assert_cmpstr(name, ==, "Distance 1");
+  g_assert_cmpint((int)g_list_model_get_n_items(pla_document_get_tree(document)), ==,
+                  (int)groups + 1);
+  pla_document_set_cursor(document, (double[3]){ 0, 0, 0 });
+  settle(window);
+  g_assert_cmpint(count_colours(window, axial), !=, before);
+
+  measure(window, "angle");
+  pick(window, 10, 0, 0);
+  pick(window, 0, 0, 0);
+  pick(window, 0, 10, 0);
+  measure(window, "path");
+  pick(window, 0, 0, 0);
+  pick(window, 3, 4, 0);
+  pick(window, 3, 4, 5);
+  pick(window, 3, 4, 5.1); /* ends it */
+  measure(window, "landmark");
+  pick(window, 1, 2, 3);
+  g_assert_cmpint(pla_annotations_n(notes), ==, 4);
+  g_assert_cmpfloat_with_epsilon(pla_annotations_get(notes, 1, NULL)->value, 90.0, 1e-9);
+  g_assert_cmpfloat_with_epsilon(pla_annotations_get(notes, 2, NULL)->value, 10.0, 1e-9);
+
+  /* the volume of the tissue under the pointer */
+  pla_document_threshold(document, 500, 2000, "Core", TRUE);
+  settle(window);
+  measure(window, "volume");
+  pick(window, 10, 0, 0);
+  g_assert_cmpint(pla_annotations_n(notes), ==, 5);
+  const PlaAnnotation *volume = pla_annotations_get(notes, 4, &name);
+  g_assert_cmpstr(name, ==, "Volume of Core");
+  g_assert_cmpfloat_with_epsilon(volume->value, 4.0 / 3.0 * G_PI * pow(12.0, 3.0),
+                                 0.05 * volume->value);
+
+  /* Escape, or another tool, drops what was begun */
+  measure(window, "distance");
+  pick(window, 0, 0, 0);
+  pla_tools_set(pla_document_get_tools(document), PLA_TOOL_NONE, NULL, NULL);
+  pick(window, 9, 9, 9);
+  g_assert_cmpint(pla_annotations_n(notes), ==, 5);
+
+  for (int i = 0; i < 6; i++) {
+    g_action_group_activate_action(G_ACTION_GROUP(window), "undo", NULL);
+    settle(window);
+  }
+  g_assert_cmpint(pla_annotations_n(notes), ==, 0);
+  for (int i = 0; i < 6; i++) {
+    g_action_group_activate_action(G_ACTION_GROUP(window), "redo", NULL);
+    settle(window);
+  }
+  g_assert_cmpint(pla_annotations_n(notes), ==, 5);
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+  let_it_show(GTK_WIDGET(window), "measure");
+  close_window(window);
+}
+
+/* the scan by its tissues; zoomed by keys, named under the pointer, saved */
+static void
+test_plots(void)
+{
+  PlaWindow *window = open_case();
+  GtkWidget *plots = pla_plot_window_new(GTK_WINDOW(window), pla_window_get_document(window));
+  PlaPlotView *view = pla_plot_window_get_view(PLA_PLOT_WINDOW(plots));
+  g_assert_cmpint(pla_plot_window_n_plots(PLA_PLOT_WINDOW(plots)), ==, 1);
+  const PlaPlot *plot = pla_plot_view_get_plot(view);
+  g_assert_cmpint(plot->n_series, ==, 2);
+  let_it_show(plots, "plots");
+  double px, py;
+  int tallest = 0;
+  for (int i = 0; i < plot->series[0].n; i++)
+    if (plot->series[0].y[i] > plot->series[0].y[tallest])
+      tallest = i;
+  pla_plot_place(plot, pla_plot_view_get_range(view), gtk_widget_get_width(GTK_WIDGET(view)),
+                 gtk_widget_get_height(GTK_WIDGET(view)), 0, tallest, &px, &py);
+  g_autofree char *text = pla_plot_view_describe(view, px, py + 2.0);
+  g_assert_true(g_str_has_prefix(text, plot->series[0].name));
+  g_autofree char *svg = g_build_filename(fixture_dir, "plot.svg", NULL);
+  g_autofree char *csv = g_build_filename(fixture_dir, "plot.csv", NULL);
+  PlaError err;
+  g_assert_cmpint(pla_plot_window_save(PLA_PLOT_WINDOW(plots), svg, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_plot_window_save(PLA_PLOT_WINDOW(plots), csv, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_plot_window_save(PLA_PLOT_WINDOW(plots), "plot.txt", &err), ==,
+                  PLA_ERR_UNSUPPORTED);
+  gtk_window_destroy(GTK_WINDOW(plots));
+  close_window(window);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -187,5 +314,7 @@ main(int argc, char **argv)
   g_test_add_func("/desk/palette", test_palette);
   g_test_add_func("/desk/preferences", test_preferences);
   g_test_add_func("/desk/report", test_report);
+  g_test_add_func("/desk/measure", test_measure);
+  g_test_add_func("/desk/plots", test_plots);
   return fixture_run();
 }

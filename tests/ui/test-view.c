@@ -109,6 +109,22 @@ test_silhouette_and_pick(void)
     for (int d = 0; d < 3; d++)
       g_assert_cmpfloat_with_epsilon(hit.point_mm[d], c[d] + radius * back[d], 0.1);
     g_assert_cmpint(render->pick(scene, 1, 1, W, H).id, ==, 0);
+
+    /* a point is drawn where the camera projects it, in parallel and in perspective */
+    for (int parallel = 1; parallel >= 0; parallel--) {
+      double qx, qy;
+      camera.parallel = parallel;
+      render->set_camera(scene, &camera);
+      g_assert_true(pla_camera_project(&camera, W, H, c, &px, &py));
+      hit = render->pick(scene, px + 2.5, py - 4.5, W, H);
+      g_assert_cmpint(hit.id, ==, 7);
+      g_assert_true(pla_camera_project(&camera, W, H, hit.point_mm, &qx, &qy));
+      g_assert_cmpfloat_with_epsilon(qx, px + 3.0, 0.05);
+      g_assert_cmpfloat_with_epsilon(qy, py - 4.0, 0.05);
+      for (int d = 0; d < 3; d++)
+        hit.point_mm[d] = camera.eye_mm[d] + 10.0 * back[d];
+      g_assert_true(pla_camera_project(&camera, W, H, hit.point_mm, &qx, &qy) == parallel);
+    }
   }
 
   /* a plane through the middle takes away the viewer's half */
