@@ -1,6 +1,7 @@
 #include "app/plot.h"
 
 #include "anatomy/base/memory.h"
+#include "app/csv.h"
 #include "app/overlay.h"
 #include "io/output.h"
 
@@ -99,7 +100,8 @@ pla_plot_fit(const PlaPlot *self)
     for (int i = 0; i < series->n; i++) {
       double y = height_of(self, series->y[i]);
       double end = series->x[i] + (series->style == PLA_SERIES_BARS ? bar_width(series, i) : 0.0);
-      if (!isfinite(y) || !isfinite(series->x[i]))
+      if (!isfinite(y) || !isfinite(series->x[i]) ||
+          (series->style == PLA_SERIES_BARS && series->y[i] == 0.0))
         continue;
       r.x0 = fmin(r.x0, series->x[i]);
       r.x1 = fmax(r.x1, end);
@@ -404,35 +406,18 @@ pla_plot_write_svg(const PlaPlot *self, const PlaPlotRange *range, double width,
   return st;
 }
 
-/* quotes where a name needs them */
-static void
-put_field(GString *csv, const char *text)
-{
-  if (!strpbrk(text, ",\"\n\r")) {
-    g_string_append(csv, text);
-    return;
-  }
-  g_string_append_c(csv, '"');
-  for (const char *c = text; *c; c++) {
-    if (*c == '"')
-      g_string_append_c(csv, '"');
-    g_string_append_c(csv, *c);
-  }
-  g_string_append_c(csv, '"');
-}
-
 PlaStatus
 pla_plot_write_csv(const PlaPlot *self, const char *path, PlaError *err)
 {
   g_autoptr(GString) csv = g_string_new("series,");
   char number[2][G_ASCII_DTOSTR_BUF_SIZE];
-  put_field(csv, self->x_title);
+  pla_csv_put(csv, self->x_title);
   g_string_append_c(csv, ',');
-  put_field(csv, self->y_title);
+  pla_csv_put(csv, self->y_title);
   g_string_append_c(csv, '\n');
   for (int s = 0; s < self->n_series; s++)
     for (int i = 0; i < self->series[s].n; i++) {
-      put_field(csv, self->series[s].name);
+      pla_csv_put(csv, self->series[s].name);
       g_string_append_printf(
           csv, ",%s,%s\n", g_ascii_dtostr(number[0], sizeof number[0], self->series[s].x[i]),
           isnan(self->series[s].y[i])

@@ -23,6 +23,9 @@ struct _PlaAnnotations {
   GPtrArray *shown;
   double *pending; /* points in the making (n_pending x 3) */
   int n_pending;
+  double *moving; /* points of a recording (n_moving x 3); NaN: missing */
+  int n_moving;
+  GStrv moving_names;
 };
 
 enum { CHANGED, N_SIGNALS };
@@ -139,6 +142,20 @@ pla_annotations_set_pending(PlaAnnotations *self, const double *point_mm, int n)
   emit_changed(self);
 }
 
+void
+pla_annotations_set_moving(PlaAnnotations *self, const double *point_mm, int n,
+                           const char *const *names)
+{
+  if (n == 0 && self->n_moving == 0)
+    return;
+  g_free(self->moving);
+  g_strfreev(self->moving_names);
+  self->moving = n > 0 ? g_memdup2(point_mm, 3 * (gsize)n * sizeof *point_mm) : NULL;
+  self->moving_names = n > 0 ? g_strdupv((char **)names) : NULL;
+  self->n_moving = n;
+  emit_changed(self);
+}
+
 /* ------------------------------------------------------------------- drawing */
 
 /* a point of the picture, and how much of it is to be seen: 0 far off the plane, 1 in it */
@@ -212,6 +229,29 @@ draw_all(PlaAnnotations *self, cairo_t *cr, const PlaOverlayInk *ink, PlaceFunc 
   }
 }
 
+/* markers of a recording; named while there is room for the names */
+static void
+draw_moving(PlaAnnotations *self, cairo_t *cr, const PlaOverlayInk *ink, PlaceFunc place,
+            gconstpointer view)
+{
+  enum { MOST_NAMES = 24 };
+  for (int i = 0; i < self->n_moving; i++) {
+    if (isnan(self->moving[3 * i]))
+      continue;
+    const Spot spot = place(view, self->moving + 3 * i);
+    if (spot.strength <= 0.0)
+      continue;
+    cairo_arc(cr, spot.x, spot.y, 0.3 * ink->font_size, 0.0, 2.0 * G_PI);
+    cairo_set_source_rgba(cr, 0.35, 0.85, 0.95, spot.strength);
+    cairo_fill_preserve(cr);
+    cairo_set_line_width(cr, 0.08 * ink->font_size);
+    cairo_set_source_rgba(cr, 0.0, 0.0, 0.0, 0.7 * spot.strength);
+    cairo_stroke(cr);
+    if (self->n_moving <= MOST_NAMES)
+      pla_overlay_text(cr, ink, spot.x + 0.6 * ink->font_size, spot.y, 0.0, self->moving_names[i]);
+  }
+}
+
 static Spot
 place_in_slice(gconstpointer view, const double point_mm[3])
 {
@@ -236,6 +276,7 @@ void
 pla_annotations_draw_slice(PlaAnnotations *self, cairo_t *cr, const PlaOverlayInk *ink,
                            const PlaSlicePlane *plane)
 {
+  draw_moving(self, cr, ink, place_in_slice, plane);
   draw_all(self, cr, ink, place_in_slice, plane);
 }
 
@@ -258,7 +299,9 @@ void
 pla_annotations_draw_scene(PlaAnnotations *self, cairo_t *cr, const PlaOverlayInk *ink,
                            const PlaCamera *camera, double width, double height)
 {
-  draw_all(self, cr, ink, place_in_scene, &(SceneView){ camera, width, height });
+  const SceneView view = { camera, width, height };
+  draw_moving(self, cr, ink, place_in_scene, &view);
+  draw_all(self, cr, ink, place_in_scene, &view);
 }
 
 /* ---------------------------------------------------------------------- type */
@@ -271,6 +314,8 @@ pla_annotations_finalize(GObject *object)
   g_clear_object(&self->group);
   g_clear_object(&self->tree);
   g_free(self->pending);
+  g_free(self->moving);
+  g_strfreev(self->moving_names);
   G_OBJECT_CLASS(pla_annotations_parent_class)->finalize(object);
 }
 

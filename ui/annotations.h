@@ -24,6 +24,10 @@ const PlaAnnotation *pla_annotations_get(PlaAnnotations *self, int i, const char
 /* Points of a measurement in the making, RAS mm (n x 3); n = 0: none. */
 void pla_annotations_set_pending(PlaAnnotations *self, const double *point_mm, int n);
 
+/* Points that move with time, RAS mm, with their names; copied; n = 0: none. */
+void pla_annotations_set_moving(PlaAnnotations *self, const double *point_mm, int n,
+                                const char *const *names);
+
 /* Those that lie in a plane (or cross it), in coordinates of its pixels. */
 void pla_annotations_draw_slice(PlaAnnotations *self, cairo_t *cr, const PlaOverlayInk *ink,
                                 const PlaSlicePlane *plane);

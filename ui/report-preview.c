@@ -1,5 +1,7 @@
 #include "ui/report-preview.h"
 
+#include "ui/export.h"
+
 #include <glib/gi18n.h>
 #include <math.h>
 
@@ -46,16 +48,8 @@ make_texture(PlaReportPreview *self, int w, int h)
   if (self->pages && self->page < pla_report_pages_count(self->pages))
     pla_report_pages_draw(self->pages, self->page, cr);
   cairo_destroy(cr);
-  cairo_surface_flush(image);
-  const int stride = cairo_image_surface_get_stride(image);
-  g_autoptr(GBytes) bytes =
-      g_bytes_new(cairo_image_surface_get_data(image), (gsize)stride * (gsize)h);
   g_clear_object(&self->texture);
-  /* the unused byte of RGB24 is not alpha */
-  uint32_t *pixel = (uint32_t *)(gpointer)g_bytes_get_data(bytes, NULL);
-  for (size_t i = 0; i < (size_t)stride / 4 * (size_t)h; i++)
-    pixel[i] |= 0xff000000u;
-  self->texture = gdk_memory_texture_new(w, h, GDK_MEMORY_DEFAULT, bytes, (gsize)stride);
+  self->texture = pla_texture_from_image(image);
   self->width = w;
   self->height = h;
   cairo_surface_destroy(image);

@@ -644,6 +644,14 @@ pla_scene_view_save(PlaSceneView *self, int width, int height, const char *path,
   return st;
 }
 
+void
+pla_scene_view_orbit(PlaSceneView *self, double right_deg, double up_deg)
+{
+  self->framed_by_user = TRUE;
+  pla_camera_orbit(&self->camera, right_deg, up_deg);
+  moved(self);
+}
+
 /* ------------------------------------------------------------------- input */
 
 PlaScenePick

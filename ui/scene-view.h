@@ -26,6 +26,8 @@ void pla_scene_view_set_dark(PlaSceneView *self, gboolean dark);
 gboolean pla_scene_view_is_settled(PlaSceneView *self);
 /* The first surface under a point of the widget. */
 PlaScenePick pla_scene_view_pick(PlaSceneView *self, double x, double y);
+/* Turns the view, as a drag would. */
+void pla_scene_view_orbit(PlaSceneView *self, double right_deg, double up_deg);
 /* The picture at any size with its scale bar and axes, from @preset (fitted) or, where it is NULL, as
  * it is shown.  An opaque image, cairo_surface_destroy() by the caller. */
 PlaStatus pla_scene_view_draw(PlaSceneView *self, const PlaViewPreset *preset, int width, int height,

@@ -4,7 +4,9 @@
 #include "io/format.h"
 #include "ui/actions.h"
 #include "ui/case-tree.h"
+#include "ui/export-window.h"
 #include "ui/export.h"
+#include "ui/help.h"
 #include "ui/measure.h"
 #include "ui/palette.h"
 #include "ui/plot-window.h"
@@ -12,6 +14,7 @@
 #include "ui/scene-view.h"
 #include "ui/settings.h"
 #include "ui/slice-view.h"
+#include "ui/timeline.h"
 #include "ui/workspace.h"
 
 #include <glib/gi18n.h>
@@ -33,6 +36,8 @@ struct _PlaWindow {
   GtkWidget *slice[3], *scene;
   GtkFileChooserNative *chooser;
   PlaMeasure *measure;
+  GtkWidget *timeline;
+  AdwBin *timeline_place;
   char *first_failure;
 };
 
@@ -200,6 +205,7 @@ show_case(PlaWindow *self)
   enable(self, "close-case", TRUE);
   enable(self, "measure", TRUE);
   enable(self, "plots", TRUE);
+  enable(self, "export", TRUE);
   enable(self, "save-picture", TRUE);
 }
 
@@ -214,6 +220,7 @@ show_welcome(PlaWindow *self)
   enable(self, "close-case", FALSE);
   enable(self, "measure", FALSE);
   enable(self, "plots", FALSE);
+  enable(self, "export", FALSE);
   enable(self, "save-picture", FALSE);
 }
 
@@ -232,7 +239,10 @@ pla_window_open(PlaWindow *self, const char *path)
 {
   pla_recent_add(path);
   show_case(self);
-  pla_document_open(self->document, path);
+  if (g_str_has_suffix(path, ".pvd"))
+    pla_timeline_open(PLA_TIMELINE(self->timeline), path);
+  else
+    pla_document_open(self->document, path);
 }
 
 void
@@ -291,6 +301,7 @@ add_filters(GtkFileChooser *chooser)
   GtkFileFilter *known = gtk_file_filter_new();
   gtk_file_filter_set_name(known, _("Cases, scans, tissues and meshes"));
   gtk_file_filter_add_suffix(known, "platysma");
+  gtk_file_filter_add_suffix(known, "pvd");
   for (const PlaFormat *const *f = pla_formats_get(); *f; f++) {
     if ((*f)->kind != PLA_KIND_VOLUME && (*f)->kind != PLA_KIND_MESH)
       continue;
@@ -576,7 +587,51 @@ on_plots(GSimpleAction *action, GVariant *param, gpointer data)
   gtk_window_present(GTK_WINDOW(pla_plot_window_new(GTK_WINDOW(self), self->document)));
 }
 
+static void
+on_export(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  gtk_window_present(GTK_WINDOW(
+      pla_export_window_new(GTK_WINDOW(self), self->document, PLA_SCENE_VIEW(self->scene),
+                            PLA_TIMELINE(self->timeline))));
+}
+
+static void
+on_play(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaTimeline *timeline = PLA_TIMELINE(((PlaWindow *)data)->timeline);
+  pla_timeline_set_playing(timeline, !pla_timeline_get_playing(timeline));
+}
+
+/* the page of the workspace, or the first one */
+static void
+show_help(PlaWindow *self, const char *id)
+{
+  GtkWidget *help = pla_help_new(GTK_WINDOW(self), on_palette_chosen, self);
+  pla_help_show(PLA_HELP(help), id);
+  gtk_window_present(GTK_WINDOW(help));
+}
+
+static void
+on_help(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  const char *workspace = adw_view_stack_get_visible_child_name(self->panels);
+  const char *page = gtk_stack_get_visible_child_name(self->pages);
+  show_help(self, g_strcmp0(page, "case") == 0 && workspace ? workspace : "first-steps");
+}
+
+static void
+on_tutorials(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  show_help(data, "tutorial-scan");
+}
+
 static const GActionEntry action_entries[] = {
+  { "export", on_export, NULL, NULL, NULL },
+  { "play", on_play, NULL, NULL, NULL },
+  { "help", on_help, NULL, NULL, NULL },
+  { "tutorials", on_tutorials, NULL, NULL, NULL },
   { "plots", on_plots, NULL, NULL, NULL },
   { "measure", on_measure, "s", NULL, NULL },
   { "palette", on_palette, NULL, NULL, NULL },
@@ -673,6 +728,12 @@ pla_window_get_scene(PlaWindow *self)
 }
 
 GtkWidget *
+pla_window_get_timeline(PlaWindow *self)
+{
+  return self->timeline;
+}
+
+GtkWidget *
 pla_window_get_panel(PlaWindow *self, const char *workspace)
 {
   return adw_view_stack_get_child_by_name(self->panels, workspace);
@@ -726,6 +787,7 @@ pla_window_class_init(PlaWindowClass *klass)
   CHILD(status_bar);
   CHILD(status_window);
   CHILD(switcher);
+  CHILD(timeline_place);
   CHILD(tree_place);
   CHILD(tree_revealer);
   CHILD(view_button);
@@ -793,6 +855,8 @@ pla_window_init(PlaWindow *self)
   gtk_grid_attach(self->views, self->slice[PLA_AXIS_CORONAL], 0, 1, 1, 1);
   gtk_grid_attach(self->views, self->scene, 1, 1, 1, 1);
   adw_bin_set_child(self->tree_place, pla_case_tree_new(self->document));
+  self->timeline = pla_timeline_new(self->document);
+  adw_bin_set_child(self->timeline_place, self->timeline);
 
   int n;
   const PlaWorkspace *workspaces = pla_workspaces_get(&n);

@@ -16,6 +16,7 @@ GtkWidget *pla_window_new(AdwApplication *application);
 PlaDocument *pla_window_get_document(PlaWindow *self);
 GtkWidget *pla_window_get_slice(PlaWindow *self, int axis); /* PlaAxis */
 GtkWidget *pla_window_get_scene(PlaWindow *self);
+GtkWidget *pla_window_get_timeline(PlaWindow *self);
 GtkWidget *pla_window_get_panel(PlaWindow *self, const char *workspace); /* or NULL */
 /* Shows a file, or the demo head, instead of the welcome page. */
 void pla_window_open(PlaWindow *self, const char *path);

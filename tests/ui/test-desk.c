@@ -1,12 +1,16 @@
 /* The table of actions and what is made from it, preferences, files of the desktop. */
+#include "io/format.h"
 #include "tests/ui/fixture.h"
 #include "ui/actions.h"
+#include "ui/export-window.h"
 #include "ui/export.h"
+#include "ui/help.h"
 #include "ui/palette.h"
 #include "ui/panels/report-panel.h"
 #include "ui/plot-window.h"
 #include "ui/preferences.h"
 #include "ui/settings.h"
+#include "ui/workspace.h"
 
 #include <math.h>
 #include <string.h>
@@ -306,6 +310,154 @@ test_plots(void)
   close_window(window);
 }
 
+/* a take of two markers: the strip comes with it, scrubs, plays to its end, and goes with it */
+static void
+test_timeline(void)
+{
+  PlaWindow *window = new_window();
+  PlaTimeline *timeline = PLA_TIMELINE(pla_window_get_timeline(window));
+  g_autofree char *path = g_build_filename(fixture_dir, "time.platysma", NULL);
+  g_autofree char *trc = g_build_filename(fixture_dir, "take.trc", NULL);
+  PlaItem item = { .kind = PLA_KIND_TAKE };
+  PlaError err;
+  g_assert_cmpint(pla_take_new(11, 2, &item.take, &err), ==, PLA_OK);
+  item.take->rate_hz = 50.0;
+  for (int m = 0; m < 2; m++) {
+    free(item.take->name[m]);
+    item.take->name[m] = strdup(m == 0 ? "chin" : "lip");
+  }
+  for (int i = 0; i < 11 * 2 * 3; i++)
+    item.take->pos[i] = 0.001 * i;
+  PlaWriteOptions opts = pla_write_options_default();
+  if (pla_item_write(trc, &item, &opts, &err) != PLA_OK)
+    g_error("%s", err.message);
+  pla_item_clear(&item);
+
+  g_autofree char *scan = write_volume("scan.nii", FALSE);
+  pla_window_create(window, path);
+  settle(window);
+  pla_window_open(window, scan);
+  settle(window);
+  g_assert_false(gtk_widget_get_visible(GTK_WIDGET(timeline)));
+  pla_window_open(window, trc);
+  settle(window);
+  g_assert_true(gtk_widget_get_visible(GTK_WIDGET(timeline)));
+  g_assert_cmpint(pla_timeline_n_frames(timeline), ==, 11);
+  pla_timeline_set_frame(timeline, 5);
+  g_assert_cmpfloat_with_epsilon(pla_timeline_get_time(timeline), 0.1, 1e-6);
+  let_it_show(GTK_WIDGET(window), "timeline");
+  pla_timeline_set_frame(timeline, 1000);
+  g_assert_cmpint(pla_timeline_get_frame(timeline), ==, 10);
+  /* played from the start again, in its own time, to its end */
+  g_action_group_activate_action(G_ACTION_GROUP(window), "play", NULL);
+  g_assert_true(pla_timeline_get_playing(timeline));
+  while (pla_timeline_get_playing(timeline))
+    g_main_context_iteration(NULL, TRUE);
+  g_assert_cmpint(pla_timeline_get_frame(timeline), ==, 10);
+  g_action_group_activate_action(G_ACTION_GROUP(window), "undo", NULL);
+  settle(window);
+  g_assert_false(gtk_widget_get_visible(GTK_WIDGET(timeline)));
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+  close_window(window);
+}
+
+/* every page has a title and valid markup, every button an action that exists, every workspace a
+ * page */
+static void
+test_help(void)
+{
+  int n_pages, n_actions, n_workspaces, n_tutorials = 0;
+  const PlaHelpPage *pages = pla_help_pages_get(&n_pages);
+  const PlaActionInfo *actions = pla_actions_get(&n_actions);
+  const PlaWorkspace *workspaces = pla_workspaces_get(&n_workspaces);
+  for (int p = 0; p < n_pages; p++) {
+    g_autofree char *text = pla_help_dup_text(pages[p].id);
+    if (!text)
+      g_error("ui/help/%s.txt is not in the resources", pages[p].id);
+    g_assert_true(g_str_has_prefix(text, "# "));
+    n_tutorials += pages[p].tutorial;
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (int i = 0; lines[i]; i++) {
+      g_autoptr(GError) error = NULL;
+      if (!pango_parse_markup(lines[i], -1, 0, NULL, NULL, NULL, &error))
+        g_error("ui/help/%s.txt, line %d: %s", pages[p].id, i + 1, error->message);
+      if (!g_str_has_prefix(lines[i], "> "))
+        continue;
+      g_autofree char *action = g_strndup(lines[i] + 2, strcspn(lines[i] + 2, " "));
+      gboolean known = FALSE;
+      for (int a = 0; a < n_actions; a++)
+        known = known || strcmp(actions[a].action, action) == 0;
+      if (!known)
+        g_error("ui/help/%s.txt, line %d: there is no action %s", pages[p].id, i + 1, action);
+    }
+  }
+  g_assert_cmpint(n_tutorials, >=, 3);
+  PlaWindow *window = new_window();
+  const char *chosen = NULL;
+  PlaHelp *help = PLA_HELP(pla_help_new(GTK_WINDOW(window), note_action, &chosen));
+  for (int w = 0; w < n_workspaces; w++)
+    if (!pla_help_show(help, workspaces[w].id))
+      g_error("the workspace %s has no page in the guide", workspaces[w].id);
+  g_assert_false(pla_help_show(help, "nonsense"));
+  pla_help_show(help, "tutorial-report");
+  let_it_show(GTK_WIDGET(help), "help");
+  gtk_window_destroy(GTK_WINDOW(help));
+  close_window(window);
+}
+
+/* picture, surface, tables and numbered pictures, all from one window */
+static void
+test_export(void)
+{
+  PlaWindow *window = new_window();
+  g_autofree char *path = g_build_filename(fixture_dir, "export.platysma", NULL);
+  g_autofree char *scan = write_volume("scan.nii", FALSE);
+  pla_window_create(window, path);
+  settle(window);
+  pla_window_open(window, scan);
+  settle(window);
+  pla_document_threshold(pla_window_get_document(window), 500, 2000, "Core", TRUE);
+  settle(window);
+  g_settings_set_int(pla_settings_get(), "picture-width", 96);
+  g_settings_set_int(pla_settings_get(), "picture-height", 64);
+  PlaExportWindow *export =
+      PLA_EXPORT_WINDOW(pla_export_window_new(GTK_WINDOW(window), pla_window_get_document(window),
+                                              PLA_SCENE_VIEW(pla_window_get_scene(window)),
+                                              PLA_TIMELINE(pla_window_get_timeline(window))));
+  settle(window);
+  let_it_show(GTK_WIDGET(export), "export");
+  g_assert_nonnull(strstr(pla_export_window_get_check(export), "ready to print"));
+  static const char *const names[] = { "picture.png", "surface.stl", "table.csv", "frames" };
+  for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *file = g_build_filename(fixture_dir, names[i], NULL);
+    pla_export_window_save(export, file);
+    settle(window);
+    if (!g_file_test(file, G_FILE_TEST_EXISTS))
+      g_error("%s was not written", names[i]);
+  }
+  g_autofree char *picture = g_build_filename(fixture_dir, "picture.png", NULL);
+  g_autofree char *last = g_build_filename(fixture_dir, "frames", "frame-00120.png", NULL);
+  g_autofree char *surface = g_build_filename(fixture_dir, "surface.stl", NULL);
+  cairo_surface_t *png = cairo_image_surface_create_from_png(picture);
+  g_assert_cmpint(cairo_image_surface_get_width(png), ==, 96);
+  g_assert_cmpint(cairo_image_surface_get_height(png), ==, 64);
+  cairo_surface_destroy(png);
+  g_assert_true(g_file_test(last, G_FILE_TEST_IS_REGULAR));
+  PlaReadOptions opts = pla_read_options_default();
+  PlaItem item;
+  PlaError err;
+  g_assert_cmpint(pla_item_read(surface, &opts, &item, &err), ==, PLA_OK);
+  PlaMeshSummary sum;
+  g_assert_cmpint(pla_mesh_summary(item.mesh, &sum, &err), ==, PLA_OK);
+  g_assert_true(sum.closed);
+  pla_item_clear(&item);
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+  g_settings_reset(pla_settings_get(), "picture-width");
+  g_settings_reset(pla_settings_get(), "picture-height");
+  gtk_window_destroy(GTK_WINDOW(export));
+  close_window(window);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -316,5 +468,8 @@ main(int argc, char **argv)
   g_test_add_func("/desk/report", test_report);
   g_test_add_func("/desk/measure", test_measure);
   g_test_add_func("/desk/plots", test_plots);
+  g_test_add_func("/desk/timeline", test_timeline);
+  g_test_add_func("/desk/help", test_help);
+  g_test_add_func("/desk/export", test_export);
   return fixture_run();
 }

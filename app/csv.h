@@ -1,0 +1,7 @@
+/* Text in CSV files. */
+#pragma once
+
+#include <glib.h>
+
+/* Appends @text as one field, in quotes where it needs them. */
+void pla_csv_put(GString *csv, const char *text);

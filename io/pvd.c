@@ -1,0 +1,91 @@
+#include "io/pvd.h"
+
+#include "anatomy/base/memory.h"
+#include "io/reader.h"
+#include "io/xml.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+pla_pvd_clear(PlaPvd *self)
+{
+  for (int i = 0; i < self->n; i++)
+    free(self->file[i]);
+  free(self->file);
+  free(self->time_s);
+  *self = (PlaPvd){ 0 };
+}
+
+/* a file of the same folder or below it: a list must not reach into other places */
+static bool
+stays_inside(const char *file)
+{
+  if (file[0] == '/' || file[0] == '\0')
+    return false;
+  for (const char *part = file; part; part = strchr(part, '/')) {
+    part += *part == '/';
+    if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
+      return false;
+  }
+  return true;
+}
+
+static PlaStatus
+add_entry(PlaPvd *self, const PlaXml *xml, PlaError *err)
+{
+  const char *file = pla_xml_attribute(xml, "file");
+  const char *time = pla_xml_attribute(xml, "timestep");
+  const char *path = xml->reader->path;
+  char *end = NULL;
+  const double seconds = time ? strtod(time, &end) : self->n;
+  if (!file || !stays_inside(file))
+    return pla_fail(err, PLA_ERR_FORMAT,
+                    "%s, line %lld: a DataSet must name a file of the same folder, not '%s'", path,
+                    (long long)xml->reader->line, file ? file : "");
+  if (time && (end == time || !isfinite(seconds)))
+    return pla_fail(err, PLA_ERR_FORMAT, "%s, line %lld: the timestep '%s' is no number", path,
+                    (long long)xml->reader->line, time);
+  if (self->n > 0 && seconds < self->time_s[self->n - 1])
+    return pla_fail(err, PLA_ERR_FORMAT, "%s, line %lld: the timestep %g goes back in time", path,
+                    (long long)xml->reader->line, seconds);
+  char *copy = pla_strdup(file);
+  if (!copy || !pla_array_resize((void **)&self->time_s, (size_t)self->n + 1, sizeof(double)) ||
+      !pla_array_resize((void **)&self->file, (size_t)self->n + 1, sizeof(char *))) {
+    free(copy);
+    return pla_fail_memory(err, path);
+  }
+  self->time_s[self->n] = seconds;
+  self->file[self->n++] = copy;
+  return PLA_OK;
+}
+
+PlaStatus
+pla_pvd_read(const char *path, PlaPvd *out, PlaError *err)
+{
+  PlaReader reader = { 0 };
+  PlaXml *xml = NULL;
+  PlaXmlEvent event = PLA_XML_START;
+  *out = (PlaPvd){ 0 };
+  PlaStatus st = pla_reader_open(&reader, path, NULL, err);
+  if (st == PLA_OK && !(xml = pla_xml_new(&reader)))
+    st = pla_fail_memory(err, path);
+  if (st == PLA_OK)
+    st = pla_xml_next(xml, &event, err);
+  if (st == PLA_OK && (event != PLA_XML_START || strcmp(pla_xml_name(xml, 0), "VTKFile") != 0 ||
+                       !pla_xml_attribute(xml, "type") ||
+                       strcmp(pla_xml_attribute(xml, "type"), "Collection") != 0))
+    st = pla_fail(err, PLA_ERR_FORMAT,
+                  "%s is no series of VTK meshes (VTKFile type=\"Collection\")", path);
+  while (st == PLA_OK && event != PLA_XML_DONE) {
+    st = pla_xml_next(xml, &event, err);
+    if (st == PLA_OK && event == PLA_XML_START && strcmp(pla_xml_name(xml, 0), "DataSet") == 0)
+      st = add_entry(out, xml, err);
+  }
+  free(xml);
+  pla_reader_close(&reader);
+  if (st != PLA_OK)
+    pla_pvd_clear(out);
+  return st;
+}
