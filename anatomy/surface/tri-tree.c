@@ -140,10 +140,10 @@ box_distance2(const PlaTriNode *node, const double x[3])
   return s;
 }
 
-/* nearest point of a triangle: inside its plane, else on the nearest side */
-static double
-triangle_distance2(const double a[3], const double b[3], const double c[3], const double x[3],
-                   double point[3])
+/* inside its plane, else on the nearest side */
+double
+pla_triangle_nearest(const double a[3], const double b[3], const double c[3], const double x[3],
+                     double point[3])
 {
   const double *corner[3] = { a, b, c };
   double u[3], v[3], n[3], w[3], best = INFINITY;
@@ -187,6 +187,13 @@ double
 pla_tri_tree_nearest(const PlaTriTree *self, const double pos[3], double max_m, int *tri,
                      double point[3])
 {
+  return pla_tri_tree_nearest_among(self, pos, max_m, NULL, NULL, tri, point);
+}
+
+double
+pla_tri_tree_nearest_among(const PlaTriTree *self, const double pos[3], double max_m,
+                           PlaTriFilter keep, const void *data, int *tri, double point[3])
+{
   int stack[64], depth = 0, found = -1;
   double best = max_m * max_m, at[3] = { 0.0, 0.0, 0.0 };
   if (self->n_nodes > 0)
@@ -207,10 +214,10 @@ pla_tri_tree_nearest(const PlaTriTree *self, const double pos[3], double max_m, 
     for (int i = node->first; i < node->first + node->n; i++) {
       const int *v = self->mesh.tri + 3 * (size_t)self->order[i];
       double p[3];
-      double d2 = triangle_distance2(self->mesh.pos + 3 * (size_t)v[0],
-                                     self->mesh.pos + 3 * (size_t)v[1],
-                                     self->mesh.pos + 3 * (size_t)v[2], pos, p);
-      if (d2 < best || (d2 == best && found < 0)) {
+      double d2 = pla_triangle_nearest(self->mesh.pos + 3 * (size_t)v[0],
+                                       self->mesh.pos + 3 * (size_t)v[1],
+                                       self->mesh.pos + 3 * (size_t)v[2], pos, p);
+      if ((d2 < best || (d2 == best && found < 0)) && (!keep || keep(self->order[i], data))) {
         best = d2;
         found = self->order[i];
         memcpy(at, p, sizeof p);
@@ -222,4 +229,51 @@ pla_tri_tree_nearest(const PlaTriTree *self, const double pos[3], double max_m, 
   if (point)
     memcpy(point, at, sizeof at);
   return found >= 0 ? sqrt(best) : INFINITY;
+}
+
+void
+pla_tri_tree_visit(const PlaTriTree *self, const double lo[3], const double hi[3],
+                   PlaTriVisitor visit, void *data)
+{
+  int stack[64], depth = 0;
+  if (self->n_nodes > 0)
+    stack[depth++] = 0;
+  while (depth > 0) {
+    int id = stack[--depth];
+    const PlaTriNode *node = &self->node[id];
+    bool meets = true;
+    for (int d = 0; d < 3; d++)
+      meets &= node->lo[d] <= hi[d] && node->hi[d] >= lo[d];
+    if (!meets)
+      continue;
+    if (node->right >= 0) {
+      stack[depth++] = node->right;
+      stack[depth++] = id + 1;
+    }
+    for (int i = node->first; node->right < 0 && i < node->first + node->n; i++)
+      visit(self->order[i], data);
+  }
+}
+
+void
+pla_tri_tree_refit(PlaTriTree *self, const double *other)
+{
+  /* children stand behind their parents */
+  for (int id = self->n_nodes - 1; id >= 0; id--) {
+    PlaTriNode *node = &self->node[id];
+    const PlaTriNode *child[2] = { &self->node[id + 1], &self->node[node->right < 0 ? 0 : node->right] };
+    for (int d = 0; d < 3; d++) {
+      node->lo[d] = node->right < 0 ? INFINITY : fmin(child[0]->lo[d], child[1]->lo[d]);
+      node->hi[d] = node->right < 0 ? -INFINITY : fmax(child[0]->hi[d], child[1]->hi[d]);
+    }
+    for (int i = node->first; node->right < 0 && i < node->first + node->n; i++)
+      for (int c = 0; c < 3; c++) {
+        size_t v = 3 * (size_t)self->mesh.tri[3 * (size_t)self->order[i] + c];
+        for (int d = 0; d < 3; d++) {
+          double x = self->mesh.pos[v + d], y = other ? other[v + d] : x;
+          node->lo[d] = fmin(node->lo[d], fmin(x, y));
+          node->hi[d] = fmax(node->hi[d], fmax(x, y));
+        }
+      }
+  }
 }

@@ -247,7 +247,8 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
   int n_free = 0;
   for (int v = 0; v < model->n_verts; v++)
     n_free += !conditions->fixed[3 * (size_t)v];
-  if (n_free < MIN_FREE_VERTS || conditions->springs || conditions->pressure || conditions->bindings)
+  if (n_free < MIN_FREE_VERTS || conditions->springs || conditions->pressure || conditions->bindings ||
+      conditions->contacts || conditions->inertia)
     return PLA_OK;
 
   Lattice lattice = { 0 };

@@ -22,9 +22,8 @@ typedef struct {
   int first_vert;
 } Piece;
 
-/* pieces by shared vertices: piece[v], or -1 for unused vertices; returns their number */
-static int
-label_pieces(const PlaFemModel *model, int *piece)
+int
+pla_fem_label_pieces(const PlaFemModel *model, int *piece)
 {
   for (int v = 0; v < model->n_verts; v++)
     piece[v] = v;
@@ -81,7 +80,7 @@ PlaStatus
 pla_fem_check_held(const PlaFemModel *model, const unsigned char *fixed, PlaError *err)
 {
   int *piece_of = pla_array_new((size_t)model->n_verts, sizeof *piece_of);
-  int n_pieces = piece_of ? label_pieces(model, piece_of) : 0;
+  int n_pieces = piece_of ? pla_fem_label_pieces(model, piece_of) : 0;
   Piece *pieces = piece_of ? pla_array_new0((size_t)n_pieces, sizeof *pieces) : NULL;
   if (!piece_of || !pieces) {
     free(piece_of);

@@ -116,6 +116,9 @@ pla_fem_has_cells(const PlaFemModel *model)
   return model->own || model->fibre_start || model->prestretch;
 }
 
+/* Pieces by shared vertices: piece[v], or -1 for unused vertices; returns their number. */
+int pla_fem_label_pieces(const PlaFemModel *model, int *piece);
+
 /* F of tet @t at positions @pos. */
 void pla_fem_tet_gradient(const PlaFemModel *model, int t, const double *pos, double f[9]);
 /* Gradients of the four shape functions of tet @t, 1/m. */

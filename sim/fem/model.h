@@ -85,6 +85,23 @@ void pla_fem_cell_state(const PlaFemModel *model, int c, const double *pos, PlaF
  * (n_verts x 3) holds some coordinates; the sentence tells which piece, and how it can move. */
 PlaStatus pla_fem_check_held(const PlaFemModel *model, const unsigned char *fixed, PlaError *err);
 
+typedef struct PlaContactSet PlaContactSet; /* sim/contact/contact.h */
+
+/* One implicit step in time is the equilibrium with two more terms: the energy
+ * factor/2 sum of m |x - predicted|^2 ... */
+typedef struct {
+  double factor;           /* 1/s^2 */
+  const double *predicted; /* where momentum alone would lead, m (n_verts x 3) */
+} PlaFemInertia;
+
+/* ... and factor/2 (x - origin)^T K (x - origin), with the stiffness K of some earlier shape. */
+typedef struct PlaFemSystem PlaFemSystem; /* sim/fem/system.h */
+typedef struct {
+  double factor;
+  const PlaFemSystem *system; /* assembled, nothing in it prescribed */
+  const double *origin;       /* m (n_verts x 3) */
+} PlaFemDamping;
+
 /* Boundary conditions and loads of one solve; arrays are the caller's, n_verts x 3. */
 typedef struct {
   const unsigned char *fixed; /* 1: this coordinate is prescribed */
@@ -93,6 +110,9 @@ typedef struct {
   const PlaFemSprings *springs; /* NULL: none */
   const PlaFemPressure *pressure; /* NULL: none */
   const PlaFemBindings *bindings; /* NULL: none; no bound coordinate may be prescribed */
+  PlaContactSet *contacts;        /* NULL: none; solvers look for contacts in it as they go */
+  const PlaFemInertia *inertia;   /* NULL: statics */
+  const PlaFemDamping *damping;   /* NULL: none */
 } PlaFemConditions;
 
 typedef enum {
@@ -130,6 +150,9 @@ typedef struct {
   double min_jacobian;
   int worst_element;   /* of smallest det F */
   const char *method;  /* "newton", "pbng", "pbng+newton" */
+  int contacts;        /* points that something pushes */
+  double max_penetration_m; /* how deep the deepest point is inside anything */
+  double contact_n;    /* sum of all pushes, N */
 } PlaFemReport;
 
 /* What the supports carry at @pos, N (n_verts x 3): the force that each prescribed coordinate needs to

@@ -15,6 +15,7 @@
 
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
+#include "sim/contact/contact.h"
 #include "sim/fem/terms.h"
 
 #include <float.h>
@@ -46,6 +47,7 @@ typedef struct {
   double *step;      /* block array */
   double *trial;     /* n_verts x 3 */
   double work;       /* of the pressure so far, J */
+  double loose;      /* mass factor that ties what nothing holds to where it is, 1/s^2 */
 } Newton;
 
 /* unbalanced force at @pos as a block array; its norm */
@@ -74,7 +76,9 @@ potential(const Newton *self, const double *from, const double *pos)
 static void
 assemble(Newton *self, const double *pos, bool project)
 {
-  pla_fem_system_assemble(&self->system, pos, project, 0.0);
+  const PlaFemInertia *inertia = self->conditions->inertia;
+  pla_fem_system_assemble(&self->system, pos, project,
+                          self->loose + (inertia ? inertia->factor : 0.0));
   pla_terms_add_stiffness(&self->system, self->conditions, pos, project);
   pla_fem_system_constrain(&self->system);
 }
@@ -114,6 +118,48 @@ stiffen(PlaBlockMatrix *m)
     for (int d = 0; d < 3; d++)
       block[4 * d] *= 1.01;
   }
+}
+
+/* finds the contacts at @pos; @hold: takes them for friction too */
+static PlaStatus
+touch(Newton *self, const double *pos, bool hold, PlaError *err)
+{
+  if (!self->conditions->contacts)
+    return PLA_OK;
+  PlaStatus st = pla_contact_set_update(self->conditions->contacts, pos, 0.0, err);
+  if (st == PLA_OK && hold)
+    st = pla_contact_set_hold(self->conditions->contacts, err);
+  return st;
+}
+
+/* room in the matrix for the contacts there are, and for those about to be */
+static PlaStatus
+make_room(Newton *self, const double *pos, PlaError *err)
+{
+  const PlaFemConditions *conditions = self->conditions;
+  PlaVertSets links = { 0 };
+  if (!conditions->contacts || pla_terms_fit(&self->system, conditions))
+    return PLA_OK;
+  double thickness = pla_contact_set_thickness(conditions->contacts);
+  PlaStatus st = pla_contact_set_update(conditions->contacts, pos, 2.0 * thickness, err);
+  if (st == PLA_OK)
+    st = pla_terms_links(conditions, &links, err);
+  if (st == PLA_OK) {
+    pla_fem_system_clear(&self->system);
+    st = pla_fem_system_init(&self->system, self->model, conditions, &links, err);
+  }
+  pla_vert_sets_clear(&links);
+  return st == PLA_OK ? touch(self, pos, false, err) : st;
+}
+
+/* how far along self->step no contact is missed */
+static double
+safe_length(Newton *self, const double *pos)
+{
+  if (!self->conditions->contacts)
+    return 1.0;
+  try_step(self, pos, 1.0, self->trial);
+  return pla_contact_set_limit(self->conditions->contacts, pos, self->trial);
 }
 
 /* the Newton direction into self->step */
@@ -230,12 +276,32 @@ newton_clear(Newton *self)
   free(self->trial);
 }
 
+/* A piece that only obstacles will hold is tied to where it is by a little of its mass: enough for a
+ * definite matrix, too little to slow the way to equilibrium.  Its slowest elastic frequency is of the
+ * order of the wave speed over its size. */
+static double
+loose_factor(const PlaFemModel *model, const PlaFemConditions *conditions)
+{
+  PlaError ignored;
+  if (!conditions->contacts || pla_fem_check_held(model, conditions->fixed, &ignored) == PLA_OK)
+    return 0.0;
+  double mass = pla_sum(model->mass, (size_t)model->n_verts), stiffness = 0.0;
+  for (int m = 0; m < model->n_materials; m++) {
+    double mu, lambda, vol;
+    pla_material_moduli(model->material[m].material, model->material[m].constants, &mu, &lambda,
+                        &vol);
+    stiffness = fmax(stiffness, mu);
+  }
+  return mass > 0.0 ? 1e-6 * stiffness * extent_of(model) / mass : 0.0;
+}
+
 PlaStatus
 pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *conditions,
                      const PlaFemOptions *options, double *pos, PlaFemReport *report, PlaError *err)
 {
   const size_t n_coords = 3 * (size_t)model->n_verts;
   Newton self = { .model = model, .conditions = conditions };
+  self.loose = loose_factor(model, conditions);
   PlaStatus st = pla_fem_system_init(&self.system, model, conditions, NULL, err);
   if (st != PLA_OK)
     return st;
@@ -254,6 +320,10 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
     set_stage(&self, model, self.softness);
 
   double norm = 0.0, scale = 0.0;
+  if (st == PLA_OK)
+    st = touch(&self, pos, true, err);
+  if (st == PLA_OK)
+    st = make_room(&self, pos, err);
   if (st == PLA_OK)
     st = unbalanced(&self, pos, &norm, err);
   if (st == PLA_OK) {
@@ -290,7 +360,9 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
     double rel = fmin(0.1, fmax(0.1 * options->tolerance_rel / report->residual_rel,
                                 sqrt(report->residual_rel)));
     rel = fmin(rel, 0.05);
-    st = direction(&self, pos, rel, options, report, err);
+    st = make_room(&self, pos, err);
+    if (st == PLA_OK)
+      st = direction(&self, pos, rel, options, report, err);
     if (st != PLA_OK)
       break;
 
@@ -301,10 +373,11 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
     /* down the energy, or, within its rounding, down the residual */
     double slope = -pla_dot(self.residual, self.step, self.n);
     double noise = 1e3 * DBL_EPSILON * (fabs(energy) + fabs(slope));
-    double length = 1.0, old_norm = norm, new_energy = energy;
+    double length = safe_length(&self, pos), old_norm = norm, new_energy = energy;
     bool accepted = false;
     for (int h = 0; h < MAX_HALVINGS && !accepted && st == PLA_OK; h++) {
       try_step(&self, pos, length, self.trial);
+      st = touch(&self, self.trial, false, err);
       new_energy = potential(&self, pos, self.trial);
       bool falls = new_energy <= energy + 1e-4 * length * slope;
       if (!falls && fabs(new_energy - energy) <= noise) {
@@ -320,8 +393,10 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
       break;
     if (!accepted && self.softness < 1.0) {
       set_stage(&self, model, 1.0);
+      st = touch(&self, pos, true, err);
       energy = potential(&self, pos, pos);
-      st = unbalanced(&self, pos, &norm, err);
+      if (st == PLA_OK)
+        st = unbalanced(&self, pos, &norm, err);
       continue;
     }
     if (!accepted) {
@@ -331,9 +406,11 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
     if (conditions->pressure)
       self.work += pla_pressure_work(conditions->pressure, pos, self.trial);
     memcpy(pos, self.trial, n_coords * sizeof *pos);
-    energy = new_energy;
     report->iterations++;
-    st = unbalanced(&self, pos, &norm, err);
+    st = touch(&self, pos, true, err);
+    energy = conditions->contacts ? potential(&self, pos, pos) : new_energy;
+    if (st == PLA_OK)
+      st = unbalanced(&self, pos, &norm, err);
   }
   if (st == PLA_ERR_CANCELLED) {
     report->reason = PLA_STOP_CANCELLED;

@@ -6,9 +6,11 @@
  * volume 0 fills the gap. */
 #pragma once
 
+#include "sim/contact/contact.h"
 #include "sim/fem/colouring.h"
 #include "sim/fem/model-private.h"
 #include "sim/fem/pbng.h"
+#include "sim/fem/system.h"
 
 enum { PLA_PBNG_LANES = 4 }; /* as wide as the vectors of kernels */
 
@@ -45,7 +47,7 @@ typedef struct {
 enum {
   PLA_PBNG_MOVES = 1,
   PLA_PBNG_LINKED = 2
-}; /* some lane moves; some lane has a spring or plane */
+}; /* some lane moves; some lane has a spring, a plane, a contact or damping */
 
 /* Packs @verts (any order; those without a colour are left out). */
 PlaStatus pla_pbng_pack_init(PlaPbngPack *self, const PlaFemModel *model,
@@ -84,6 +86,15 @@ typedef struct {
   const int *spring_of;    /* spring and the vertex's place in it: PLA_SPRING_VERTS s + a */
   const PlaPlaneContact *contact;
   const int *contact_of; /* per vertex, or -1 (n_verts) */
+  const PlaContact *touch;
+  const PlaFriction *friction;
+  const int *touch_start; /* as spring_start and spring_of, of contacts and then friction; or NULL */
+  const int *touch_of;
+  int n_touch;             /* contacts; from there on, entries of touch_of mean friction */
+  const double *anchor;    /* where contacts were looked for, m (n_verts x 4), or NULL */
+  double leash;            /* how far from there a vertex of the surface may go, m */
+  const unsigned char *on_surface; /* n_verts */
+  const PlaFemDamping *damping; /* or NULL */
   double *force;         /* not NULL: write unbalanced forces here and move nothing (n_verts x 4) */
 } PlaPbngWork;
 
@@ -95,10 +106,10 @@ void pla_pbng_relax_avx2(const PlaPbngWork *work, const PlaPbngPack *pack, int b
  * cell, for one lane. */
 void pla_pbng_generic_point(const PlaFemModel *model, int cell, const double f[9],
                             const double g[3], double pg[3], double matrix[6]);
-/* Adds the forces and stiffnesses of the springs at vertex @v. */
+/* Adds the forces and stiffnesses of the springs, contacts and damping at vertex @v. */
 void pla_pbng_add_springs(const PlaPbngWork *work, int v, double force[3], double matrix[6]);
-/* Shortens the step @dx of vertex @v so that it stays outside its plane: the constrained minimum in
- * the metric of @matrix. */
+/* Changes the step @dx of vertex @v to what its contacts allow, and so that it stays outside its plane:
+ * the constrained minimum in the metric of @matrix. */
 void pla_pbng_hold_outside(const PlaPbngWork *work, int v, const double matrix[6],
                            const double force[3], const double mobile[3], double dx[3]);
 
@@ -129,6 +140,16 @@ struct PlaPbng {
   int n_springs, *spring_start, *spring_of;
   PlaPlaneContact *contact;
   int n_contacts, *contact_of;
+  PlaContactSet *touching;   /* borrowed, or NULL */
+  int *touch_start, *touch_of;
+  int pairs;                 /* contacts between deforming surfaces at the last look */
+  int look_left;             /* sweeps until contacts are looked for again */
+  bool strained;             /* a vertex is at the end of its leash */
+  bool failed;               /* memory ran short while sweeping */
+  double *anchor;            /* n_verts x 4 */
+  double leash;
+  unsigned char *on_surface; /* 1, or 2 while a sweep's extrapolation is taken back (n_verts) */
+  const PlaFemDamping *damping; /* borrowed, or NULL */
   /* acceleration */
   int since_restart, plain_left, restarts;
   double omega, radius, best_step, last_step;

@@ -82,9 +82,118 @@ spring_gap(const PlaSpring *spring, const double *x, double gap[3])
   }
 }
 
+/* energy, force and stiffness (both added) of one contact or its friction when vertex v is moved by
+ * @dx; contacts are written as functions of that one vertex */
+static double
+add_touch(const PlaPbngWork *work, int entry, const double dx[3], double force[3], double matrix[9])
+{
+  const int which = entry / PLA_CONTACT_VERTS, place = entry % PLA_CONTACT_VERTS;
+  if (which < work->n_touch) {
+    const PlaContact *contact = &work->touch[which];
+    double push, stiffness, w = contact->weight[place];
+    double normal[3], gap = pla_contact_gap(contact, work->x, 4, place, dx, normal);
+    double energy = pla_contact_law(contact, gap, &push, &stiffness);
+    for (int i = 0; i < 3; i++) {
+      force[i] += w * push * normal[i];
+      for (int j = 0; j < 3; j++)
+        matrix[3 * i + j] += w * w * stiffness * normal[i] * normal[j];
+    }
+    return energy;
+  }
+  PlaFriction friction = work->friction[which - work->n_touch];
+  double drag[3], k[9], w = friction.weight[place];
+  for (int d = 0; d < 3; d++)
+    friction.origin[d] -= w * dx[d];
+  double energy = pla_friction_law(&friction, work->x, 4, drag, k);
+  for (int i = 0; i < 9; i++)
+    matrix[i] += w * w * k[i];
+  for (int d = 0; d < 3; d++)
+    force[d] += w * drag[d];
+  return energy;
+}
+
+/* The minimum over one vertex of 1/2 dx A dx - f dx plus its contacts, which are one-sided: a step that
+ * does not see them before it has crossed them would go back and forth for ever.  From dx = 0, by
+ * Newton's method on the six numbers of A. */
+static void
+settle(const PlaPbngWork *work, int v, const double a[6], const double f[3], const double mobile[3],
+       double dx[3])
+{
+  enum { MOST_STEPS = 12, MOST_HALVINGS = 8 };
+  const double full[9] = { a[0], a[3], a[4], a[3], a[1], a[5], a[4], a[5], a[2] };
+  const int first = work->touch_start[v], end = work->touch_start[v + 1];
+  double at[3] = { 0.0, 0.0, 0.0 }, energy = INFINITY, length = 1.0, step[3] = { 0.0, 0.0, 0.0 };
+  int halvings = 0;
+  for (int it = 0; it < MOST_STEPS + MOST_HALVINGS; it++) {
+    double x[3], g[3], h[9], inverse[9], ax[3];
+    for (int d = 0; d < 3; d++)
+      x[d] = at[d] + length * step[d];
+    memcpy(g, f, sizeof g);
+    memcpy(h, full, sizeof h);
+    pla_mat3_apply(full, x, ax);
+    double here = 0.5 * pla_vec3_dot(x, ax) - pla_vec3_dot(f, x);
+    for (int k = first; k < end; k++)
+      here += add_touch(work, work->touch_of[k], x, g, h);
+    if (here > energy && halvings < MOST_HALVINGS) {
+      length *= 0.5;
+      halvings++;
+      continue;
+    }
+    /* accepted: the next step from here */
+    memcpy(at, x, sizeof at);
+    energy = here;
+    length = 1.0;
+    halvings = 0;
+    for (int i = 0; i < 3; i++) {
+      g[i] = mobile[i] * (g[i] - ax[i]);
+      for (int j = 0; j < 3; j++)
+        if (i != j)
+          h[3 * i + j] *= mobile[i] * mobile[j];
+    }
+    if (pla_mat3_invert(h, inverse) == 0.0)
+      break;
+    double old = pla_vec3_norm(step);
+    pla_mat3_apply(inverse, g, step);
+    if (it > 0 && pla_vec3_norm(step) <= 1e-6 * old)
+      break;
+  }
+  memcpy(dx, at, sizeof at);
+}
+
+/* the row of the damping matrix */
+static void
+add_damping(const PlaPbngWork *work, int v, double force[3], double matrix[6])
+{
+  static const int at[6] = { 0, 4, 8, 1, 2, 5 };
+  const PlaFemDamping *damping = work->damping;
+  const PlaFemSystem *system = damping->system;
+  const PlaBlockMatrix *m = &system->matrix;
+  const int r = system->block_of[v];
+  for (int k = r >= 0 ? m->start[r] : 0; r >= 0 && k < m->start[r + 1]; k++) {
+    const double *block = m->value + 9 * (size_t)k;
+    const int u = system->vert_of[m->col[k]];
+    double d[3], pull[3];
+    pla_vec3_sub(work->x + 4 * (size_t)u, damping->origin + 3 * (size_t)u, d);
+    pla_mat3_apply(block, d, pull);
+    for (int i = 0; i < 3; i++)
+      force[i] -= damping->factor * pull[i];
+    for (int i = 0; i < 6 && u == v; i++)
+      matrix[i] += damping->factor * block[at[i]];
+  }
+}
+
 void
 pla_pbng_add_springs(const PlaPbngWork *work, int v, double force[3], double matrix[6])
 {
+  /* contacts are one-sided, and wait for pla_pbng_hold_outside() unless forces are asked for */
+  if (work->touch_start && work->force) {
+    const double still[3] = { 0.0, 0.0, 0.0 };
+    double ignored[9] = { 0.0 };
+    for (int k = work->touch_start[v]; k < work->touch_start[v + 1]; k++)
+      add_touch(work, work->touch_of[k], still, force, ignored);
+  }
+  if (work->damping)
+    add_damping(work, v, force, matrix);
   if (!work->spring_start)
     return;
   for (int k = work->spring_start[v]; k < work->spring_start[v + 1]; k++) {
@@ -106,6 +215,17 @@ void
 pla_pbng_hold_outside(const PlaPbngWork *work, int v, const double a[6], const double force[3],
                       const double mobile[3], double dx[3])
 {
+  if (work->touch_start && work->touch_start[v + 1] > work->touch_start[v])
+    settle(work, v, a, force, mobile, dx);
+  if (work->anchor && work->on_surface[v]) {
+    const double *x = work->x + 4 * (size_t)v, *from = work->anchor + 4 * (size_t)v;
+    double way[3];
+    for (int d = 0; d < 3; d++)
+      way[d] = x[d] + dx[d] - from[d];
+    double length = pla_vec3_norm(way);
+    for (int d = 0; d < 3 && length > work->leash; d++)
+      dx[d] = from[d] + way[d] * work->leash / length - x[d];
+  }
   if (!work->contact_of || work->contact_of[v] < 0)
     return;
   const PlaPlaneContact *contact = &work->contact[work->contact_of[v]];
@@ -221,7 +341,7 @@ any_inverted(const PlaPbng *self)
 static PlaPbngWork
 make_work(PlaPbng *self)
 {
-  return (PlaPbngWork){ .model = self->model,
+  PlaPbngWork work = { .model = self->model,
                         .law = self->law[self->phase],
                         .x = self->x,
                         .base = self->phase == PLA_PBNG_SPREAD ? self->base : NULL,
@@ -232,7 +352,18 @@ make_work(PlaPbng *self)
                         .spring_start = self->n_springs ? self->spring_start : NULL,
                         .spring_of = self->spring_of,
                         .contact = self->contact,
-                        .contact_of = self->n_contacts ? self->contact_of : NULL };
+                        .contact_of = self->n_contacts ? self->contact_of : NULL,
+                        .damping = self->phase == PLA_PBNG_SPREAD ? NULL : self->damping };
+  if (self->touching && self->phase != PLA_PBNG_SPREAD && self->touch_of) {
+    work.n_touch = pla_contact_set_get(self->touching, &work.touch);
+    pla_contact_set_get_friction(self->touching, &work.friction);
+    work.touch_start = self->touch_start;
+    work.touch_of = self->touch_of;
+    work.anchor = self->anchor;
+    work.leash = self->leash;
+    work.on_surface = self->on_surface;
+  }
+  return work;
 }
 
 /* forgets the history of iterates */
@@ -274,7 +405,8 @@ mark_pack(PlaPbng *self, PlaPbngPack *pack, bool base)
         state |= moves ? PLA_PBNG_MOVES : 0;
       }
       if ((self->n_springs && self->spring_start[v + 1] > self->spring_start[v]) ||
-          (self->n_contacts && self->contact_of[v] >= 0))
+          (self->n_contacts && self->contact_of[v] >= 0) ||
+          (self->touching && self->on_surface[v]) || self->damping)
         state |= PLA_PBNG_LINKED;
     }
     pack->state[g] = state;
@@ -282,10 +414,16 @@ mark_pack(PlaPbng *self, PlaPbngPack *pack, bool base)
 }
 
 static void
-mark(PlaPbng *self)
+mark_packs(PlaPbng *self)
 {
   mark_pack(self, &self->pack, true);
   mark_pack(self, &self->moved, false);
+}
+
+static void
+mark(PlaPbng *self)
+{
+  mark_packs(self);
   begin_anew(self);
 }
 
@@ -359,6 +497,8 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
     pla_pbng_set_conditions(self, conditions);
     if (conditions->springs)
       st = pla_pbng_set_springs(self, conditions->springs->spring, conditions->springs->n, err);
+    if (st == PLA_OK && conditions->contacts)
+      st = pla_pbng_set_touching(self, conditions->contacts, err);
   }
   if (st == PLA_OK) {
     *out = self;
@@ -400,6 +540,10 @@ pla_pbng_free(PlaPbng *self)
   free(self->spring_of);
   free(self->contact);
   free(self->contact_of);
+  free(self->touch_start);
+  free(self->touch_of);
+  free(self->anchor);
+  free(self->on_surface);
   free(self);
 }
 
@@ -411,6 +555,16 @@ widen(const double *from, int n_verts, double *to)
     memcpy(to + 4 * v, from + 3 * v, 3 * sizeof *to);
     to[4 * v + 3] = 0.0;
   }
+}
+
+static void
+set_inertia(PlaPbng *self, double factor, const double *predicted)
+{
+  self->dynamic = factor > 0.0;
+  for (int v = 0; self->dynamic && v < self->model->n_verts; v++)
+    self->inertia[v] = factor * self->model->mass[v];
+  if (self->dynamic)
+    widen(predicted, self->model->n_verts, self->predicted);
 }
 
 void
@@ -432,6 +586,9 @@ pla_pbng_set_conditions(PlaPbng *self, const PlaFemConditions *conditions)
     memset(self->dead, 0, 4 * (size_t)nv * sizeof *self->dead);
   memcpy(self->load, self->dead, 4 * (size_t)nv * sizeof *self->load);
   self->pressure = conditions->pressure;
+  self->damping = conditions->damping;
+  if (conditions->inertia)
+    set_inertia(self, conditions->inertia->factor, conditions->inertia->predicted);
   mark(self);
 }
 
@@ -452,11 +609,7 @@ pla_pbng_get_positions(const PlaPbng *self, double *pos)
 void
 pla_pbng_set_inertia(PlaPbng *self, double dt_s, const double *predicted)
 {
-  self->dynamic = dt_s > 0.0;
-  for (int v = 0; self->dynamic && v < self->model->n_verts; v++)
-    self->inertia[v] = self->model->mass[v] / (dt_s * dt_s);
-  if (self->dynamic)
-    widen(predicted, self->model->n_verts, self->predicted);
+  set_inertia(self, dt_s > 0.0 ? 1.0 / (dt_s * dt_s) : 0.0, predicted);
   begin_anew(self);
 }
 
@@ -482,24 +635,43 @@ list_springs(const PlaSpring *springs, int n, int n_verts, int *start, int **of,
   return st;
 }
 
-/* the colours that @springs ask for, starting from those that vertices have now */
+/* the colours that @springs and contacts between surfaces ask for, starting from those that vertices
+ * have now, and the packs that follow from them */
 static PlaStatus
 recolour(PlaPbng *self, const PlaSpring *springs, int n, PlaError *err)
 {
-  size_t total = 0;
+  const PlaContact *touch = NULL;
+  const int n_touch = self->touching ? pla_contact_set_get(self->touching, &touch) : 0;
+  const int nv = self->model->n_verts;
+  size_t total = (size_t)n_touch * PLA_CONTACT_VERTS;
   for (int s = 0; s < n; s++)
     total += (size_t)springs[s].n_verts;
-  int *start = pla_array_new0((size_t)n + 1, sizeof *start);
+  int *start = pla_array_new0((size_t)n + (size_t)n_touch + 1, sizeof *start), n_sets = 0;
   int *vert = pla_array_new(total, sizeof *vert);
-  PlaStatus st = start && vert ? PLA_OK : pla_fail_memory(err, "the springs");
-  for (int s = 0; st == PLA_OK && s < n; s++) {
-    start[s + 1] = start[s] + springs[s].n_verts;
-    memcpy(vert + start[s], springs[s].vert, (size_t)springs[s].n_verts * sizeof *vert);
+  int *moved = pla_array_new((size_t)nv, sizeof *moved), n_moved = 0;
+  PlaStatus st = start && vert && moved ? PLA_OK : pla_fail_memory(err, "the springs");
+  for (int s = 0; st == PLA_OK && s < n + n_touch; s++) {
+    const PlaContact *pair = s < n ? NULL : &touch[s - n];
+    /* the vertices of one point share an element already */
+    if (pair && pair->n_verts == pair->n_own)
+      continue;
+    int k = pair ? pair->n_verts : springs[s].n_verts;
+    memcpy(vert + start[n_sets], pair ? pair->vert : springs[s].vert, (size_t)k * sizeof *vert);
+    start[n_sets + 1] = start[n_sets] + k;
+    n_sets++;
   }
   if (st == PLA_OK)
-    st = pla_colouring_refine(&self->linked, self->model, &(PlaVertSets){ n, start, vert }, err);
+    st = pla_colouring_refine(&self->linked, self->model, &(PlaVertSets){ n_sets, start, vert }, err);
+  if (st == PLA_OK) {
+    for (int v = 0; v < nv; v++)
+      if (self->linked.colour[v] != self->colouring.colour[v])
+        moved[n_moved++] = v;
+    pla_pbng_pack_clear(&self->moved);
+    st = pla_pbng_pack_init(&self->moved, self->model, &self->linked, moved, n_moved, err);
+  }
   free(start);
   free(vert);
+  free(moved);
   return st;
 }
 
@@ -508,8 +680,8 @@ pla_pbng_set_springs(PlaPbng *self, const PlaSpring *springs, int n, PlaError *e
 {
   const int nv = self->model->n_verts;
   PlaSpring *copy = pla_array_new((size_t)n, sizeof *copy);
-  int *of = NULL, *moved = pla_array_new((size_t)nv, sizeof *moved), n_moved = 0;
-  PlaStatus st = copy && moved ? PLA_OK : pla_fail_memory(err, "the springs");
+  int *of = NULL;
+  PlaStatus st = copy ? PLA_OK : pla_fail_memory(err, "the springs");
   for (int s = 0; st == PLA_OK && s < n; s++) {
     bool good = springs[s].n_verts > 0 && springs[s].n_verts <= PLA_SPRING_VERTS;
     for (int a = 0; good && a < springs[s].n_verts; a++)
@@ -524,13 +696,6 @@ pla_pbng_set_springs(PlaPbng *self, const PlaSpring *springs, int n, PlaError *e
   }
   if (st == PLA_OK)
     st = list_springs(copy, n, nv, self->spring_start, &of, err);
-  if (st == PLA_OK) {
-    for (int v = 0; v < nv; v++)
-      if (self->linked.colour[v] != self->colouring.colour[v])
-        moved[n_moved++] = v;
-    pla_pbng_pack_clear(&self->moved);
-    st = pla_pbng_pack_init(&self->moved, self->model, &self->linked, moved, n_moved, err);
-  }
   free(self->spring_of);
   free(self->spring);
   self->spring = NULL;
@@ -551,8 +716,139 @@ pla_pbng_set_springs(PlaPbng *self, const PlaSpring *springs, int n, PlaError *e
   mark(self);
   free(copy);
   free(of);
-  free(moved);
   return st;
+}
+
+/* contacts by vertex: those of the set, then friction */
+static PlaStatus
+list_touches(PlaPbng *self, PlaError *err)
+{
+  const PlaContact *touch;
+  const PlaFriction *friction;
+  const int n = pla_contact_set_get(self->touching, &touch);
+  const int total = n + pla_contact_set_get_friction(self->touching, &friction);
+  const int nv = self->model->n_verts;
+  int *start = self->touch_start;
+  int *fill = pla_array_new0((size_t)nv, sizeof *fill);
+  memset(start, 0, ((size_t)nv + 1) * sizeof *start);
+  free(self->touch_of);
+  self->touch_of = NULL;
+  for (int pass = 0; fill && pass < 2; pass++) {
+    for (int k = 0; k < total; k++) {
+      const int *vert = k < n ? touch[k].vert : friction[k - n].vert;
+      for (int a = 0; a < (k < n ? touch[k].n_verts : friction[k - n].n_verts); a++)
+        if (pass)
+          self->touch_of[start[vert[a]] + fill[vert[a]]++] = PLA_CONTACT_VERTS * k + a;
+        else
+          start[vert[a] + 1]++;
+    }
+    if (pass)
+      break;
+    for (int v = 0; v < nv; v++)
+      start[v + 1] += start[v];
+    self->touch_of = pla_array_new((size_t)start[nv], sizeof *self->touch_of);
+    if (!self->touch_of)
+      break;
+  }
+  free(fill);
+  return self->touch_of ? PLA_OK : pla_fail_memory(err, "the contacts");
+}
+
+/* looks for contacts where the vertices are now, far enough around for the next sweeps */
+static PlaStatus
+look(PlaPbng *self, PlaError *err)
+{
+  const PlaContact *touch;
+  int pairs = 0;
+  pla_pbng_get_positions(self, self->pos);
+  PlaStatus st = pla_contact_set_update(self->touching, self->pos, 2.0 * self->leash, err);
+  if (st == PLA_OK)
+    st = pla_contact_set_hold(self->touching, err);
+  if (st == PLA_OK)
+    st = list_touches(self, err);
+  for (int k = st == PLA_OK ? pla_contact_set_get(self->touching, &touch) : 0; k-- > 0;)
+    pairs += touch[k].n_verts > touch[k].n_own;
+  if (st == PLA_OK && (pairs > 0 || self->pairs > 0)) {
+    st = recolour(self, self->spring, self->n_springs, err);
+    mark_packs(self);
+  }
+  self->pairs = pairs;
+  memcpy(self->anchor, self->x, 4 * (size_t)self->model->n_verts * sizeof *self->x);
+  self->look_left = LOOK;
+  self->strained = false;
+  return st;
+}
+
+PlaStatus
+pla_pbng_set_touching(PlaPbng *self, PlaContactSet *contacts, PlaError *err)
+{
+  const size_t nv = (size_t)self->model->n_verts;
+  PlaStatus st = PLA_OK;
+  self->touching = contacts;
+  if (contacts && !self->anchor) {
+    self->anchor = pla_array_new(nv, 4 * sizeof(double));
+    self->on_surface = pla_array_new(nv, 1);
+    self->touch_start = pla_array_new0(nv + 1, sizeof *self->touch_start);
+    if (!self->anchor || !self->on_surface || !self->touch_start)
+      st = pla_fail_memory(err, "the contacts");
+  }
+  if (st == PLA_OK && contacts) {
+    pla_contact_set_mark_surface(contacts, self->on_surface);
+    self->leash = fmax(pla_contact_set_thickness(contacts), 0.25 * pla_contact_set_spacing(contacts));
+    st = look(self, err);
+  }
+  if (st != PLA_OK)
+    self->touching = NULL;
+  mark(self);
+  return st;
+}
+
+/* undoes extrapolation where it carried a point through an obstacle: those vertices stay where the
+ * sweep, which sees contacts, had put them */
+static void
+take_back(PlaPbng *self, double relax, double momentum)
+{
+  const PlaContact *touch;
+  const int n = self->touching ? pla_contact_set_get(self->touching, &touch) : 0;
+  for (int k = 0; k < n; k++) {
+    double normal[3], gap = pla_contact_gap(&touch[k], self->x, 4, -1, NULL, normal);
+    /* past an edge or a vertex, the direction has turned over */
+    if (touch[k].reach > 0.0 ||
+        (gap >= 0.0 && !(touch[k].round && pla_vec3_dot(normal, touch[k].normal) < 0.0)))
+      continue;
+    for (int a = 0; a < touch[k].n_verts; a++) {
+      const size_t at = 4 * (size_t)touch[k].vert[a];
+      if (self->on_surface[touch[k].vert[a]] == 1)
+        for (size_t i = at; i < at + 3; i++)
+          self->x[i] = self->before[i] + (self->x[i] - self->before[i] -
+                                          momentum * (self->before[i] - self->previous[i])) /
+                                             relax;
+      self->on_surface[touch[k].vert[a]] = 2;
+    }
+  }
+  for (int k = 0; k < n; k++)
+    for (int a = 0; a < touch[k].n_verts; a++)
+      self->on_surface[touch[k].vert[a]] = 1;
+}
+
+/* holds the vertices of the surface within reach of their contacts; tells whether one is at the end */
+static void
+hold_on_leash(PlaPbng *self)
+{
+  bool strained = false;
+  for (int v = 0; self->touching && v < self->model->n_verts; v++) {
+    double *x = self->x + 4 * (size_t)v, way[3];
+    const double *from = self->anchor + 4 * (size_t)v;
+    if (!self->on_surface[v])
+      continue;
+    pla_vec3_sub(x, from, way);
+    double length = pla_vec3_norm(way);
+    strained |= length > 0.99 * self->leash;
+    for (int d = 0; d < 3 && length > self->leash; d++)
+      if (!self->fixed[3 * (size_t)v + (size_t)d])
+        x[d] = from[d] + way[d] * self->leash / length;
+  }
+  self->strained = strained;
 }
 
 /* vertices behind their plane move onto it, in the directions that are free */
@@ -667,6 +963,8 @@ extrapolate(PlaPbng *self, double relax, double momentum)
     self->x[i] = self->before[i] + relax * (self->x[i] - self->before[i]) +
                  momentum * (self->before[i] - self->previous[i]);
   push_out(self);
+  take_back(self, relax, momentum);
+  hold_on_leash(self);
 }
 
 /* a radius that explains how slowly the last sweeps converged */
@@ -728,7 +1026,10 @@ watch_inversion(PlaPbng *self)
 static double
 sweep_once(PlaPbng *self)
 {
+  PlaError ignored;
   watch_inversion(self);
+  if (self->touching && (self->look_left-- <= 0 || self->strained))
+    self->failed |= look(self, &ignored) != PLA_OK;
   /* the oldest array takes the current positions */
   double *oldest = self->previous;
   self->previous = self->before;
@@ -737,6 +1038,7 @@ sweep_once(PlaPbng *self)
   update_load(self);
   PlaPbngWork work = make_work(self);
   visit(self, &work);
+  hold_on_leash(self);
   double step = step_size(self);
 
   if (!isfinite(step)) {
@@ -788,7 +1090,12 @@ pla_pbng_sweep(PlaPbng *self, int n)
 double
 pla_pbng_residual(PlaPbng *self)
 {
+  PlaError ignored;
   update_load(self);
+  if (self->touching)
+    self->failed |= look(self, &ignored) != PLA_OK;
+  if (self->failed)
+    return NAN;
   PlaPbngWork work = make_work(self);
   const size_t n = 4 * (size_t)self->model->n_verts;
   work.law = self->law[PLA_PBNG_TRUE];
@@ -819,6 +1126,8 @@ pla_pbng_energy(PlaPbng *self)
   double energy = pla_fem_energy(self->model, self->pos) - pla_dot(self->dead, self->x, 4 * nv);
   if (self->pressure)
     energy -= pla_pressure_work(self->pressure, self->model->rest, self->pos);
+  if (self->touching)
+    energy += pla_contact_set_energy(self->touching, self->pos);
   for (int s = 0; s < self->n_springs; s++) {
     double gap[3], pull[3];
     spring_gap(&self->spring[s], self->x, gap);

@@ -1,6 +1,7 @@
 /* The one entry to quasistatic equilibrium: checks, the choice of solver, the report. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
+#include "sim/contact/contact.h"
 #include "sim/fem/coarse.h"
 #include "sim/fem/model-private.h"
 #include "sim/fem/pbng.h"
@@ -73,7 +74,11 @@ start_residual(const PlaFemModel *model, const PlaFemConditions *conditions, con
   double *force = pla_array_new(n, sizeof *force);
   if (!force)
     return pla_fail_memory(err, "the solver");
-  PlaStatus st = pla_terms_forces(model, conditions, pos, force, err);
+  PlaStatus st = conditions->contacts
+                     ? pla_contact_set_update(conditions->contacts, pos, 0.0, err)
+                     : PLA_OK;
+  if (st == PLA_OK)
+    st = pla_terms_forces(model, conditions, pos, force, err);
   for (size_t i = 0; st == PLA_OK && i < n; i++)
     force[i] = conditions->fixed[i] ? 0.0 : force[i];
   *norm = st == PLA_OK ? pla_norm2(force, n) : 0.0;
@@ -141,7 +146,8 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
       memcpy(pos, before, n * sizeof *pos);
     st = pla_fem_solve_pbng(model, conditions, options, pos, report, err);
   } else if (st == PLA_OK) {
-    if (options->method == PLA_SOLVER_AUTO && !mixed && !conditions->bindings)
+    if (options->method == PLA_SOLVER_AUTO && !mixed && !conditions->bindings &&
+        !conditions->contacts && !conditions->inertia)
       st = sweep_start(model, conditions, before, pos, report, err);
     if (st == PLA_OK)
       st = pla_fem_solve_newton(model, conditions, options, pos, report, err);
@@ -150,6 +156,14 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
   if (st == PLA_ERR_CANCELLED) {
     report->reason = PLA_STOP_CANCELLED;
     st = PLA_OK;
+  }
+  if (st == PLA_OK && conditions->contacts) {
+    PlaContactReport contact;
+    st = pla_contact_set_update(conditions->contacts, pos, 0.0, err);
+    pla_contact_set_report(conditions->contacts, pos, &contact);
+    report->contacts = contact.contacts;
+    report->max_penetration_m = contact.max_penetration;
+    report->contact_n = contact.normal_force;
   }
   if (st == PLA_OK)
     report->inverted =

@@ -387,6 +387,45 @@ add_mixed(PlaFemSystem *self, const double *pos, bool project)
   add_sets(self, &self->domain_rows, domains->n, domains->vert_start, domains->vert, domain_block);
 }
 
+bool
+pla_fem_system_has(const PlaFemSystem *self, int k, const int *verts)
+{
+  for (int a = 0; a < k; a++)
+    for (int b = 0; b < k; b++) {
+      const double one = 1.0, *wa = &one, *wb = &one;
+      const int *pa = verts + a, *pb = verts + b;
+      int na = 1, nb = 1;
+      if (self->bound && self->bound[verts[a]] >= 0)
+        na = pla_binding_get(self->bindings, self->bound[verts[a]], &pa, &wa);
+      if (self->bound && self->bound[verts[b]] >= 0)
+        nb = pla_binding_get(self->bindings, self->bound[verts[b]], &pb, &wb);
+      for (int p = 0; p < na; p++)
+        for (int q = 0; q < nb; q++) {
+          int row = self->block_of[pa[p]], col = self->block_of[pb[q]];
+          if (row >= 0 && col >= 0 && pla_block_matrix_find(&self->matrix, row, col) < 0)
+            return false;
+        }
+    }
+  return true;
+}
+
+void
+pla_fem_system_add_matrix(PlaFemSystem *self, double factor, const PlaFemSystem *other)
+{
+  const PlaBlockMatrix *m = &other->matrix;
+#pragma omp parallel for schedule(static)
+  for (int r = 0; r < m->n; r++)
+    for (int k = m->start[r]; k < m->start[r + 1]; k++) {
+      int row = self->block_of[other->vert_of[r]], col = self->block_of[other->vert_of[m->col[k]]];
+      if (row < 0 || col < 0)
+        continue;
+      double *block =
+          self->matrix.value + 9 * (size_t)pla_block_matrix_find(&self->matrix, row, col);
+      for (int i = 0; i < 9; i++)
+        block[i] += factor * m->value[9 * (size_t)k + (size_t)i];
+    }
+}
+
 void
 pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, double mass_factor)
 {

@@ -12,7 +12,7 @@ typedef struct {
   unsigned char *bound; /* 1 where a set has bound vertices */
 } PlaFemRows;
 
-typedef struct {
+struct PlaFemSystem {
   const PlaFemModel *model; /* borrowed */
   int n_blocks;             /* vertices with at least one free coordinate */
   int *block_of;            /* vertex -> block, or -1 (n_verts) */
@@ -29,7 +29,7 @@ typedef struct {
   double *curvature;        /* n_patches */
   double *tangent;          /* n_domains x 81 */
   PlaCholesky *factor;
-} PlaFemSystem;
+};
 
 /* Orders and analyses the matrix of the free coordinates, with room for the springs of @conditions,
  * whose bindings are borrowed, and for couplings within each of @links (NULL: none). */
@@ -44,6 +44,10 @@ void pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project
 /* Adds 3x3 blocks between @k vertices, (3k x 3k) row-major; all pairs are in the pattern.  What
  * concerns a bound vertex goes to its parents. */
 void pla_fem_system_add_local(PlaFemSystem *self, int k, const int *verts, const double *local);
+/* Adds @factor times another matrix of the same model, whose pattern is within this one's. */
+void pla_fem_system_add_matrix(PlaFemSystem *self, double factor, const PlaFemSystem *other);
+/* Whether every pair of @k vertices has its block. */
+bool pla_fem_system_has(const PlaFemSystem *self, int k, const int *verts);
 /* Ends assembly: unit rows, scaled to the matrix, for prescribed coordinates. */
 void pla_fem_system_constrain(PlaFemSystem *self);
 
