@@ -5,6 +5,7 @@
  * tight at as many points as can be), so signs of determinants decide. */
 #include "anatomy/embed/lattice-soup.h"
 
+#include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/predicates.h"
 
@@ -83,6 +84,26 @@ pla_lattice_corner(const PlaLatticeEmbedding *self, int tet, int c, double pos[3
   pla_lattice_place(&self->frame, self->tet[tet].x[c], pos);
 }
 
+void
+pla_tet_planes(const double corner[4][3], double plane[4][4])
+{
+  for (int k = 0; k < 4; k++) {
+    const double *p[3];
+    double u[3], v[3], r[3];
+    for (int c = 0, n = 0; c < 4; c++)
+      if (c != k)
+        p[n++] = corner[c];
+    pla_vec3_sub(p[1], p[0], u);
+    pla_vec3_sub(p[2], p[0], v);
+    pla_vec3_cross(u, v, plane[k]);
+    pla_vec3_sub(corner[k], p[0], r);
+    const double length = copysign(pla_vec3_norm(plane[k]), pla_vec3_dot(plane[k], r));
+    for (int d = 0; d < 3; d++)
+      plane[k][d] /= length;
+    plane[k][3] = pla_vec3_dot(plane[k], p[0]);
+  }
+}
+
 /* a pair before tets have numbers */
 typedef struct {
   int64_t root;
@@ -148,8 +169,7 @@ find_roots(const PlaSoup *soup, const PlaLatticeFrame *frame, int s, PlaBytes *o
           const int at[3] = { i, j, k };
           if (!box_touches(lo, hi, at, e))
             continue;
-          const int64_t root =
-              12 * (i + (int64_t)frame->n[0] * (j + (int64_t)frame->n[1] * k)) + e;
+          const int64_t root = 12 * (i + (int64_t)frame->n[0] * (j + (int64_t)frame->n[1] * k)) + e;
           const PlaBccTet tet = pla_bcc_root(frame->n, frame->depth, root);
           double corner[4][3];
           const double *q[4] = { corner[0], corner[1], corner[2], corner[3] };

@@ -35,6 +35,10 @@ PlaSoupPair *pla_soup_find(const PlaSoup *soup, int tet, int simplex);
 /* Corner @c of lattice tet @tet. */
 void pla_lattice_corner(const PlaLatticeEmbedding *self, int tet, int c, double pos[3]);
 
+/* Planes of a tet's faces: unit normals inwards and offsets, so that dot(plane, x) >= plane[3]
+ * inside. */
+void pla_tet_planes(const double corner[4][3], double plane[4][4]);
+
 /* Neighbours across the sides of simplices: across[per * s + k] is the simplex on the other side of
  * what is opposite to vertex k, -1 without one.  PLA_ERR_GEOMETRY when a side has more than two. */
 PlaStatus pla_soup_neighbours(const PlaSoup *soup, int **across, PlaError *err);

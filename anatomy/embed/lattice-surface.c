@@ -190,48 +190,45 @@ follow(const Surface *s, int t, const double (*point)[3], int n_points, int begi
   return true;
 }
 
-/* A place of triangle @tri well inside tet @t, and how far it is from the faces of the tet; the
- * triangle is cut to the tet and the middle of what is left is taken. */
-static bool
-middle_of(const Surface *s, int t, int tri, const double corner[4][3], double x[3], double *room)
+/* the part of a polygon of @n corners (room for 8) on the inner side of a plane; how many it has */
+static int
+clip(double poly[8][3], int n, const double plane[4])
 {
-  double poly[8][3], next[8][3];
-  int n = 3;
-  for (int c = 0; c < 3; c++)
-    memcpy(poly[c], place(s->soup, tri, c), sizeof poly[c]);
-  double plane[4][4];
-  for (int k = 0; k < 4; k++) {
-    const double *p[3];
-    double u[3], v[3];
-    for (int c = 0, m = 0; c < 4; c++)
-      if (c != k)
-        p[m++] = corner[c];
-    pla_vec3_sub(p[1], p[0], u);
-    pla_vec3_sub(p[2], p[0], v);
-    pla_vec3_cross(u, v, plane[k]);
-    double length = pla_vec3_norm(plane[k]), r[3];
-    pla_vec3_sub(corner[k], p[0], r);
-    length = pla_vec3_dot(plane[k], r) < 0.0 ? -length : length;
-    for (int d = 0; d < 3; d++)
-      plane[k][d] /= length; /* inwards */
-    plane[k][3] = pla_vec3_dot(plane[k], p[0]);
-    /* Sutherland and Hodgman: one plane after the other */
-    int m = 0;
-    for (int i = 0; i < n; i++) {
-      const double *a = poly[i], *b = poly[(i + 1) % n];
-      const double da = pla_vec3_dot(plane[k], a) - plane[k][3];
-      const double db = pla_vec3_dot(plane[k], b) - plane[k][3];
-      if (da >= 0.0)
-        memcpy(next[m++], a, sizeof next[0]);
-      if ((da >= 0.0) != (db >= 0.0)) {
-        for (int d = 0; d < 3; d++)
-          next[m][d] = a[d] + da / (da - db) * (b[d] - a[d]);
-        m++;
-      }
+  /* after Sutherland and Hodgman (1974) */
+  double out[8][3];
+  int m = 0;
+  for (int i = 0; i < n; i++) {
+    const double *a = poly[i], *b = poly[(i + 1) % n];
+    const double da = pla_vec3_dot(plane, a) - plane[3], db = pla_vec3_dot(plane, b) - plane[3];
+    if (da >= 0.0)
+      memcpy(out[m++], a, sizeof out[0]);
+    if ((da >= 0.0) != (db >= 0.0)) {
+      for (int d = 0; d < 3; d++)
+        out[m][d] = a[d] + da / (da - db) * (b[d] - a[d]);
+      m++;
     }
-    n = m;
-    memcpy(poly, next, sizeof poly);
   }
+  memcpy(poly, out, sizeof out);
+  return m;
+}
+
+static int
+triangle_in(const PlaSoup *soup, int tri, double poly[8][3])
+{
+  for (int c = 0; c < 3; c++)
+    memcpy(poly[c], place(soup, tri, c), sizeof poly[c]);
+  return 3;
+}
+
+/* A place of triangle @tri well inside a tet, and how far it is from the tet's faces: the middle of
+ * what they have in common. */
+static bool
+middle_of(const PlaSoup *soup, int tri, const double plane[4][4], double x[3], double *room)
+{
+  double poly[8][3];
+  int n = triangle_in(soup, tri, poly);
+  for (int k = 0; k < 4 && n > 0; k++)
+    n = clip(poly, n, plane[k]);
   if (n == 0)
     return false;
   memset(x, 0, 3 * sizeof *x);
@@ -246,14 +243,14 @@ middle_of(const Surface *s, int t, int tri, const double corner[4][3], double x[
 
 /* two places across triangle @tri from each other, in the tet */
 static bool
-straddle(const Surface *s, int t, int tri, const double corner[4][3], double two[2][3])
+straddle(const PlaSoup *soup, int tri, const double plane[4][4], double two[2][3])
 {
   double x[3], room, u[3], v[3], n[3];
-  const double *p = place(s->soup, tri, 0);
-  if (!middle_of(s, t, tri, corner, x, &room))
+  const double *p = place(soup, tri, 0);
+  if (!middle_of(soup, tri, plane, x, &room))
     return false;
-  pla_vec3_sub(place(s->soup, tri, 1), p, u);
-  pla_vec3_sub(place(s->soup, tri, 2), p, v);
+  pla_vec3_sub(place(soup, tri, 1), p, u);
+  pla_vec3_sub(place(soup, tri, 2), p, v);
   pla_vec3_cross(u, v, n);
   const double length = pla_vec3_norm(n);
   /* near enough to the triangle not to step over an edge of it */
@@ -270,8 +267,9 @@ straddle(const Surface *s, int t, int tri, const double corner[4][3], double two
 /* ---- pieces ---- */
 
 typedef struct {
-  int *parent; /* slots: triangles, then four corners */
-  int *number; /* root -> piece */
+  int *parent;           /* slots: triangles, then four corners */
+  int *number;           /* root -> piece */
+  double *area, *length; /* of pieces */
   Crossing *list, *leg;
   int room;
 } Scratch;
@@ -284,14 +282,18 @@ scratch_reserve(Scratch *x, int n)
   const size_t room = 2 * (size_t)n + 64;
   free(x->parent);
   free(x->number);
+  free(x->area);
+  free(x->length);
   free(x->list);
   free(x->leg);
   x->parent = pla_array_new(room, sizeof *x->parent);
   x->number = pla_array_new(room, sizeof *x->number);
+  x->area = pla_array_new(room, sizeof *x->area);
+  x->length = pla_array_new(room, sizeof *x->length);
   x->list = pla_array_new(3 * room, sizeof *x->list);
   x->leg = pla_array_new(room, sizeof *x->leg);
   x->room = (int)room;
-  return x->parent && x->number && x->list && x->leg;
+  return x->parent && x->number && x->area && x->length && x->list && x->leg;
 }
 
 static void
@@ -299,6 +301,8 @@ scratch_clear(Scratch *x)
 {
   free(x->parent);
   free(x->number);
+  free(x->area);
+  free(x->length);
   free(x->list);
   free(x->leg);
 }
@@ -309,7 +313,7 @@ find_pieces(const Surface *s, int t, Scratch *scratch)
 {
   PlaSoupPair *pair = s->soup->pair + s->soup->first[t];
   const int n = (int)(s->soup->first[t + 1] - s->soup->first[t]);
-  double corner[4][3];
+  double corner[4][3], plane[4][4];
   const double *q[4] = { corner[0], corner[1], corner[2], corner[3] };
   bool inside[4];
   int *corner_piece = s->corner_piece + 4 * (size_t)t;
@@ -323,6 +327,7 @@ find_pieces(const Surface *s, int t, Scratch *scratch)
   }
   if (n == 0)
     return 1;
+  pla_tet_planes((const double(*)[3])corner, plane);
 
   /* patches */
   for (int i = 0; i < n + 4; i++)
@@ -362,7 +367,7 @@ find_pieces(const Surface *s, int t, Scratch *scratch)
         if (patch[i] != root)
           continue;
         tries++;
-        if (!straddle(s, t, pair[i].simplex, (const double(*)[3])corner, way))
+        if (!straddle(s->soup, pair[i].simplex, (const double(*)[4])plane, way))
           continue;
         memcpy(way[2], corner[end], sizeof way[2]);
         done = follow(s, t, (const double(*)[3])way, 3, -1, false, i, n + end, inside[end], parent,
@@ -393,44 +398,127 @@ find_pieces(const Surface *s, int t, Scratch *scratch)
   return n_pieces;
 }
 
-/* share of the tet that each piece fills, by ways from the middles of its parts to their ends */
-static void
-measure(const Surface *s, int t, const PlaBccGrid *grid, Scratch *scratch, double *fill)
+/* ---- volumes ---- */
+
+/* length of each piece along the edge from corner @a to corner @b of tet @t, added to @length;
+ * false when crossings are not certain */
+static bool
+add_lengths(const Surface *s, int t, int a, int b, const double corner[4][3], Crossing *list,
+            double *length)
 {
-  const PlaBccTet *tet = &s->self->tet[t];
-  const int first = s->self->first_elem[t], n_pieces = s->self->first_elem[t + 1] - first;
   const PlaSoupPair *pair = s->soup->pair + s->soup->first[t];
+  const int *corner_piece = s->corner_piece + 4 * (size_t)t;
+  const int n = walk(s, t, corner[a], corner[b], list);
+  double way[3];
+  if (n < 0)
+    return false;
+  pla_vec3_sub(corner[b], corner[a], way);
+  const double all = pla_vec3_norm(way);
+  double from = 0.0;
+  int piece = corner_piece[a];
+  for (int i = 0; i <= n; i++) {
+    const double to = i < n ? list[i].at : 1.0;
+    if (piece >= 0)
+      length[piece] += all * (to - from);
+    if (i < n)
+      piece = list[i].leaves > 0 ? -1 : pair[list[i].slot].piece;
+    from = to;
+  }
+  return true;
+}
+
+/* Share of the tet that each piece fills, by cones over its boundary to corner @apex: those over
+ * three faces are flat, that over the fourth has the area of the piece there, which in turn comes
+ * from triangles to corner @q and, opposite to it, from lengths along the edge from @r to @e. */
+static bool
+measure_from(const Surface *s, int t, const int order[4], double *volume, double *area,
+             double *length, Crossing *list)
+{
+  const int apex = order[0], q = order[1], r = order[2], e = order[3];
+  const int n_pieces = s->self->first_elem[t + 1] - s->self->first_elem[t];
+  double corner[4][3], plane[4][4], along[3], across[3], x[3];
+  for (int c = 0; c < 4; c++)
+    pla_lattice_corner(s->self, t, c, corner[c]);
+  pla_tet_planes((const double(*)[3])corner, plane);
+  for (int p = 0; p < n_pieces; p++)
+    volume[p] = area[p] = length[p] = 0.0;
+  if (!add_lengths(s, t, r, e, (const double(*)[3])corner, list, length))
+    return false;
+  /* how far q is from the edge, and the apex from the face */
+  pla_vec3_sub(corner[e], corner[r], along);
+  pla_vec3_sub(corner[q], corner[r], x);
+  pla_vec3_cross(along, x, across);
+  const double width = pla_vec3_norm(across) / pla_vec3_norm(along);
+  const double height = pla_vec3_dot(plane[apex], corner[apex]) - plane[apex][3];
+  for (int p = 0; p < n_pieces; p++)
+    area[p] = 0.5 * width * length[p];
+
+  for (size_t i = s->soup->first[t]; i < s->soup->first[t + 1]; i++) {
+    const PlaSoupPair *pair = &s->soup->pair[i];
+    double poly[8][3], u[3], v[3], normal[3], sum[3] = { 0.0, 0.0, 0.0 };
+    int n = triangle_in(s->soup, pair->simplex, poly);
+    pla_vec3_sub(poly[1], poly[0], u);
+    pla_vec3_sub(poly[2], poly[0], v);
+    pla_vec3_cross(u, v, normal);
+    for (int k = 1; k < 4 && n > 0; k++)
+      n = clip(poly, n, plane[order[k]]);
+    /* where it passes through the face opposite to the apex */
+    double cut[2][3];
+    int n_cut = 0;
+    for (int c = 0; c < n && n_cut < 2; c++) {
+      const double *a = poly[c], *b = poly[(c + 1) % n];
+      const double da = pla_vec3_dot(plane[apex], a) - plane[apex][3];
+      const double db = pla_vec3_dot(plane[apex], b) - plane[apex][3];
+      if ((da >= 0.0) == (db >= 0.0))
+        continue;
+      for (int d = 0; d < 3; d++)
+        cut[n_cut][d] = a[d] + da / (da - db) * (b[d] - a[d]);
+      n_cut++;
+    }
+    if (n_cut == 2) {
+      pla_vec3_sub(cut[1], cut[0], u);
+      pla_vec3_cross(u, plane[apex], v);
+      pla_vec3_sub(cut[0], corner[q], x);
+      const double twice = pla_vec3_dot(x, v);
+      area[pair->piece] += pla_vec3_dot(v, normal) < 0.0 ? -0.5 * twice : 0.5 * twice;
+    }
+    n = clip(poly, n, plane[apex]);
+    for (int c = 1; c + 1 < n; c++) {
+      pla_vec3_sub(poly[c], poly[0], u);
+      pla_vec3_sub(poly[c + 1], poly[0], v);
+      pla_vec3_cross(u, v, x);
+      for (int d = 0; d < 3; d++)
+        sum[d] += x[d];
+    }
+    if (n > 0) {
+      pla_vec3_sub(poly[0], corner[apex], x);
+      volume[pair->piece] += pla_vec3_dot(sum, x) / 6.0;
+    }
+  }
+  for (int p = 0; p < n_pieces; p++)
+    volume[p] += height * area[p] / 3.0;
+  return true;
+}
+
+/* false when the volumes cannot be had for want of certain crossings on any edge */
+static bool
+measure(const Surface *s, int t, Scratch *scratch, double *fill)
+{
+  const int first = s->self->first_elem[t], n_pieces = s->self->first_elem[t + 1] - first;
   if (s->soup->first[t + 1] == s->soup->first[t]) {
     fill[first] = 1.0;
-    return;
+    return true;
   }
-  for (int p = 0; p < n_pieces; p++)
-    fill[first + p] = 0.0;
-  for (int part = 0; part < grid->n_tets; part++) {
-    double x[3] = { 0.0, 0.0, 0.0 }, pos[3], corner[3];
-    for (int c = 0; c < 4; c++)
-      for (int k = 0; k < 4; k++)
-        for (int d = 0; d < 3; d++)
-          x[d] += 0.25 * grid->node[grid->tet[part][c]][k] * tet->x[k][d] / grid->n;
-    for (int d = 0; d < 3; d++)
-      pos[d] = s->self->frame.origin[d] + s->self->frame.unit * x[d];
-    int piece = -1;
-    for (int end = 0; end < 4; end++) {
-      pla_lattice_corner(s->self, t, end, corner);
-      const int n = walk(s, t, pos, corner, scratch->leg);
-      if (n < 0)
-        continue;
-      piece = n == 0                       ? s->corner_piece[4 * (size_t)t + (size_t)end]
-              : scratch->leg[0].leaves > 0 ? pair[scratch->leg[0].slot].piece
-                                           : -1;
-      break;
+  static const int orders[6][4] = { { 0, 1, 2, 3 }, { 0, 2, 1, 3 }, { 0, 3, 1, 2 },
+                                    { 1, 2, 0, 3 }, { 1, 3, 0, 2 }, { 2, 3, 0, 1 } };
+  const double whole = pla_lattice_volume(s->self, first);
+  for (int o = 0; o < 6; o++)
+    if (measure_from(s, t, orders[o], fill + first, scratch->area, scratch->length, scratch->leg)) {
+      for (int p = 0; p < n_pieces; p++)
+        fill[first + p] = fmin(fmax(fill[first + p] / whole, 0.0), 1.0);
+      return true;
     }
-    if (piece >= 0)
-      fill[first + piece] += 1.0 / grid->n_tets;
-  }
-  /* too small to have been met */
-  for (int p = 0; p < n_pieces; p++)
-    fill[first + p] = fmax(fill[first + p], 0.25 / grid->n_tets);
+  return false;
 }
 
 /* ---- joints ---- */
@@ -543,12 +631,10 @@ embed(const PlaTriMesh *mesh, const PlaWinding *winding, const int *across, PlaP
   PlaSoup soup = { .per = 3, .n_simplices = mesh->n_tris, .vert = mesh->tri, .pos = mesh->pos };
   Corners corners = { .inside = NULL };
   Surface surface = { &soup, self, across, &corners, NULL };
-  PlaBccGrid *grid = pla_bcc_grid_new(2);
   PlaBytes inner = { 0 };
   int *count = NULL;
   pla_progress_phase(progress, "Finding the inside", 0.3);
-  PlaStatus st = grid ? find_corners(winding, &self->frame, &corners, progress, err)
-                      : pla_fail_memory(err, "the lattice");
+  PlaStatus st = find_corners(winding, &self->frame, &corners, progress, err);
   if (st == PLA_OK)
     st = find_inner(&self->frame, &corners, &inner, err);
   pla_progress_phase(progress, "Finding material", 0.6);
@@ -587,27 +673,27 @@ embed(const PlaTriMesh *mesh, const PlaWinding *winding, const int *across, PlaP
       st = pla_fail_memory(err, "the lattice");
   }
   if (st == PLA_OK) {
-    bool ok = true;
-#pragma omp parallel reduction(&& : ok)
+    bool ok = true, certain = true;
+#pragma omp parallel reduction(&& : ok, certain)
     {
       Scratch scratch = { 0 };
 #pragma omp for schedule(dynamic, 256)
       for (int t = 0; t < self->n_tets; t++) {
         ok = ok && scratch_reserve(&scratch, (int)(soup.first[t + 1] - soup.first[t]) + 4);
-        if (ok)
-          measure(&surface, t, grid, &scratch, self->fill);
+        certain = certain && ok && measure(&surface, t, &scratch, self->fill);
       }
       scratch_clear(&scratch);
     }
     if (!ok)
       st = pla_fail_memory(err, "the lattice's volumes");
+    else if (!certain)
+      st = PLA_ERR_CONVERGENCE;
   }
   if (st == PLA_OK)
     st = pla_lattice_join(self, join, &surface, err);
   if (st == PLA_OK)
     st = pla_soup_embed(&soup, self, mesh->n_verts, verts, err);
   pla_soup_clear(&soup);
-  pla_bcc_grid_free(grid);
   pla_bytes_clear(&inner);
   free(corners.inside);
   free(count);

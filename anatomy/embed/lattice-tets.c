@@ -163,7 +163,7 @@ join(int a, int corner, int b, const void *data, PlaBytes *joints)
 
 /* ---- overlaps ---- */
 
-/* volume of the tet @x where all of @n more planes (unit normal, offset) are not exceeded */
+/* volume of the tet @x on the inner side of @n planes */
 static double
 volume_within(const double x[4][3], const double (*plane)[4], int n)
 {
@@ -177,7 +177,7 @@ volume_within(const double x[4][3], const double (*plane)[4], int n)
     return fabs(pla_mat3_det(dm)) / 6.0;
   }
   for (int c = 0; c < 4; c++) {
-    side[c] = pla_vec3_dot(plane[0], x[c]) - plane[0][3];
+    side[c] = plane[0][3] - pla_vec3_dot(plane[0], x[c]);
     if (side[c] <= 0.0)
       in[n_in++] = c;
     else
@@ -219,26 +219,12 @@ volume_within(const double x[4][3], const double (*plane)[4], int n)
 
 /* common volume of a fine tet and a lattice tet, m^3 */
 static double
-common_volume(const PlaSoup *soup, int f, const double corner[4][3])
+common_volume(const PlaSoup *soup, int f, const double plane[4][4])
 {
-  double x[4][3], plane[4][4];
+  double x[4][3];
   for (int c = 0; c < 4; c++)
     memcpy(x[c], place(soup, f, c), sizeof x[c]);
-  for (int k = 0; k < 4; k++) {
-    const double *p[3];
-    double u[3], v[3];
-    for (int c = 0, n = 0; c < 4; c++)
-      if (c != k)
-        p[n++] = corner[c];
-    pla_vec3_sub(p[1], p[0], u);
-    pla_vec3_sub(p[2], p[0], v);
-    pla_vec3_cross(u, v, plane[k]);
-    plane[k][3] = pla_vec3_dot(plane[k], p[0]);
-    if (pla_vec3_dot(plane[k], corner[k]) > plane[k][3])
-      for (int d = 0; d < 4; d++)
-        plane[k][d] = -plane[k][d];
-  }
-  return volume_within((const double(*)[3])x, (const double(*)[4])plane, 4);
+  return volume_within((const double(*)[3])x, plane, 4);
 }
 
 void
@@ -265,11 +251,12 @@ measure(const PlaSoup *soup, PlaLatticeEmbedding *self, PlaLatticeOverlap *out, 
   }
 #pragma omp parallel for schedule(dynamic, 256)
   for (int t = 0; t < self->n_tets; t++) {
-    double corner[4][3];
+    double corner[4][3], plane[4][4];
     for (int c = 0; c < 4; c++)
       pla_lattice_corner(self, t, c, corner[c]);
+    pla_tet_planes((const double(*)[3])corner, plane);
     for (size_t p = soup->first[t]; p < soup->first[t + 1]; p++)
-      volume[p] = common_volume(soup, soup->pair[p].simplex, (const double(*)[3])corner);
+      volume[p] = common_volume(soup, soup->pair[p].simplex, (const double(*)[4])plane);
   }
   /* by element, in the order of fine tets */
   for (size_t p = 0; p < soup->n_pairs; p++)
