@@ -3,6 +3,7 @@
 
 #include "anatomy/base/memory.h"
 #include "anatomy/mesher/cutter-private.h"
+#include "anatomy/surface/surface.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -211,5 +212,40 @@ pla_tets_from_labels(const PlaLabelMap *map, const int *ids, const int *first, i
   }
   pla_partition_free(parts);
   free(region);
+  return st;
+}
+
+PlaStatus
+pla_tets_from_surface(const PlaMesh *surface, const PlaTetOptions *opts, PlaProgress *progress,
+                      PlaMesh **out, PlaTetReport *report, PlaError *err)
+{
+  const PlaTriMesh tris = pla_mesh_tris(surface);
+  const int region = 1;
+  PlaLevelSet *ls = NULL;
+  PlaMeshSummary summary;
+  *out = NULL;
+  if (!(opts->cell_mm > 0.0))
+    return pla_fail(err, PLA_ERR_USAGE, "The cell size must be positive, not %g mm", opts->cell_mm);
+  PlaStatus st = pla_mesh_summary(surface, &summary, err);
+  if (st == PLA_OK && !summary.closed)
+    st = pla_fail(err, PLA_ERR_GEOMETRY,
+                  "The surface is not closed, so it has no inside; repair it first (surface --repair)");
+  /* three samples a cell: what is finer cannot be meshed */
+  pla_progress_phase(progress, "Making the level set", 0.4);
+  PlaProgressSpan span = pla_progress_push(progress);
+  if (st == PLA_OK)
+    st = pla_levelset_from_surface(&tris, opts->cell_mm / 3.0, 2.0 * opts->cell_mm, progress, &ls, err);
+  if (st == PLA_OK && opts->smooth_mm > 0.0)
+    st = pla_levelset_smooth_curvature(ls, opts->smooth_mm, progress, NULL, err);
+  if (st == PLA_OK && opts->round_mm > 0.0)
+    st = pla_levelset_limit_curvature(ls, opts->round_mm, progress, err);
+  pla_progress_pop(progress, span);
+  pla_progress_phase(progress, "Meshing", 1.0);
+  span = pla_progress_push(progress);
+  if (st == PLA_OK)
+    st = pla_tets_from_levelsets((const PlaLevelSet *const *)&ls, &region, 1, NULL, opts, progress, out,
+                                 report, err);
+  pla_progress_pop(progress, span);
+  pla_levelset_free(ls);
   return st;
 }

@@ -117,6 +117,32 @@ pla_tissues_crossing(const PlaTissues *tissues, int a, int b, const double p[3],
   return 0.5 * (lo + hi);
 }
 
+/* index box of the negative samples; false: none */
+static bool
+inside_box(const PlaLevelSet *ls, int lo[3], int hi[3])
+{
+  const int *n = ls->dims;
+  bool any = false;
+  for (int k = 0; k < n[2]; k++)
+    for (int j = 0; j < n[1]; j++) {
+      const float *row = ls->phi_mm + (size_t)n[0] * ((size_t)j + (size_t)n[1] * (size_t)k);
+      int i0 = 0, i1 = n[0] - 1;
+      while (i0 < n[0] && row[i0] >= 0.0f)
+        i0++;
+      if (i0 == n[0])
+        continue;
+      while (row[i1] >= 0.0f)
+        i1--;
+      const int from[3] = { i0, j, k }, to[3] = { i1, j, k };
+      for (int d = 0; d < 3; d++) {
+        lo[d] = !any || from[d] < lo[d] ? from[d] : lo[d];
+        hi[d] = !any || to[d] > hi[d] ? to[d] : hi[d];
+      }
+      any = true;
+    }
+  return any;
+}
+
 bool
 pla_tissues_box(const PlaTissues *tissues, double lo_mm[3], double hi_mm[3])
 {
@@ -127,25 +153,21 @@ pla_tissues_box(const PlaTissues *tissues, double lo_mm[3], double hi_mm[3])
   }
   for (int g = 0; g < tissues->n_groups; g++) {
     const PlaLevelSet *ls = tissues->group[g];
-    const int *n = ls->dims;
-    for (int k = 0; k < n[2]; k++)
-      for (int j = 0; j < n[1]; j++)
-        for (int i = 0; i < n[0]; i++) {
-          if (ls->phi_mm[(size_t)i + (size_t)n[0] * ((size_t)j + (size_t)n[1] * (size_t)k)] >= 0.0f)
-            continue;
-          /* the surface is less than a sample away */
-          for (int c = 0; c < 8; c++) {
-            const double x[3] = { i + (c & 1 ? 1.0 : -1.0), j + (c & 2 ? 1.0 : -1.0),
-                                  k + (c & 4 ? 1.0 : -1.0) };
-            double p[3];
-            pla_affine_apply(ls->affine_mm, x, p);
-            for (int d = 0; d < 3; d++) {
-              lo_mm[d] = fmin(lo_mm[d], p[d]);
-              hi_mm[d] = fmax(hi_mm[d], p[d]);
-            }
-          }
-          any = true;
-        }
+    int lo[3], hi[3];
+    if (!inside_box(ls, lo, hi))
+      continue;
+    any = true;
+    /* the surface is less than a sample away */
+    for (int c = 0; c < 8; c++) {
+      const double x[3] = { c & 1 ? hi[0] + 1 : lo[0] - 1, c & 2 ? hi[1] + 1 : lo[1] - 1,
+                            c & 4 ? hi[2] + 1 : lo[2] - 1 };
+      double p[3];
+      pla_affine_apply(ls->affine_mm, x, p);
+      for (int d = 0; d < 3; d++) {
+        lo_mm[d] = fmin(lo_mm[d], p[d]);
+        hi_mm[d] = fmax(hi_mm[d], p[d]);
+      }
+    }
   }
   return any;
 }

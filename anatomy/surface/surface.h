@@ -16,6 +16,12 @@
  * normals outwards, with the cell field PLA_SURFACE_CAP.  PLA_ERR_EMPTY without one. */
 PlaStatus pla_surface_from_levelset(const PlaLevelSet *ls, PlaMesh **out, PlaError *err);
 
+/* The level set of what a surface encloses, on a straight grid of @spacing_mm around it: exact
+ * distances up to @band_mm.  Inside is where the winding number is nearer to one than to zero, turned
+ * either way, so small holes do no harm.  PLA_ERR_MEMORY when the grid would be too fine. */
+PlaStatus pla_levelset_from_surface(const PlaTriMesh *mesh, double spacing_mm, double band_mm,
+                                    PlaProgress *progress, PlaLevelSet **out, PlaError *err);
+
 /* Collapses edges in the order of their quadric error until @n_tris triangles are left or no edge
  * can go.  A closed 2-manifold stays one, without new self-intersections; open edges stay where
  * they are; cell fields are kept.  @hausdorff_mm (may be NULL): largest distance found between the

@@ -13,8 +13,12 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
   opts.levels = input->levels;
   opts.smooth_mm = input->smooth_mm;
   opts.round_mm = input->round_mm;
-  PlaStatus st = pla_tets_from_labels(input->labels, input->ids, input->first, input->n_groups,
-                                      &opts, progress, &out->mesh, &r, err);
+  PlaStatus st;
+  if (input->surface)
+    st = pla_tets_from_surface(input->surface, &opts, progress, &out->mesh, &r, err);
+  else
+    st = pla_tets_from_labels(input->labels, input->ids, input->first, input->n_groups, &opts, progress,
+                              &out->mesh, &r, err);
   if (st != PLA_OK)
     return st;
   json_object_set_int_member(out->found, "boundary_triangles", r.boundary_tris);
@@ -39,5 +43,6 @@ const PlaMeshMethod pla_mesh_method_tets = {
   .name = "tets",
   .summary = "conforming tetrahedra, fine at surfaces and coarse inside",
   .takes_labels = true,
+  .takes_surfaces = true,
   .run = run,
 };
