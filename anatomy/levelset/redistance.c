@@ -26,6 +26,9 @@ typedef struct {
   float uu, uv, vv, inv_det;
 } Facet;
 
+/* samples each way of a block */
+enum { BLOCK = 8 };
+
 typedef struct {
   const PlaLevelSet *ls;
   const Facet *facet;
@@ -37,6 +40,8 @@ typedef struct {
   float *excess_at;   /* the same at each vertex */
   float *true_near;   /* distance by value and gradient, signed; NAN further out */
   float limit2;
+  uint8_t *near;      /* per block: whether the band can reach into it */
+  int blocks[3];
   float spacing;      /* smallest step between samples, mm */
   float column[3][3]; /* mm per index step */
   float origin[3];
@@ -276,6 +281,50 @@ inherit(Field *f, int i, int j, int k, size_t v, const size_t *from, int m)
   }
 }
 
+static inline const uint8_t *
+near_row(const Field *f, int j, int k)
+{
+  return f->near + (size_t)f->blocks[0] * ((size_t)(j / BLOCK) +
+                                            (size_t)f->blocks[1] * (size_t)(k / BLOCK));
+}
+
+/* blocks within the band of the cell of a triangle */
+static void
+mark_near(Field *f, int t, int slice, const int reach[3])
+{
+  const int cell[3] = { f->cell[2 * t], f->cell[2 * t + 1], slice - 1 };
+  int from[3], to[3];
+  for (int d = 0; d < 3; d++) {
+    const int last = f->ls->dims[d] - 1, lo = cell[d] - reach[d], hi = cell[d] + 1 + reach[d];
+    from[d] = (lo < 0 ? 0 : lo) / BLOCK;
+    to[d] = (hi > last ? last : hi) / BLOCK;
+  }
+  for (int k = from[2]; k <= to[2]; k++)
+    for (int j = from[1]; j <= to[1]; j++)
+      memset(f->near + from[0] + (size_t)f->blocks[0] * ((size_t)j + (size_t)f->blocks[1] * (size_t)k),
+             1, (size_t)(to[0] - from[0] + 1));
+}
+
+static void
+mark_all_near(Field *f, double band_mm)
+{
+  const int *n = f->ls->dims;
+  const size_t n_blocks = (size_t)f->blocks[0] * (size_t)f->blocks[1] * (size_t)f->blocks[2];
+  int reach[3];
+  bool whole = false;
+  for (int d = 0; d < 3; d++) {
+    /* index steps that the band covers across planes of constant index */
+    const double *row = f->ls->inverse_mm + 4 * d;
+    const double steps = band_mm * sqrt(row[0] * row[0] + row[1] * row[1] + row[2] * row[2]);
+    whole = whole || steps >= n[d];
+    reach[d] = steps < n[d] ? (int)ceil(steps) : n[d];
+  }
+  memset(f->near, whole, n_blocks);
+  for (int k = 0; !whole && k <= n[2]; k++)
+    for (int t = f->slice[k]; t < f->slice[k + 1]; t++)
+      mark_near(f, t, k, reach);
+}
+
 static void
 spread_between(Field *f, int k, int from_k)
 {
@@ -285,6 +334,10 @@ spread_between(Field *f, int k, int from_k)
 #pragma omp parallel for schedule(static) if (plane > 40000)
   for (int j = 0; j < n[1]; j++)
     for (int i = 0; i < n[0]; i++) {
+      if (!near_row(f, j, k)[i / BLOCK]) {
+        i |= BLOCK - 1;
+        continue;
+      }
       size_t v = (size_t)i + nx * (size_t)j + plane * (size_t)k, from[9];
       int m = 0;
       for (int b = j > 0 ? j - 1 : 0; b <= j + 1 && b < n[1]; b++)
@@ -304,9 +357,14 @@ spread_within(Field *f, int k)
     for (int jj = 0; jj < n[1]; jj++) {
       int j = pass ? n[1] - 1 - jj : jj;
       size_t row = nx * ((size_t)j + (size_t)n[1] * (size_t)k);
+      const uint8_t *near = near_row(f, j, k);
       if (jj > 0) {
         size_t last = nx * ((size_t)(j - step) + (size_t)n[1] * (size_t)k);
         for (int i = 0; i < n[0]; i++) {
+          if (!near[i / BLOCK]) {
+            i |= BLOCK - 1;
+            continue;
+          }
           size_t from[3];
           int m = 0;
           for (int a = i > 0 ? i - 1 : 0; a <= i + 1 && a < n[0]; a++)
@@ -315,10 +373,18 @@ spread_within(Field *f, int k)
         }
       }
       for (int i = 1; i < n[0]; i++) {
+        if (!near[i / BLOCK]) {
+          i |= BLOCK - 1;
+          continue;
+        }
         size_t left = row + (size_t)i - 1;
         inherit(f, i, j, k, row + (size_t)i, &left, 1);
       }
       for (int i = n[0] - 2; i >= 0; i--) {
+        if (!near[i / BLOCK]) {
+          i &= ~(BLOCK - 1);
+          continue;
+        }
         size_t right = row + (size_t)i + 1;
         inherit(f, i, j, k, row + (size_t)i, &right, 1);
       }
@@ -368,7 +434,10 @@ pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress, 
   int *count = pla_array_new0((size_t)c.n_verts, sizeof *count);
   f.true_near = pla_array_new(n, sizeof *f.true_near);
   f.spacing = (float)pla_levelset_spacing_mm(ls);
-  if (!facet || !cell || !f.nearest || !f.best || !f.excess || !f.excess_at ||
+  for (int d = 0; d < 3; d++)
+    f.blocks[d] = (ls->dims[d] + BLOCK - 1) / BLOCK;
+  f.near = pla_array_new((size_t)f.blocks[0] * (size_t)f.blocks[1] * (size_t)f.blocks[2], 1);
+  if (!f.near || !facet || !cell || !f.nearest || !f.best || !f.excess || !f.excess_at ||
       !f.true_near || !count)
     st = pla_fail_memory(err, "distances");
   if (st == PLA_OK) {
@@ -403,6 +472,7 @@ pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress, 
       f.nearest[v] = -1;
       f.best[v] = INFINITY;
     }
+    mark_all_near(&f, band_mm);
 #pragma omp parallel for schedule(dynamic, 1)
     for (int k = 0; k < ls->dims[2]; k++)
       seed_slice(&f, k);
@@ -436,6 +506,7 @@ pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress, 
   free(f.excess_at);
   free(count);
   free(f.true_near);
+  free(f.near);
   pla_contour_clear(&c);
   return st;
 }
