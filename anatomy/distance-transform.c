@@ -11,13 +11,11 @@
  * convex and hold their own voxel, so one that misses a row of those behind the sweep misses all
  * further rows and is dropped for good: the list stays about as long as a row.
  *
- * All axes skew: the quadratic form separates in no way.  There each voxel searches an octree of
- * the mask's occupancy by branch and bound: a cell whose bounding sphere lies wholly beyond the
- * best distance so far is skipped, and the answers of the neighbours before it in the slice give a
- * best distance to begin with.  The bound is a true one, so the answer is exact for any affine. */
+ * All axes skew: the quadratic form separates in no way; see distance-skew.c. */
 #include "anatomy/distance-transform.h"
 
 #include "anatomy/base/memory.h"
+#include "anatomy/distance-skew-private.h"
 #include "anatomy/volume.h"
 
 #include <math.h>
@@ -26,8 +24,7 @@
 #include <string.h>
 
 enum {
-  LANES = 16,     /* lines across j or k copied together: one cache line of floats */
-  MAX_LEVELS = 32 /* of the octree: enough for any int dimension */
+  LANES = 16 /* lines across j or k copied together: one cache line of floats */
 };
 
 /* metric = A^T A of the affine's 3x3 part, mm^2 */
@@ -438,201 +435,6 @@ tilted_transform(const int dims[3], const double metric[9], int axis, const uint
   return ok ? PLA_OK : pla_fail_memory(err, "a distance transform");
 }
 
-/* Occupancy octree: cell (i, j, k) of level l covers 2^l voxels per axis.  Level 0 is the mask. */
-typedef struct {
-  int dims[3];
-  const uint8_t *mask;
-  bool inside;
-  double axis[9]; /* columns of the affine, row by row */
-  int n_levels;   /* the last has a single cell */
-  size_t cells[MAX_LEVELS][3];
-  uint8_t *occupied[MAX_LEVELS]; /* from level 1 on */
-  double radius_mm[MAX_LEVELS];  /* of the sphere around the voxel centres of a cell */
-} Octree;
-
-static bool
-octree_has(const Octree *tree, int level, size_t i, size_t j, size_t k)
-{
-  const size_t *n = tree->cells[level];
-  size_t at = i + n[0] * (j + n[1] * k);
-  return level ? tree->occupied[level][at] != 0 : (tree->mask[at] != 0) == tree->inside;
-}
-
-static void
-octree_clear(Octree *tree)
-{
-  for (int l = 1; l < tree->n_levels; l++)
-    free(tree->occupied[l]);
-}
-
-static double
-norm3(double x, double y, double z)
-{
-  return sqrt(x * x + y * y + z * z);
-}
-
-static bool
-octree_init(Octree *tree, const int dims[3], const double affine_mm[12], const uint8_t *mask,
-            bool inside)
-{
-  *tree = (Octree){ .mask = mask, .inside = inside, .n_levels = 1 };
-  for (int d = 0; d < 3; d++) {
-    tree->dims[d] = dims[d];
-    tree->cells[0][d] = (size_t)dims[d];
-    for (int r = 0; r < 3; r++)
-      tree->axis[3 * r + d] = affine_mm[4 * r + d];
-  }
-  const double *a = tree->axis;
-  double half = 0.0; /* half the longest diagonal of a unit cell */
-  for (int s = 0; s < 4; s++) {
-    double u = s & 1 ? -0.5 : 0.5, v = s & 2 ? -0.5 : 0.5;
-    half = fmax(half, norm3(0.5 * a[0] + u * a[1] + v * a[2], 0.5 * a[3] + u * a[4] + v * a[5],
-                            0.5 * a[6] + u * a[7] + v * a[8]));
-  }
-  while (tree->cells[tree->n_levels - 1][0] * tree->cells[tree->n_levels - 1][1] *
-             tree->cells[tree->n_levels - 1][2] >
-         1) {
-    const int l = tree->n_levels;
-    const size_t *below = tree->cells[l - 1];
-    size_t *n = tree->cells[l];
-    for (int d = 0; d < 3; d++)
-      n[d] = (below[d] + 1) / 2;
-    tree->occupied[l] = pla_array_new(n[0] * n[1] * n[2], 1);
-    if (!tree->occupied[l])
-      return false;
-    tree->n_levels++;
-    /* a little more than the true radius, so that rounding never skips a cell */
-    tree->radius_mm[l] = half * ((double)((size_t)1 << l) - 1.0) * (1.0 + 1e-9);
-#pragma omp parallel for schedule(static)
-    for (size_t k = 0; k < n[2]; k++)
-      for (size_t j = 0; j < n[1]; j++)
-        for (size_t i = 0; i < n[0]; i++) {
-          bool any = false;
-          for (size_t c = 0; c < 8 && !any; c++) {
-            size_t ci = 2 * i + (c & 1), cj = 2 * j + (c >> 1 & 1), ck = 2 * k + (c >> 2);
-            any = ci < below[0] && cj < below[1] && ck < below[2] &&
-                  octree_has(tree, l - 1, ci, cj, ck);
-          }
-          tree->occupied[l][i + n[0] * (j + n[1] * k)] = any;
-        }
-  }
-  return true;
-}
-
-/* the search of one voxel */
-typedef struct {
-  int at[3];      /* the voxel */
-  double best_mm; /* distance found so far, or the limit */
-  double best2;   /* its square */
-  int hit[3];     /* the voxel at that distance; hit[0] = -1: none */
-} Search;
-
-static double
-offset_mm2(const double a[9], double di, double dj, double dk)
-{
-  double x = a[0] * di + a[1] * dj + a[2] * dk;
-  double y = a[3] * di + a[4] * dj + a[5] * dk;
-  double z = a[6] * di + a[7] * dj + a[8] * dk;
-  return x * x + y * y + z * z;
-}
-
-static void
-search_offer(const Octree *tree, Search *search, int i, int j, int k)
-{
-  double d2 = offset_mm2(tree->axis, i - search->at[0], j - search->at[1], k - search->at[2]);
-  if (d2 < search->best2) {
-    search->best2 = d2;
-    search->best_mm = sqrt(d2);
-    search->hit[0] = i;
-    search->hit[1] = j;
-    search->hit[2] = k;
-  }
-}
-
-/* looks into cell (i, j, k) of @level, which is occupied */
-static void
-search_cell(const Octree *tree, Search *search, int level, size_t i, size_t j, size_t k)
-{
-  if (level == 0) {
-    search_offer(tree, search, (int)i, (int)j, (int)k);
-    return;
-  }
-  /* the child on the voxel's own side of the cell first: it most likely holds the nearest */
-  const int below = level - 1;
-  const size_t *n = tree->cells[below], at[3] = { i, j, k };
-  const double width = (double)((size_t)1 << below), centre = 0.5 * (width - 1.0);
-  const double radius = tree->radius_mm[below];
-  unsigned near = 0;
-  for (int d = 0; d < 3; d++)
-    if ((double)search->at[d] >= ((double)at[d] * 2.0 + 1.0) * width)
-      near |= 1u << d;
-  for (unsigned c = 0; c < 8; c++) {
-    const unsigned child = c ^ near;
-    const size_t ci = 2 * i + (child & 1), cj = 2 * j + (child >> 1 & 1), ck = 2 * k + (child >> 2);
-    if (ci >= n[0] || cj >= n[1] || ck >= n[2] || !octree_has(tree, below, ci, cj, ck))
-      continue;
-    const double reach = search->best_mm + radius;
-    if (offset_mm2(tree->axis, (double)ci * width + centre - search->at[0],
-                   (double)cj * width + centre - search->at[1],
-                   (double)ck * width + centre - search->at[2]) < reach * reach)
-      search_cell(tree, search, below, ci, cj, ck);
-  }
-}
-
-/* One slice; @above holds the hits of the row before (3 x ni), -1 where there was none. */
-static void
-search_slice(const Octree *tree, int k, double limit_mm, int *above, float *dist2)
-{
-  const int ni = tree->dims[0], nj = tree->dims[1], top = tree->n_levels - 1;
-  for (int i = 0; i < ni; i++)
-    above[3 * i] = -1;
-  for (int j = 0; j < nj; j++) {
-    for (int i = 0; i < ni; i++) {
-      Search search = { .at = { i, j, k }, .hit = { -1 } };
-      /* the limit itself still counts */
-      search.best_mm = nextafter(limit_mm, INFINITY);
-      search.best2 = search.best_mm * search.best_mm;
-      if (octree_has(tree, 0, (size_t)i, (size_t)j, (size_t)k)) {
-        search_offer(tree, &search, i, j, k);
-      } else {
-        if (i > 0 && above[3 * (i - 1)] >= 0)
-          search_offer(tree, &search, above[3 * (i - 1)], above[3 * (i - 1) + 1],
-                       above[3 * (i - 1) + 2]);
-        if (above[3 * i] >= 0)
-          search_offer(tree, &search, above[3 * i], above[3 * i + 1], above[3 * i + 2]);
-        if (octree_has(tree, top, 0, 0, 0))
-          search_cell(tree, &search, top, 0, 0, 0);
-      }
-      memcpy(above + 3 * i, search.hit, sizeof search.hit);
-      dist2[(size_t)i + (size_t)ni * (size_t)j] =
-          search.hit[0] >= 0 ? (float)search.best2 : INFINITY;
-    }
-  }
-}
-
-static PlaStatus
-sheared_transform(const int dims[3], const double affine_mm[12], const uint8_t *mask, bool inside,
-                  double limit_mm, PlaProgress *progress, float *dist2, PlaError *err)
-{
-  const size_t slice = (size_t)dims[0] * (size_t)dims[1];
-  const int n_threads = omp_get_max_threads();
-  Octree tree;
-  int *hits = pla_array_new((size_t)n_threads * (size_t)dims[0] * 3, sizeof *hits);
-  bool ok = octree_init(&tree, dims, affine_mm, mask, inside) && hits;
-  if (ok) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(n_threads)
-    for (int k = 0; k < dims[2]; k++) {
-      if (pla_progress_cancelled(progress))
-        continue;
-      search_slice(&tree, k, limit_mm, hits + (size_t)omp_get_thread_num() * (size_t)dims[0] * 3,
-                   dist2 + slice * (size_t)k);
-    }
-  }
-  octree_clear(&tree);
-  free(hits);
-  return ok ? PLA_OK : pla_fail_memory(err, "a distance transform");
-}
-
 PlaStatus
 pla_distance_transform(const int dims[3], const double affine_mm[12], const uint8_t *mask,
                        bool inside, double max_mm, PlaProgress *progress, float *dist2_mm2,
@@ -660,8 +462,8 @@ pla_distance_transform(const int dims[3], const double affine_mm[12], const uint
   else if (lone >= 0)
     st = tilted_transform(dims, metric, lone, mask, inside, limit2, progress, dist2_mm2, err);
   else
-    st = sheared_transform(dims, affine_mm, mask, inside, max_mm * (1.0 + 5e-7), progress,
-                           dist2_mm2, err);
+    st = pla_distance_skew(dims, affine_mm, mask, inside, max_mm * (1.0 + 5e-7), progress, dist2_mm2,
+                           err);
   if (st == PLA_OK && !pla_progress_step(progress, 1.0))
     st = pla_fail_cancelled(err);
   return st;

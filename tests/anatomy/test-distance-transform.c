@@ -22,6 +22,8 @@ static const double affines[][12] = {
   { 0, 0, 2.0, 0, -0.9, 0.4, 0, 0, 0, 1.1, 0, 0 },
   /* all axes skew */
   { 1.0, 0.4, -0.3, 0, 0.1, 0.9, 0.5, 0, -0.2, 0.3, 1.4, 0 },
+  /* so skew that the nearest neighbours are several index steps away */
+  { 1.0, 2.7, -1.9, 0, 0.1, 0.9, 1.3, 0, 0.0, 0.2, 1.1, 0 },
 };
 
 static void
@@ -98,11 +100,39 @@ test_brute_force(void)
   g_rand_free(rand);
 }
 
+/* solid bodies, whose inner voxels are never the nearest: a bent sheet and a ball */
+static void
+test_solids(void)
+{
+  const int dims[3] = { 19, 17, 15 };
+  enum { N = 19 * 17 * 15 };
+  for (size_t a = 0; a < G_N_ELEMENTS(affines); a++)
+    for (int inside = 0; inside < 2; inside++) {
+      uint8_t mask[N];
+      float dist2[N];
+      PlaError err = { 0 };
+      size_t v = 0;
+      for (int k = 0; k < dims[2]; k++)
+        for (int j = 0; j < dims[1]; j++)
+          for (int i = 0; i < dims[0]; i++, v++) {
+            const int x = i - 11, y = j - 6, z = k - 7;
+            mask[v] = x * x + y * y + z * z < 27 || abs(i + j / 3 - 6) < 3;
+          }
+      g_assert_cmpint(pla_distance_transform(dims, affines[a], mask, inside, INFINITY, NULL, dist2, &err),
+                      ==, PLA_OK);
+      for (v = 0; v < N; v += 3) {
+        const int i = (int)v % dims[0], j = (int)v / dims[0] % dims[1], k = (int)v / (dims[0] * dims[1]);
+        double exact = brute_force(dims, affines[a], mask, inside, i, j, k);
+        g_assert_cmpfloat_with_epsilon(dist2[v], exact, 2e-6 * exact + 1e-12);
+      }
+    }
+}
+
 static void
 test_kinds(void)
 {
   const int dims[3] = { 512, 512, 600 };
-  const bool expected[] = { true, true, true, true, false, false, false, false };
+  const bool expected[] = { true, true, true, true, false, false, false, false, false };
   for (size_t a = 0; a < G_N_ELEMENTS(affines); a++)
     g_assert_cmpint(pla_distance_is_orthogonal(dims, affines[a]), ==, expected[a]);
 }
@@ -162,6 +192,7 @@ main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/distance-transform/brute-force", test_brute_force);
+  g_test_add_func("/distance-transform/solids", test_solids);
   g_test_add_func("/distance-transform/kinds", test_kinds);
   g_test_add_func("/distance-transform/threads", test_threads);
   g_test_add_func("/distance-transform/refusals", test_refusals);
