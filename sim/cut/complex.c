@@ -852,6 +852,39 @@ pla_cut_complex_volume(const PlaCutComplex *self)
   return volume;
 }
 
+double
+pla_cut_complex_depth(const PlaCutComplex *self, const double weight[4])
+{
+  double best = -INFINITY;
+  for (int c = 0; c < self->n_cells; c++) {
+    double depth = INFINITY;
+    for (int i = 0; i < self->cell[c].n_patches; i++) {
+      const PlaCutPatch *patch = &self->patch[self->cell[c].patch[i]];
+      const double *a = self->plane[patch->plane].a;
+      double at = 0.0, size = 0.0, inside = 0.0;
+      for (int k = 0; k < 4; k++) {
+        at += a[k] * weight[k];
+        size = fmax(size, fabs(a[k]));
+      }
+      /* the cell's own side: that of its corner furthest from the plane */
+      for (int j = 0; j < self->cell[c].n_patches; j++) {
+        const PlaCutPatch *other = &self->patch[self->cell[c].patch[j]];
+        for (int k = 0; k < other->n_corners; k++) {
+          double w[4], side = 0.0;
+          pla_cut_complex_weights(self, other->corner[k].vert, w);
+          for (int d = 0; d < 4; d++)
+            side += a[d] * w[d];
+          if (fabs(side) > fabs(inside))
+            inside = side;
+        }
+      }
+      depth = fmin(depth, (inside < 0.0 ? -at : at) / size);
+    }
+    best = fmax(best, depth);
+  }
+  return best;
+}
+
 /* ---- faces between tets ---- */
 
 bool

@@ -100,6 +100,9 @@ PlaCutComplex *pla_cut_complex_extract(const PlaCutComplex *self, const int *pie
 double pla_cut_complex_volume(const PlaCutComplex *self);
 /* Barycentric coordinates. */
 void pla_cut_complex_weights(const PlaCutComplex *self, int vert, double weight[4]);
+/* How far the point @weight lies inside the material, in barycentric units of the nearest plane;
+ * negative outside.  Rounded: for choosing between pieces, not for parting them. */
+double pla_cut_complex_depth(const PlaCutComplex *self, const double weight[4]);
 /* Exact: -1, 0 or 1. */
 int pla_cut_complex_side(PlaCutComplex *self, int vert, int plane);
 

@@ -18,6 +18,7 @@ struct PlaCutMesh {
   int *vert_source;
   int *tet; /* (n_tets x 4) */
   int *tet_source;
+  int *tet_copied;  /* the tet it is a copy of, itself when it is none (n_tets) */
   uint8_t *skin;    /* bit f: face f is on the surface of the original mesh */
   int *link_head;   /* first link of each face (n_tets x 4), -1: none */
   PlaCutLink *link; /* dropped ones are chained from free_link */

@@ -33,6 +33,7 @@ reserve_tets(PlaCutMesh *self, int n)
   int wanted = n + n / 8;
   bool ok = grow(&self->tet, 4 * wanted, 0, sizeof *self->tet) &&
             grow(&self->tet_source, wanted, 0, sizeof *self->tet_source) &&
+            grow(&self->tet_copied, wanted, 0, sizeof *self->tet_copied) &&
             grow(&self->skin, wanted, 0, sizeof *self->skin) &&
             grow(&self->link_head, 4 * wanted, 0, sizeof *self->link_head) &&
             grow(&self->complex, wanted, 0, sizeof(PlaCutComplex *));
@@ -183,7 +184,7 @@ pla_cut_mesh_new(const PlaTetMesh *mesh, PlaCutMesh **out, PlaError *err)
     memcpy(self->tet, mesh->tet, 4 * (size_t)mesh->n_tets * sizeof *self->tet);
     memcpy(self->rest, mesh->rest, 3 * (size_t)mesh->n_verts * sizeof *self->rest);
     for (int t = 0; t < mesh->n_tets; t++) {
-      self->tet_source[t] = t;
+      self->tet_source[t] = self->tet_copied[t] = t;
       self->skin[t] = 0;
       self->complex[t] = NULL;
       for (int f = 0; f < 4; f++)
@@ -212,6 +213,7 @@ pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err)
     const size_t n = (size_t)self->n_tets;
     memcpy(copy->tet, self->tet, 4 * n * sizeof *copy->tet);
     memcpy(copy->tet_source, self->tet_source, n * sizeof *copy->tet_source);
+    memcpy(copy->tet_copied, self->tet_copied, n * sizeof *copy->tet_copied);
     memcpy(copy->skin, self->skin, n);
     memcpy(copy->link_head, self->link_head, 4 * n * sizeof *copy->link_head);
     memcpy(copy->rest, self->rest, 3 * (size_t)self->n_verts * sizeof *copy->rest);
@@ -246,6 +248,7 @@ pla_cut_mesh_free(PlaCutMesh *self)
   free(self->vert_source);
   free(self->tet);
   free(self->tet_source);
+  free(self->tet_copied);
   free(self->skin);
   free(self->link_head);
   free(self->link);
@@ -683,6 +686,7 @@ commit_tets(Cut *cut, const LinkList *list)
       } else {
         memcpy(&mesh->tet[4 * t], &mesh->tet[4 * at->tet], 4 * sizeof *mesh->tet);
         mesh->tet_source[t] = mesh->tet_source[at->tet];
+        mesh->tet_copied[t] = at->tet;
         mesh->skin[t] = mesh->skin[at->tet];
         for (int f = 0; f < 4; f++)
           mesh->link_head[4 * t + f] = -1;
@@ -907,6 +911,73 @@ pla_cut_mesh_cut(PlaCutMesh *self, const double *pos, const PlaTriMesh *blade,
   report->seconds[3] = now_s() - start;
   report->seconds[2] = report->seconds[3] - report->seconds[1] - report->seconds[0];
   return st;
+}
+
+int
+pla_cut_mesh_follow(const PlaCutMesh *self, int tet, const double weight[4], int n_before)
+{
+  if (!self->complex[tet])
+    return tet;
+  int best = tet;
+  double depth = pla_cut_complex_depth(self->complex[tet], weight);
+  for (int t = n_before; t < self->n_tets; t++)
+    if (self->tet_copied[t] == tet) {
+      double other = pla_cut_complex_depth(self->complex[t], weight);
+      if (other > depth) {
+        best = t;
+        depth = other;
+      }
+    }
+  return best;
+}
+
+PlaStatus
+pla_cut_mesh_remove(PlaCutMesh *self, const bool *remove, int *vert, int *tet, PlaError *err)
+{
+  int n_tets = 0, n_verts = 0;
+  for (int v = 0; v < self->n_verts; v++)
+    vert[v] = -1;
+  for (int t = 0; t < self->n_tets; t++) {
+    tet[t] = remove[t] ? -1 : n_tets++;
+    for (int c = 0; !remove[t] && c < 4; c++)
+      vert[self->tet[4 * t + c]] = 0;
+  }
+  if (n_tets == 0)
+    return pla_fail(err, PLA_ERR_EMPTY, "this would remove the whole body");
+  for (int v = 0; v < self->n_verts; v++)
+    if (vert[v] == 0) {
+      vert[v] = n_verts;
+      memmove(&self->rest[3 * n_verts], &self->rest[3 * v], 3 * sizeof *self->rest);
+      self->vert_source[n_verts++] = self->vert_source[v];
+    }
+  /* links between a tet that stays and one that goes, then all numbers */
+  for (int t = 0; t < self->n_tets; t++)
+    for (int f = 0; remove[t] && f < 4; f++)
+      while (self->link_head[4 * t + f] >= 0) {
+        PlaCutLink link = self->link[self->link_head[4 * t + f]];
+        unlink_side(self, t, f, link.tet);
+        unlink_side(self, link.tet, link.face, t);
+      }
+  for (int t = 0; t < self->n_tets; t++) {
+    if (remove[t]) {
+      pla_cut_complex_free(self->complex[t]);
+      continue;
+    }
+    int to = tet[t];
+    for (int c = 0; c < 4; c++) {
+      self->tet[4 * to + c] = vert[self->tet[4 * t + c]];
+      int head = self->link_head[4 * to + c] = self->link_head[4 * t + c];
+      for (int k = head; k >= 0; k = self->link[k].next)
+        self->link[k].tet = tet[self->link[k].tet];
+    }
+    self->tet_source[to] = self->tet_source[t];
+    self->tet_copied[to] = to;
+    self->skin[to] = self->skin[t];
+    self->complex[to] = self->complex[t];
+  }
+  self->n_tets = n_tets;
+  self->n_verts = n_verts;
+  return PLA_OK;
 }
 
 int

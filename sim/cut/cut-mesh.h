@@ -44,6 +44,16 @@ typedef struct {
 PlaStatus pla_cut_mesh_cut(PlaCutMesh *self, const double *pos, const PlaTriMesh *blade,
                            PlaProgress *progress, PlaCutReport *report, int **from, PlaError *err);
 
+/* Where a point of the material went: the tet before the last cut and its weights there give the
+ * tet now.  @n_before: tets before that cut. */
+int pla_cut_mesh_follow(const PlaCutMesh *self, int tet, const double weight[4], int n_before);
+
+/* Takes away the tets marked in @remove (n_tets) with their links.  vert[v] is the new number of
+ * vertex v, -1 when no tet has it any more, tet[t] likewise; both the caller's, as long as before.
+ * PLA_ERR_EMPTY, and nothing changes, when none would be left. */
+PlaStatus pla_cut_mesh_remove(PlaCutMesh *self, const bool *remove, int *vert, int *tet,
+                              PlaError *err);
+
 /* Connected bodies: body[t] counts from 0 in the order of their first tets (n_tets; may be NULL).
  * The number of bodies, or -1 when memory is short. */
 int pla_cut_mesh_bodies(const PlaCutMesh *self, int *body);

@@ -1,0 +1,53 @@
+/* The skin of a body that is operated on, and blades made from it. */
+#pragma once
+
+#include "anatomy/surface/tri-tree.h"
+#include "sim/cut/cut-mesh.h"
+
+/* The skin at one moment: surface triangles that no blade made, vertices that coincide taken as
+ * one. */
+typedef struct {
+  int n_verts, n_tris;
+  double *pos;    /* m (n_verts x 3) */
+  double *normal; /* outward, unit (n_verts x 3) */
+  int *tri;       /* (n_tris x 3) */
+  int *source;    /* triangle of the surface (n_tris) */
+  PlaTriTree *tree;
+  PlaTriMesh mesh; /* what the tree borrows */
+} PlaSkin;
+PlaStatus pla_skin_init(PlaSkin *self, const PlaCutSurface *surface, const double *pos,
+                        PlaError *err);
+void pla_skin_clear(PlaSkin *self);
+
+/* A point of a path on the skin. */
+typedef struct {
+  double pos[3], normal[3];
+  double left[3]; /* unit, in the skin, to the left of the path seen from outside */
+  double along;   /* length of the path so far, m */
+} PlaSkinPoint;
+
+/* The path through @n points, snapped to the skin and divided into steps of at most @step.  A point
+ * further than @snap away is PLA_ERR_USAGE and named by its number.  *out has *n_out, caller frees.
+ */
+PlaStatus pla_skin_path(const PlaSkin *self, const double *path, int n, bool closed, double step,
+                        double snap, PlaSkinPoint **out, int *n_out, PlaError *err);
+
+/* Triangles of a blade, appended to; zero-initialise. */
+typedef struct {
+  int n_verts, n_tris;
+  int cap_verts, cap_tris;
+  double *pos;
+  int *tri;
+} PlaBlade;
+void pla_blade_clear(PlaBlade *self);
+PlaTriMesh pla_blade_get(const PlaBlade *self);
+
+/* A curtain that hangs from @lift above the path to @depth below it, leaning by @bevel, rad, to the
+ * left.  false when memory is short. */
+bool pla_blade_add_curtain(PlaBlade *self, const PlaSkinPoint *path, int n, bool closed,
+                           double lift, double depth, double bevel, double step);
+/* The skin where inside(pos, data) holds around the point @seed, moved @depth inwards; *n_tris: how
+ * many triangles that gave. */
+typedef bool (*PlaSkinRegion)(const double pos[3], const void *data);
+bool pla_blade_add_sheet(PlaBlade *self, const PlaSkin *skin, const double seed[3],
+                         PlaSkinRegion inside, const void *data, double depth, int *n_tris);

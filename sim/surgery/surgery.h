@@ -1,0 +1,62 @@
+/* A body on the operating table: cut, undermined, excised, hooked, sutured, solved.
+ *
+ * Everything is told in places of the body as it lies there now, in metres, so a plan does not
+ * depend on the mesh.  Points near the skin are snapped to it.  A tool that fails leaves the body
+ * as it was. */
+#pragma once
+
+#include "sim/cut/cut-mesh.h"
+#include "sim/fem/model.h"
+
+typedef struct PlaSurgery PlaSurgery;
+
+/* @mesh: tets of the soft tissue, borrowed until freed; @cell_material: index into @materials for
+ * each tet; @held: vertices that do not move, such as those on bone (n_verts).  All are copied. */
+PlaStatus pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_materials,
+                          const int *cell_material, const bool *held, PlaSurgery **out,
+                          PlaError *err);
+void pla_surgery_free(PlaSurgery *self); /* NULL is fine */
+
+/* The largest distance at which a point is still snapped to the skin, m. */
+#define PLA_SURGERY_SNAP 0.005
+
+/* Along @path (n points) on the skin, @depth deep, 0: through everything; leaning by @bevel, rad,
+ * to the left of the path.  The wound is @name from now on. */
+PlaStatus pla_surgery_incise(PlaSurgery *self, const char *name, const double *path, int n,
+                             double depth, double bevel, PlaProgress *progress, PlaError *err);
+/* Removes what lies inside the closed @path down to @depth; *volume, m3, may be NULL. */
+PlaStatus pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n,
+                             double depth, double *volume, PlaProgress *progress, PlaError *err);
+/* Frees the skin around the wound @from, to @radius from it, at @depth. */
+PlaStatus pla_surgery_undermine(PlaSurgery *self, const char *from, double radius, double depth,
+                                PlaProgress *progress, PlaError *err);
+/* Pulls the skin at @at to @at + @pull. */
+PlaStatus pla_surgery_hook(PlaSurgery *self, const double at[3], const double pull[3],
+                           PlaError *err);
+void pla_surgery_release_hooks(PlaSurgery *self);
+/* A row of stitches every @spacing between the edges of two wounds, or of one with itself when both
+ * names are the same; @tighten 1 closes them wholly.  *n_stitches may be NULL. */
+PlaStatus pla_surgery_suture(PlaSurgery *self, const char *first, const char *second,
+                             double spacing, double tighten, int *n_stitches, PlaError *err);
+
+/* Finds the equilibrium.  Not reaching the tolerance is a result (report->reason). */
+PlaStatus pla_surgery_solve(PlaSurgery *self, double tolerance_rel, PlaProgress *progress,
+                            PlaFemReport *report, PlaError *err);
+
+/* What to read off afterwards. */
+typedef struct {
+  int n_stitches, n_hooks;
+  double closed_gap;     /* widest distance across a stitch, m */
+  double max_tension;    /* of a stitch, N */
+  double closure_force;  /* of all stitches together, N */
+  double max_hook_force; /* N */
+  double max_stretch;    /* largest principal stretch of an element */
+} PlaSurgeryReadings;
+PlaStatus pla_surgery_read(const PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err);
+
+/* The body as it is, borrowed until the next change. */
+PlaCutMesh *pla_surgery_get_mesh(PlaSurgery *self);
+const double *pla_surgery_get_pos(const PlaSurgery *self); /* m (n_verts x 3) */
+/* The surface and its vertices' positions, m; borrowed until the next change. */
+PlaStatus pla_surgery_get_surface(PlaSurgery *self, const PlaCutSurface **surface,
+                                  const double **pos, PlaError *err);
