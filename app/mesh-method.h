@@ -25,7 +25,9 @@ typedef struct {
   double smooth_mm; /* detail to remove first; negative: as the method sees fit */
   double round_mm;  /* remove parts and gaps that a ball of this radius does not fit into */
   /* embeddings */
-  int coarsen;                  /* halvings of the resolution afterwards */
+  int coarsen;                  /* halvings of the resolution afterwards; of a lattice, doublings of
+                                   the cell inside */
+  bool separate;                /* tissues of a lattice that touch do not hold together */
   bool as_tets;                 /* hexahedra become tetrahedra */
   const PlaMesh *embed_surface; /* what the mesh carries along; NULL: the body's own surface */
 } PlaMeshInput;

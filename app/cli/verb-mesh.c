@@ -57,6 +57,7 @@ read_options(PlaInvocation *inv, PlaMeshInput *input, const PlaMeshMethod **meth
   input->round_mm = pla_invocation_number(inv, "round-mm", input->round_mm);
   input->coarsen = pla_invocation_int(inv, "coarsen", input->coarsen);
   input->as_tets = pla_invocation_has(inv, "as-tets");
+  input->separate = pla_invocation_has(inv, "separate");
   if (!pla_invocation_has(inv, "method"))
     return pla_fail(err, PLA_ERR_USAGE, "say how to mesh: --method tets, for example");
   if (!pla_invocation_has(inv, "cell-mm"))
@@ -152,7 +153,9 @@ static const PlaOpt options[] = {
   { "smooth-mm", 0, PLA_OPT_NUMBER, "S", "tets: detail to remove first (default: 0.35 H)", 0, 100 },
   { "round-mm", 0, PLA_OPT_NUMBER, "R",
     "tets: of one tissue, remove parts and gaps that a ball of R mm does not fit into", 0, 100 },
-  { "coarsen", 0, PLA_OPT_INT, "K", "embed: halve the resolution K times (default: 0)", 0, 8 },
+  { "coarsen", 0, PLA_OPT_INT, "K",
+    "embed: halve the resolution K times; lattice: doublings of the cell inside (default: 0)", 0, 8 },
+  { "separate", 0, PLA_OPT_FLAG, NULL, "lattice: tissues that touch do not hold together" },
   { "as-tets", 0, PLA_OPT_FLAG, NULL, "embed: turn hexahedra into tetrahedra" },
   { "embed-surface", 0, PLA_OPT_TEXT, "SURF", "lattice, embed: the surface that the mesh carries" },
   { NULL },
@@ -169,7 +172,8 @@ const PlaVerb pla_verb_mesh = {
       "Cells are of the size given at every surface and up to 2^N times as large inside.  Detail\n"
       "finer than the cells cannot be meshed and is removed first.\n"
       "With --method lattice, equal tetrahedra carry the surface, one for each piece of material\n"
-      "in a cell.  With --method embed, equal cubes do, and the surface may run through itself:\n"
+      "in a cell, so parts that are apart stay apart; INPUT may also be a mesh of tetrahedra, whose\n"
+      "fields the elements inherit.  With --method embed, equal cubes do, and the surface may run through itself:\n"
       "where parts overlap there is a layer of cubes for each, and their number is checked against\n"
       "the winding number of the surface.  Vertices that follow others, of the carried surface\n"
       "for instance, have these in the fields \"bound_verts\" and \"bound_weights\".",

@@ -50,6 +50,7 @@ run(PlaWork *work, PlaError *err)
   input.round_mm = pla_work_number(work, "round_mm");
   input.coarsen = pla_work_int(work, "coarsen");
   input.as_tets = pla_work_bool(work, "as_tets");
+  input.separate = pla_work_bool(work, "separate");
   PlaStatus st = pla_mesh_method_find(pla_work_text(work, "method"), &method, err);
   if (st == PLA_OK)
     st = pla_work_item(work, "item", NULL, &item, err);
@@ -93,7 +94,9 @@ static const PlaOpParam params[] = {
   { "smooth_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "null", "detail to remove; null: by the cell" },
   { "round_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "0",
     "remove parts and gaps that a ball of this radius does not fit into" },
-  { "coarsen", PLA_PARAM_INT, NULL, 0, 8, "0", "halvings of the resolution afterwards" },
+  { "coarsen", PLA_PARAM_INT, NULL, 0, 8, "0",
+    "halvings of the resolution afterwards; of a lattice, doublings of the cell inside" },
+  { "separate", PLA_PARAM_BOOL, NULL, 0, 0, "false", "tissues of a lattice do not hold together" },
   { "as_tets", PLA_PARAM_BOOL, NULL, 0, 0, "false", "hexahedra become tetrahedra" },
   { "embed_surface", PLA_PARAM_ITEM, NULL, 0, 0, "null", "the surface that the mesh carries" },
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, "null", "name of the mesh" },

@@ -456,6 +456,11 @@ test_t_junctions(void)
       two_apart += other >= 0 && e->tet[t].level - e->tet[other].level >= 2;
     }
   g_assert_cmpint(two_apart, >, 0); /* neighbours are not graded */
+  /* far fewer elements than of one size, with the same at the surface */
+  PlaLatticeEmbedding *uniform = embed(ls, 2.0, 0, 1);
+  g_assert_cmpfloat(e->n_elems, <, 0.4 * uniform->n_elems);
+  g_assert_cmpfloat_with_epsilon(material_mm3(e), material_mm3(uniform), 1e-9 * 33510.0);
+  pla_lattice_embedding_free(uniform);
   /* at rest, bindings hold already */
   pla_lattice_apply_bindings(e, pos);
   for (int i = 0; i < 3 * e->n_verts; i++)
