@@ -15,6 +15,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
+#include "anatomy/boundary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -96,44 +97,123 @@ compare_ints(const void *a, const void *b)
   return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-/* corners of vertex @v by material, then in stored order; returns how many are tets */
-static int
-corners_by_material(const PlaFemModel *model, int v, int (*list)[2])
+/* Which vertex's patch each corner of a tet belongs to: its own; but vertices of the outer surface,
+ * which often cannot move and would then have constraints without freedom, leave theirs to a vertex
+ * inside that shares most of their tets of one material with them. */
+static PlaStatus
+choose_owners(const PlaFemModel *model, int *owner, PlaError *err)
 {
   const PlaIncidence *inc = &model->incidence;
-  int n = 0;
-  for (int k = inc->start[v]; k < inc->start[v + 1]; k++) {
-    int corner = inc->corner[k];
-    if (corner >= 4 * model->n_tets)
-      continue;
+  const PlaTetMesh tets = { model->n_verts, model->n_tets, model->rest, model->tet };
+  const PlaHexMesh hexes = { model->n_verts, model->n_hexes, model->rest, model->hex };
+  unsigned char *outside = pla_array_new0((size_t)model->n_verts, 1);
+  double *shared = pla_array_new0((size_t)model->n_verts, sizeof *shared);
+  PlaBoundary boundary = { 0 };
+  PlaStatus st = outside && shared ? pla_boundary_init(&boundary, &tets, &hexes, false, err)
+                                   : pla_fail_memory(err, "the model");
+  for (int k = 0; st == PLA_OK && k < 3 * boundary.n_tris; k++)
+    outside[boundary.tri[k]] = 1;
+  for (int v = 0; st == PLA_OK && v < model->n_verts; v++)
+    for (int k = inc->start[v]; k < inc->start[v + 1]; k++) {
+      const int corner = inc->corner[k], t = corner / 4;
+      if (corner >= 4 * model->n_tets)
+        continue;
+      owner[corner] = v;
+      if (!outside[v])
+        continue;
+      /* volume that each vertex inside shares, among tets of this one's material */
+      double most = 0.0;
+      for (int pass = 0; pass < 2; pass++)
+        for (int l = inc->start[v]; l < inc->start[v + 1]; l++) {
+          const int other = inc->corner[l] / 4;
+          if (inc->corner[l] >= 4 * model->n_tets ||
+              model->cell_material[other] != model->cell_material[t])
+            continue;
+          for (int a = 0; a < 4; a++) {
+            const int w = model->tet[4 * (size_t)other + (size_t)a];
+            shared[w] += pass == 0 ? model->tet_volume[other] : 0.0;
+          }
+        }
+      for (int pass = 0; pass < 2; pass++)
+        for (int l = inc->start[v]; l < inc->start[v + 1]; l++) {
+          const int other = inc->corner[l] / 4;
+          for (int a = 0; inc->corner[l] < 4 * model->n_tets && a < 4; a++) {
+            const int w = model->tet[4 * (size_t)other + (size_t)a];
+            bool better = shared[w] > most * (1.0 + 1e-9) ||
+                          (shared[w] >= most * (1.0 - 1e-9) && w < owner[corner]);
+            if (pass == 0 && !outside[w] && shared[w] > 0.0 && (owner[corner] == v || better)) {
+              most = fmax(most, shared[w]);
+              owner[corner] = w;
+            }
+            if (pass == 1)
+              shared[w] = 0.0;
+          }
+        }
+    }
+  pla_boundary_clear(&boundary);
+  free(outside);
+  free(shared);
+  return st;
+}
+
+/* corners of tets by their owners */
+static PlaStatus
+list_owned(const PlaFemModel *model, int **out_start, int **out_corner, PlaError *err)
+{
+  const size_t n = 4 * (size_t)model->n_tets;
+  int *owner = pla_array_new(n, sizeof *owner);
+  int *start = *out_start = pla_array_new0((size_t)model->n_verts + 1, sizeof *start);
+  int *corner = *out_corner = pla_array_new(n, sizeof *corner);
+  int *fill = pla_array_new0((size_t)model->n_verts, sizeof *fill);
+  PlaStatus st = owner && start && corner && fill ? choose_owners(model, owner, err)
+                                                  : pla_fail_memory(err, "the model");
+  if (st == PLA_OK) {
+    for (size_t k = 0; k < n; k++)
+      start[owner[k] + 1]++;
+    for (int v = 0; v < model->n_verts; v++)
+      start[v + 1] += start[v];
+    for (size_t k = 0; k < n; k++)
+      corner[start[owner[k]] + fill[owner[k]]++] = (int)k;
+  }
+  free(owner);
+  free(fill);
+  return st;
+}
+
+/* corners by material, then in stored order */
+static void
+sort_by_material(const PlaFemModel *model, const int *corner, int n, int (*list)[2])
+{
+  for (int k = 0; k < n; k++) {
     /* insertion: a vertex has few tets */
-    int m = model->cell_material[corner / 4], at = n++;
+    int m = model->cell_material[corner[k] / 4], at = k;
     for (; at > 0 && list[at - 1][0] > m; at--)
       memcpy(list[at], list[at - 1], sizeof *list);
     list[at][0] = m;
-    list[at][1] = corner;
+    list[at][1] = corner[k];
   }
-  return n;
 }
 
-/* one patch for each vertex and material of tets, and one for each hex; a first pass counts */
+/* one patch for each owner and material of tets, and one for each hex; a first pass counts */
 static PlaStatus
 list_patches(PlaFemModel *model, PlaFemPatches *self, PlaError *err)
 {
-  const PlaIncidence *inc = &model->incidence;
-  int most = 8;
-  for (int v = 0; v < model->n_verts; v++)
-    most = inc->start[v + 1] - inc->start[v] > most ? inc->start[v + 1] - inc->start[v] : most;
+  int *owned_start = NULL, *owned = NULL, most = 8;
+  PlaStatus st = list_owned(model, &owned_start, &owned, err);
+  for (int v = 0; st == PLA_OK && v < model->n_verts; v++)
+    most = owned_start[v + 1] - owned_start[v] > most ? owned_start[v + 1] - owned_start[v] : most;
   int(*list)[2] = pla_array_new((size_t)most, sizeof *list);
   int *verts = pla_array_new(4 * (size_t)most, sizeof *verts);
-  PlaStatus st = list && verts ? PLA_OK : pla_fail_memory(err, "the model");
+  if (st == PLA_OK && !(list && verts))
+    st = pla_fail_memory(err, "the model");
   size_t n_cells = 0, n_verts = 0;
   for (int pass = 0; st == PLA_OK && pass < 2; pass++) {
     bool fill = pass == 1;
     self->n = 0;
     n_cells = n_verts = 0;
     for (int v = 0; v < model->n_verts; v++) {
-      int n = corners_by_material(model, v, list);
+      const int n = owned_start[v + 1] - owned_start[v];
+      sort_by_material(model, owned + owned_start[v], n, list);
       for (int i = 0, end; i < n; i = end) {
         int k = 0;
         for (end = i; end < n && list[end][0] == list[i][0]; end++) {
@@ -190,6 +270,8 @@ list_patches(PlaFemModel *model, PlaFemPatches *self, PlaError *err)
   }
   free(list);
   free(verts);
+  free(owned_start);
+  free(owned);
   return st;
 }
 

@@ -12,13 +12,19 @@ static const double size[3] = { 0.04, 0.01, 0.01 };
 static const int cells_of[3] = { 6, 2, 2 };
 
 static PlaFemModel *
-bar(const char *material, PlaFormulation formulation)
+bar_of(const char *material, PlaBoxCells kind, PlaFormulation formulation)
 {
   const PlaParam *table = pla_material_find(material)->params;
   double param[PLA_MAX_CONSTANTS] = { 0 };
   for (int i = 0; table[i].key; i++)
     param[i] = table[i].def;
-  return mesh_model(box_mesh(PLA_BOX_TETS_6, size, cells_of), material, param, 1000.0, formulation);
+  return mesh_model(box_mesh(kind, size, cells_of), material, param, 1000.0, formulation);
+}
+
+static PlaFemModel *
+bar(const char *material, PlaFormulation formulation)
+{
+  return bar_of(material, PLA_BOX_TETS_6, formulation);
 }
 
 static void
@@ -56,9 +62,10 @@ test_derivatives(void)
 {
   static const char *const materials[] = { "muscle", "blemker", "neo-hookean" };
   for (size_t k = 0; k < G_N_ELEMENTS(materials); k++)
-    for (int formulation = 0; formulation < 2; formulation++) {
-      PlaFemModel *model = bar(materials[k], (PlaFormulation)formulation);
-      const int nc = model->n_tets, nv = model->n_verts;
+    for (int kind = 0; kind < 4; kind++) {
+      PlaFemModel *model = bar_of(materials[k], kind / 2 ? PLA_BOX_HEXES : PLA_BOX_TETS_6,
+                                  (PlaFormulation)(kind % 2));
+      const int nc = model->n_tets + model->n_hexes, nv = model->n_verts;
       g_autoptr(GRand) rand = g_rand_new_with_seed(5);
       g_autofree int *start = g_new(int, nc + 1), *muscle = g_new(int, 2 * nc);
       g_autofree double *fibre = g_new(double, 6 * nc), *overlap = g_new(double, 2 * nc);
