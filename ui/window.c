@@ -4,6 +4,7 @@
 #include "io/format.h"
 #include "ui/actions.h"
 #include "ui/case-tree.h"
+#include "ui/explain.h"
 #include "ui/export-window.h"
 #include "ui/export.h"
 #include "ui/help.h"
@@ -861,9 +862,10 @@ pla_window_init(PlaWindow *self)
   int n;
   const PlaWorkspace *workspaces = pla_workspaces_get(&n);
   for (int i = 0; i < n; i++) {
-    AdwViewStackPage *page =
-        adw_view_stack_add_titled(self->panels, workspaces[i].create(self->document),
-                                  workspaces[i].id, _(workspaces[i].title));
+    GtkWidget *panel = workspaces[i].create(self->document);
+    pla_explain_follow(panel);
+    AdwViewStackPage *page = adw_view_stack_add_titled(self->panels, panel, workspaces[i].id,
+                                                       _(workspaces[i].title));
     adw_view_stack_page_set_icon_name(page, workspaces[i].icon);
   }
   g_signal_connect_object(self->panels, "notify::visible-child", G_CALLBACK(on_panel_switched),

@@ -2,6 +2,7 @@
 #include "anatomy/base/parallel.h"
 #include "app/cli/cli-private.h"
 #include "app/session.h"
+#include "app/table.h"
 #include "io/output.h"
 #include "io/source.h"
 #include "platysma-config.h"
@@ -347,6 +348,25 @@ run_recover(PlaInvocation *inv, PlaError *err)
 }
 
 static PlaStatus
+run_table(PlaInvocation *inv, PlaError *err)
+{
+  PlaSession *session = NULL;
+  const char *out = pla_invocation_output(inv);
+  int n_rows = 0;
+  if (!out)
+    return pla_fail(err, PLA_ERR_USAGE, "'case table' needs -o FILE, the .csv file to write");
+  PlaStatus st = open_case(inv, &session, err);
+  if (st == PLA_OK)
+    st = pla_table_write_csv(session, out, pla_invocation_progress(inv), &n_rows, err);
+  if (st == PLA_OK) {
+    pla_json_int(pla_invocation_json(inv), "rows", n_rows);
+    pla_say(inv, "%s: %d numbers", out, n_rows);
+  }
+  g_clear_object(&session);
+  return st;
+}
+
+static PlaStatus
 run_compact(PlaInvocation *inv, PlaError *err)
 {
   PlaSession *session = NULL;
@@ -527,6 +547,7 @@ static const struct {
   { "list", "CASE", 1, 1, run_list },
   { "log", "CASE", 1, 1, run_log },
   { "export", "CASE ITEM -o FILE", 2, 2, run_export },
+  { "table", "CASE -o FILE.csv", 1, 1, run_table },
   { "verify", "CASE", 1, 1, run_verify },
   { "replay", "CASE", 1, 1, run_replay },
   { "recover", "CASE -o NEW", 1, 1, run_recover },
@@ -575,6 +596,7 @@ const PlaVerb pla_verb_case = {
       "import CASE FILE... [--name N]     volumes, meshes and recordings become items\n"
       "list CASE, log CASE                items and branches; every operation\n"
       "export CASE ITEM -o FILE           writes an item (any format; .json: what is known of it)\n"
+      "table CASE -o FILE.csv             volumes, sizes and measurements as numbers\n"
       "apply CASE OPERATION [JSON|@FILE]  does one operation; 'case operations' lists them\n"
       "undo CASE, redo CASE               one step back or forward\n"
       "branch CASE [NAME] [--at ID]       lists, makes or goes to a branch\n"

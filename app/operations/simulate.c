@@ -256,6 +256,10 @@ describe(PlaWork *work, const PlaSimulation *scene, const PlaSimulationResult *r
   json_object_set_string_member(found, "solver", solve->method);
   json_object_set_int_member(found, "iterations", solve->iterations);
   json_object_set_double_member(found, "residual_rel", solve->residual_rel);
+  JsonArray *residuals = json_array_new();
+  for (int i = 0; i < solve->n_residuals; i++)
+    json_array_add_double_element(residuals, solve->residuals[i]);
+  json_object_set_array_member(found, "residuals", residuals);
   json_object_set_double_member(found, "energy_j", solve->energy_j);
   json_object_set_int_member(found, "inverted", solve->inverted);
   json_object_set_double_member(found, "min_jacobian", solve->min_jacobian);

@@ -136,6 +136,8 @@ typedef struct {
 } PlaFemOptions;
 PlaFemOptions pla_fem_options_default(void);
 
+enum { PLA_FEM_MAX_RESIDUALS = 256 };
+
 typedef struct {
   PlaStopReason reason;
   int iterations;      /* Newton iterations, or sweeps */
@@ -153,6 +155,8 @@ typedef struct {
   int contacts;        /* points that something pushes */
   double max_penetration_m; /* how deep the deepest point is inside anything */
   double contact_n;    /* sum of all pushes, N */
+  int n_residuals;     /* residual_rel before each Newton iteration and after the last: */
+  double residuals[PLA_FEM_MAX_RESIDUALS]; /* the first of them */
 } PlaFemReport;
 
 /* What the supports carry at @pos, N (n_verts x 3): the force that each prescribed coordinate needs to

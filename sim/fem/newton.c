@@ -337,6 +337,8 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
   for (int it = 0; st == PLA_OK; it++) {
     report->residual_n = norm;
     report->residual_rel = scale > 0.0 ? norm / scale : 0.0;
+    if (report->n_residuals < PLA_FEM_MAX_RESIDUALS)
+      report->residuals[report->n_residuals++] = report->residual_rel;
     if (self.softness < 1.0 && report->residual_rel <= stage_tolerance) {
       set_stage(&self, model, stage_factor * self.softness);
       energy = potential(&self, pos, pos);

@@ -66,7 +66,7 @@ settle(PlaWindow *window)
     g_main_context_iteration(NULL, TRUE);
     calm = pla_window_is_settled(window) ? calm + 1 : 0;
   }
-  gint64 until = g_get_monotonic_time() + 300000;
+  gint64 until = g_get_monotonic_time() + 100000;
   while (g_get_monotonic_time() < until)
     g_main_context_iteration(NULL, TRUE);
   g_source_remove(tick);

@@ -111,7 +111,20 @@ test_palette(void)
   close_window(window);
 }
 
-/* preferences and actions are two handles of one thing */
+/* the first group of a panel */
+static AdwPreferencesGroup *
+find_group(GtkWidget *widget)
+{
+  AdwPreferencesGroup *found = NULL;
+  if (ADW_IS_PREFERENCES_GROUP(widget))
+    return ADW_PREFERENCES_GROUP(widget);
+  for (GtkWidget *child = gtk_widget_get_first_child(widget); child && !found;
+       child = gtk_widget_get_next_sibling(child))
+    found = find_group(child);
+  return found;
+}
+
+/* preferences and actions are two handles of one thing; explanations come and go */
 static void
 test_preferences(void)
 {
@@ -126,6 +139,14 @@ test_preferences(void)
   g_action_group_activate_action(win, "smooth", NULL);
   g_assert_false(g_settings_get_boolean(settings, "smooth"));
   g_settings_reset(settings, "smooth");
+  GtkWidget *panel = pla_window_get_panel(window, "import");
+  AdwPreferencesGroup *group = find_group(panel);
+  g_autofree char *said = g_strdup(adw_preferences_group_get_description(group));
+  g_assert_cmpint((int)strlen(said), >, 10);
+  g_settings_set_boolean(settings, "explain", FALSE);
+  g_assert_cmpstr(adw_preferences_group_get_description(group), ==, "");
+  g_settings_reset(settings, "explain");
+  g_assert_cmpstr(adw_preferences_group_get_description(group), ==, said);
 
   GtkApplication *application = gtk_window_get_application(GTK_WINDOW(window));
   g_action_group_activate_action(G_ACTION_GROUP(application), "style",
