@@ -163,6 +163,18 @@ typedef struct {
   double x, y, strength;
 } Spot;
 
+/* to the right of a place, or to its left where the picture ends before the text would */
+static void
+write_beside(cairo_t *cr, const PlaOverlayInk *ink, double x, double y, const char *text)
+{
+  double x0, y0, x1, y1;
+  const double gap = 0.7 * ink->font_size;
+  const double width = 0.56 * ink->font_size * (double)g_utf8_strlen(text, -1);
+  cairo_clip_extents(cr, &x0, &y0, &x1, &y1);
+  const gboolean right = x + gap + width <= x1 || x - gap - width < x0;
+  pla_overlay_text(cr, ink, right ? x + gap : x - gap, y, right ? 0.0 : 1.0, text);
+}
+
 static void
 draw_spots(cairo_t *cr, const PlaOverlayInk *ink, const Spot *spot, int n, const char *text)
 {
@@ -195,7 +207,7 @@ draw_spots(cairo_t *cr, const PlaOverlayInk *ink, const Spot *spot, int n, const
     cairo_stroke(cr);
   }
   if (text && *text)
-    pla_overlay_text(cr, ink, spot[n - 1].x + 0.7 * size, spot[n - 1].y - 0.8 * size, 0.0, text);
+    write_beside(cr, ink, spot[n - 1].x, spot[n - 1].y - 0.8 * size, text);
 }
 
 static gboolean
@@ -248,7 +260,7 @@ draw_moving(PlaAnnotations *self, cairo_t *cr, const PlaOverlayInk *ink, PlaceFu
     cairo_set_source_rgba(cr, 0.0, 0.0, 0.0, 0.7 * spot.strength);
     cairo_stroke(cr);
     if (self->n_moving <= MOST_NAMES)
-      pla_overlay_text(cr, ink, spot.x + 0.6 * ink->font_size, spot.y, 0.0, self->moving_names[i]);
+      write_beside(cr, ink, spot.x, spot.y, self->moving_names[i]);
   }
 }
 
