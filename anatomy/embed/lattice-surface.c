@@ -69,6 +69,7 @@ place(const PlaSoup *soup, int t, int c)
 
 typedef struct {
   double at;  /* 0..1 along the segment */
+  double err; /* how far off that may be by rounding */
   int slot;   /* triangle, counted in the tet */
   int leaves; /* 1: from material to outside, -1: into it */
 } Crossing;
@@ -102,7 +103,12 @@ cross(const PlaSoup *soup, int t, const double a[3], const double b[3], Crossing
   pla_vec3_sub(a, p[0], ra);
   pla_vec3_sub(b, p[0], rb);
   const double da = pla_vec3_dot(n, ra), db = pla_vec3_dot(n, rb);
-  out->at = da == db ? 0.5 : da / (da - db);
+  if (da == db)
+    return -1;
+  out->at = da / (da - db);
+  /* products of edges, and of coordinates that lost digits in their differences */
+  const double size = pla_vec3_norm(ra) + pla_vec3_norm(rb) + pla_vec3_norm(p[0]);
+  out->err = 16.0 * DBL_EPSILON * pla_vec3_norm(u) * pla_vec3_norm(v) * size / fabs(da - db);
   /* positive is the side that the triangle faces: outside */
   out->leaves = sa < 0 ? 1 : -1;
   return 1;
@@ -134,7 +140,8 @@ walk(const Surface *s, int t, const double a[3], const double b[3], Crossing *li
   if (found > 1)
     qsort(list, (size_t)found, sizeof *list, compare_crossings);
   for (int i = 1; i < found; i++)
-    if (list[i].at - list[i - 1].at < 1e-9 || list[i].leaves == list[i - 1].leaves)
+    if (!(list[i].at - list[i - 1].at > list[i].err + list[i - 1].err) ||
+        list[i].leaves == list[i - 1].leaves)
       return -1;
   return found;
 }
