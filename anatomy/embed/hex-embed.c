@@ -40,16 +40,16 @@ pla_hex_work_clear(PlaHexWork *w)
     free(w->link[d]);
   }
   void *const arrays[] = {
-    w->tri,           w->ring_start, w->ring,         w->shell,      w->shell_outward,
-    w->pair,          w->pair_sheet, w->line_cell,    w->cell_i,     w->cell_line,
-    w->cell_pair,     w->cell_cut,   w->cell_sheet,   w->sheet_cell, w->sheet_pos,
-    w->sheet_neg,     w->sheet_vert, w->line_run,     w->run_from,   w->run_region,
-    w->line_node,     w->node_i,     w->node_line,    w->node_run,   w->region_winding,
-    w->node_vert,     w->cell_node,  w->vert_node,    w->vert_sign,  w->vert_shell,
-    w->vert_copy,     w->cell_piece, w->piece_cell,   w->piece_ref,  w->piece_region,
-    w->spare_node,    w->run_base,   w->spare_region, w->node_base,  w->node_stride,
-    w->spare_base,    w->vert_id,    w->piece_inst,   w->inst_gone,  w->region_copy,
-    w->overlaps.data,
+    w->tri,          w->ring_start,    w->ring,       w->shell,        w->shell_outward,
+    w->pair,         w->pair_sheet,    w->line_cell,  w->cell_i,       w->cell_line,
+    w->cell_pair,    w->cell_cut,      w->cell_sheet, w->sheet_cell,   w->sheet_pos,
+    w->sheet_neg,    w->sheet_vert,    w->line_run,   w->run_from,     w->run_region,
+    w->line_node,    w->node_i,        w->node_line,  w->node_run,     w->region_winding,
+    w->node_vert,    w->cell_node,     w->vert_node,  w->vert_sign,    w->vert_mixed,
+    w->vert_shell,   w->vert_copy,     w->cell_piece, w->piece_cell,   w->piece_ref,
+    w->piece_region, w->spare_node,    w->run_base,   w->spare_region, w->node_base,
+    w->node_stride,  w->spare_base,    w->vert_id,    w->piece_inst,   w->inst_gone,
+    w->region_copy,  w->overlaps.data,
   };
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
     free(arrays[k]);
@@ -219,50 +219,6 @@ find_crossed_hexes(const PlaHexWork *w, Final *f, PlaError *err)
 
 /* ---- the mesh ---- */
 
-/* Walks the stretches of uncrossed cells of a line: *from..*to - 1, then crossed cell *cell (or
- * PLA_HEX_NONE at the end); false when there are no more.  Start with *to = 0, *cell = the line's
- * first minus one. */
-typedef struct {
-  uint32_t from, to, cell, next;
-} Stretch;
-
-static Stretch
-stretch_init(const PlaHexWork *w, size_t line)
-{
-  return (Stretch){ .to = 0, .cell = PLA_HEX_NONE, .next = w->line_cell[line] };
-}
-
-static bool
-stretch_next(const PlaHexWork *w, size_t line, Stretch *s)
-{
-  if (s->next > w->line_cell[line + 1])
-    return false;
-  s->from = s->cell == PLA_HEX_NONE ? 0 : s->to + 1;
-  if (s->next == w->line_cell[line + 1]) {
-    s->cell = PLA_HEX_NONE;
-    s->to = (uint32_t)w->n[0];
-  } else {
-    s->cell = s->next;
-    s->to = w->cell_i[s->cell];
-  }
-  s->next++;
-  return true;
-}
-
-static bool
-line_has_cells(const PlaHexWork *w, size_t line)
-{
-  return line % (size_t)w->lines_y + 1 < (size_t)w->lines_y &&
-         line + (size_t)w->lines_y < w->n_lines;
-}
-
-static uint32_t
-copies_at(const PlaHexWork *w, uint32_t run)
-{
-  const uint32_t region = w->run_region[run];
-  return w->region_copy[region + 1] - w->region_copy[region];
-}
-
 /* hexes of each line, and the vertices that those of uncrossed cells use */
 static PlaStatus
 count_hexes(const PlaHexWork *w, Final *f, size_t *n_hexes, PlaError *err)
@@ -272,15 +228,15 @@ count_hexes(const PlaHexWork *w, Final *f, size_t *n_hexes, PlaError *err)
     return pla_fail_memory(err, "the hexahedra");
 #pragma omp parallel for schedule(dynamic, 64)
   for (size_t l = 0; l < w->n_lines; l++) {
-    if (!line_has_cells(w, l))
+    if (!pla_hex_line_has_cells(w, l))
       continue;
     size_t n = 0;
-    for (Stretch s = stretch_init(w, l); stretch_next(w, l, &s);) {
+    for (PlaHexStretch s = pla_hex_stretch_init(w, l); pla_hex_stretch_next(w, l, &s);) {
       if (s.cell != PLA_HEX_NONE)
         n += f->cell_hex[s.cell + 1] - f->cell_hex[s.cell];
       if (s.from >= s.to)
         continue;
-      const uint32_t copies = copies_at(w, pla_hex_run_at(w, (uint32_t)l, s.from));
+      const uint32_t copies = pla_hex_copies_at(w, pla_hex_run_at(w, (uint32_t)l, s.from));
       n += (size_t)copies * (s.to - s.from);
       for (int e = 0; e < 8 && copies > 0; e += 2) {
         const uint32_t line = pla_hex_corner_line(w, (uint32_t)l, e);
@@ -332,7 +288,7 @@ place_verts(const PlaHexWork *w, const Final *f, double *pos)
 #pragma omp for schedule(dynamic, 64) nowait
     for (size_t l = 0; l < w->n_lines; l++)
       for (uint32_t r = w->line_run[l]; r < w->line_run[l + 1]; r++) {
-        const uint32_t copies = copies_at(w, r);
+        const uint32_t copies = pla_hex_copies_at(w, r);
         const uint32_t length = copies ? pla_hex_run_length(w, (uint32_t)l, r) : 0;
         for (uint32_t c = 0; c < copies; c++)
           for (uint32_t k = 0; k < length; k++)
@@ -360,9 +316,9 @@ fill_hexes(const PlaHexWork *w, const Final *f, PlaHexEmbed *out)
     const int j = (int)(l % (size_t)w->lines_y), k = (int)(l / (size_t)w->lines_y);
     int *hex = out->mesh->hex + 8 * (size_t)f->line_hex[l];
     uint64_t *cell = out->cell + f->line_hex[l];
-    for (Stretch s = stretch_init(w, l); stretch_next(w, l, &s);) {
+    for (PlaHexStretch s = pla_hex_stretch_init(w, l); pla_hex_stretch_next(w, l, &s);) {
       const uint32_t copies =
-          s.from < s.to ? copies_at(w, pla_hex_run_at(w, (uint32_t)l, s.from)) : 0;
+          s.from < s.to ? pla_hex_copies_at(w, pla_hex_run_at(w, (uint32_t)l, s.from)) : 0;
       uint32_t base[4], length[4];
       for (int e = 0; e < 4 && copies > 0; e++) {
         const uint32_t line = pla_hex_corner_line(w, (uint32_t)l, 2 * e);
@@ -472,129 +428,52 @@ assemble(const PlaHexWork *w, PlaHexEmbed *out, PlaError *err)
   return st;
 }
 
-/* ---- checks ---- */
+/* ---- the whole ---- */
 
-typedef struct {
-  int64_t violations;
-  double centre[3]; /* of the first cell, m */
-  int hexes, winding;
-} Violations;
-
-/* counts the hexes of every uncrossed cell of the finished mesh against the winding number */
-static void
-check_windings(const PlaHexWork *w, const PlaHexEmbed *mesh, Violations *out)
+/* sews, assembles, and holds the result against the surface */
+static PlaStatus
+finish(PlaHexWork *w, PlaProgress *progress, PlaHexEmbed *out, PlaHexViolations *v, PlaError *err)
 {
-  const size_t n_hexes = (size_t)mesh->mesh->n_hexes;
-  size_t h = 0;
-  *out = (Violations){ 0 };
-  for (size_t l = 0; l < w->n_lines; l++) {
-    if (!line_has_cells(w, l))
-      continue;
-    const int j = (int)(l % (size_t)w->lines_y), k = (int)(l / (size_t)w->lines_y);
-    for (Stretch s = stretch_init(w, l); stretch_next(w, l, &s);) {
-      const int winding =
-          s.from < s.to ? w->region_winding[w->run_region[pla_hex_run_at(w, (uint32_t)l, s.from)]]
-                        : 0;
-      const uint64_t end = pla_hex_cell_key((int)s.to, j, k);
-      const bool empty = h == n_hexes || mesh->cell[h] >= end;
-      for (uint32_t i = s.from; i < s.to && !(winding == 0 && empty); i++) {
-        const uint64_t key = pla_hex_cell_key((int)i, j, k);
-        int count = 0;
-        for (; h < n_hexes && mesh->cell[h] == key; h++)
-          count++;
-        if (count != winding && out->violations++ == 0) {
-          const double half = 0.5 * w->h;
-          pla_hex_node_pos(w, (uint32_t)l, i, out->centre);
-          for (int d = 0; d < 3; d++)
-            out->centre[d] += half;
-          out->hexes = count;
-          out->winding = winding;
-        }
-      }
-      while (h < n_hexes && mesh->cell[h] == end)
-        h++;
+  PlaStatus st = pla_hex_sew(w, progress, err);
+  if (st == PLA_OK && pla_progress_cancelled(progress))
+    st = pla_fail_cancelled(err);
+  if (st == PLA_OK)
+    st = assemble(w, out, err);
+  if (st == PLA_OK)
+    st = pla_hex_check(w, out, v, err);
+  return st;
+}
+
+/* Where layers are missing, the sides of a slit may have been taken for one at its rim.  Without
+ * the rim's vertices they are told apart; that counts only if all layers are there and hardly a
+ * fault remains, or else we are back where we were. */
+static PlaStatus
+retry_without_forks(PlaHexWork *w, PlaProgress *progress, PlaHexEmbed *out, PlaHexViolations *v,
+                    PlaError *err)
+{
+  int8_t *sign = pla_array_dup(w->vert_sign, w->n_verts, sizeof *sign);
+  uint32_t turned = 0;
+  PlaStatus st = sign ? pla_hex_turn_forks(w, &turned, err)
+                      : pla_fail_memory(err, "the sheets of the surface");
+  if (st == PLA_OK && turned > 0) {
+    pla_hex_embed_clear(out);
+    st = finish(w, progress, out, v, err);
+    if (st == PLA_OK && (v->cells > 0 || pla_hex_label_components(out->mesh) > w->n_shells)) {
+      memcpy(w->vert_sign, sign, w->n_verts * sizeof *sign);
+      pla_hex_embed_clear(out);
+      st = finish(w, progress, out, v, err);
     }
   }
+  free(sign);
+  return st;
 }
-
-/* nodes of regions with a wrong number of copies that have no uncrossed cell to show it */
-static int
-count_unresolved(const PlaHexWork *w, PlaError *err)
-{
-  uint8_t *shown = pla_array_new0(w->n_regions, sizeof *shown);
-  int n = 0;
-  if (!shown)
-    return 0;
-  for (size_t l = 0; l < w->n_lines; l++)
-    if (line_has_cells(w, l))
-      for (Stretch s = stretch_init(w, l); stretch_next(w, l, &s);)
-        if (s.from < s.to)
-          shown[w->run_region[pla_hex_run_at(w, (uint32_t)l, s.from)]] = 1;
-  for (size_t l = 0; l < w->n_lines; l++)
-    for (uint32_t r = w->line_run[l]; r < w->line_run[l + 1]; r++)
-      if (!shown[w->run_region[r]] && (int)copies_at(w, r) != w->region_winding[w->run_region[r]])
-        n += (int)pla_hex_run_length(w, (uint32_t)l, r);
-  free(shown);
-  return n;
-}
-
-static PlaStatus
-refuse_thin(const PlaHexWork *w, uint32_t cell, PlaError *err)
-{
-  double pos[3];
-  pla_hex_node_pos(w, w->cell_line[cell], w->cell_i[cell], pos);
-  return pla_fail(err, PLA_ERR_GEOMETRY,
-                  "The body is thinner than the cell of %g mm in %d cells, first near (%.2f, %.2f, "
-                  "%.2f) mm; use a cell smaller than its thinnest part, and coarsen the mesh "
-                  "afterwards if it is too fine",
-                  1000.0 * w->h, w->report.thin_cells, 1000.0 * (pos[0] + 0.5 * w->h),
-                  1000.0 * (pos[1] + 0.5 * w->h), 1000.0 * (pos[2] + 0.5 * w->h));
-}
-
-static PlaStatus
-refuse_inside_out(const PlaHexWork *w, PlaError *err)
-{
-  for (size_t l = 0; l < w->n_lines; l++)
-    for (uint32_t r = w->line_run[l]; r < w->line_run[l + 1]; r++)
-      if (w->region_winding[w->run_region[r]] < 0) {
-        double pos[3];
-        pla_hex_node_pos(w, (uint32_t)l, w->run_from[r], pos);
-        return pla_fail(err, PLA_ERR_GEOMETRY,
-                        "The surface is inside out near (%.2f, %.2f, %.2f) mm, where its winding "
-                        "number is %d; turn its triangles round, or untwist it there",
-                        1000.0 * pos[0], 1000.0 * pos[1], 1000.0 * pos[2],
-                        w->region_winding[w->run_region[r]]);
-      }
-  return PLA_OK;
-}
-
-static PlaStatus
-refuse_violations(const PlaHexWork *w, const Violations *v, PlaError *err)
-{
-  const double *c = v->centre;
-  if (v->hexes > v->winding)
-    return pla_fail(
-        err, PLA_ERR_GEOMETRY,
-        "Near (%.2f, %.2f, %.2f) mm, and in %lld cells in all, the mesh would have %d "
-        "layers where the surface has %d: a part is too thin for a cell of %g mm; use a "
-        "smaller cell, and coarsen the mesh afterwards",
-        1000.0 * c[0], 1000.0 * c[1], 1000.0 * c[2], (long long)v->violations, v->hexes, v->winding,
-        1000.0 * w->h);
-  return pla_fail(
-      err, PLA_ERR_GEOMETRY,
-      "The surface folds into itself near (%.2f, %.2f, %.2f) mm so that %d layers of "
-      "tissue lie there but only %d can be told apart (%lld cells in all): such a crease "
-      "cannot be opened without turning it inside out; smooth the fold or pull it apart",
-      1000.0 * c[0], 1000.0 * c[1], 1000.0 * c[2], v->winding, v->hexes, (long long)v->violations);
-}
-
-/* ---- the whole ---- */
 
 static PlaStatus
 build(PlaHexWork *w, const PlaHexEmbedOptions *opts, PlaProgress *progress, PlaHexEmbed *out,
       PlaError *err)
 {
   static const char *const what = "Embedding the surface";
+  PlaHexViolations v = { 0 };
   PlaStatus st = pla_hex_prepare(w, opts, err);
   if (st == PLA_OK && !pla_progress_phase(progress, what, 0.25))
     st = pla_fail_cancelled(err);
@@ -607,7 +486,7 @@ build(PlaHexWork *w, const PlaHexEmbedOptions *opts, PlaProgress *progress, PlaH
   if (st == PLA_OK)
     st = pla_hex_find_regions(w, err);
   if (st == PLA_OK && !opts->accept)
-    st = refuse_inside_out(w, err);
+    st = pla_hex_refuse_inside_out(w, err);
   if (st == PLA_OK && !pla_progress_phase(progress, what, 0.5))
     st = pla_fail_cancelled(err);
   if (st == PLA_OK)
@@ -616,26 +495,20 @@ build(PlaHexWork *w, const PlaHexEmbedOptions *opts, PlaProgress *progress, PlaH
     uint32_t cell;
     pla_hex_find_thin(w, &cell);
     if (w->report.thin_cells > 0 && !opts->accept)
-      st = refuse_thin(w, cell, err);
+      st = pla_hex_refuse_thin(w, cell, err);
   }
   if (st == PLA_OK)
-    st = pla_hex_find_pieces(w, err);
-  if (st == PLA_OK && !pla_progress_phase(progress, what, 0.75))
-    st = pla_fail_cancelled(err);
+    st = pla_hex_turn_rims(w, err);
   if (st == PLA_OK)
-    st = pla_hex_sew(w, progress, err);
+    st = pla_hex_find_pieces(w, err);
   if (st == PLA_OK && !pla_progress_phase(progress, what, 1.0))
     st = pla_fail_cancelled(err);
   if (st == PLA_OK)
-    st = assemble(w, out, err);
-  if (st == PLA_OK) {
-    Violations v;
-    check_windings(w, out, &v);
-    w->report.winding_violations = (int)(v.violations < INT32_MAX ? v.violations : INT32_MAX);
-    w->report.unresolved_nodes = count_unresolved(w, err);
-    if (v.violations > 0 && !opts->accept)
-      st = refuse_violations(w, &v, err);
-  }
+    st = finish(w, progress, out, &v, err);
+  if (st == PLA_OK && (v.cells > 0 || w->report.unresolved_nodes > 0))
+    st = retry_without_forks(w, progress, out, &v, err);
+  if (st == PLA_OK && v.cells > 0 && !opts->accept)
+    st = pla_hex_refuse_violations(w, &v, err);
   return st;
 }
 

@@ -57,7 +57,9 @@ typedef struct {
   int joined_copies;      /* copies of a region that proved to be the same */
   int repaired_copies;    /* copies added where a body lies wholly inside another */
   int unresolved_nodes;   /* grid nodes, in no uncrossed cell, whose number of copies is wrong */
-  int thin_cells;         /* cells whose sheet has a body behind it, but no grid node inside */
+  int euler;              /* of the mesh; half that of the surface, for a body without faults */
+  int surface_euler;
+  int thin_cells; /* cells whose sheet has a body behind it, but no grid node inside */
 } PlaHexEmbedReport;
 
 /* Embeds @surface: closed, every edge in exactly two triangles that run along it oppositely, any
@@ -68,6 +70,9 @@ typedef struct {
 PlaStatus pla_hex_embed(const PlaTriMesh *surface, const PlaHexEmbedOptions *opts,
                         PlaProgress *progress, PlaHexEmbed *out, PlaHexEmbedReport *report,
                         PlaError *err);
+/* Pockets and bridges that the mesh has (before coarsening) and the surface has not: at least so
+ * many. */
+int pla_hex_topology_defects(const PlaHexEmbedReport *report);
 void pla_hex_embed_clear(PlaHexEmbed *self); /* zeroed is fine */
 
 /* Cells of twice the size: hexes join where the fine ones were joined through faces, so parts that

@@ -152,6 +152,7 @@ typedef struct {
   uint32_t n_verts;
   uint32_t *vert_node;
   int8_t *vert_sign;    /* -1 inside, +1 outside, PLA_HEX_TURNED outside though behind its sheet */
+  uint8_t *vert_mixed;  /* its triangles disagree on which side it lies */
   uint32_t *vert_shell; /* component of the surface */
   uint32_t *vert_copy;  /* of the region of its node, for negative ones; else PLA_HEX_NONE */
 
@@ -197,6 +198,13 @@ bool pla_hex_edge_meets(const PlaHexWork *w, int a, int b, uint32_t line, uint32
 /* in hex-sheets.c: sheets and links; afterwards, with runs and nodes known, sheet vertices */
 PlaStatus pla_hex_find_sheets(PlaHexWork *w, PlaError *err);
 PlaStatus pla_hex_find_verts(PlaHexWork *w, PlaProgress *progress, PlaError *err);
+/* the crossed cells around a node: cell o has the offset of corner o, and the node is its corner
+ * 7 - o */
+void pla_hex_cells_around(const PlaHexWork *w, uint32_t line, uint32_t i, uint32_t cell[8]);
+/* in hex-rims.c: sheet vertices around the rim of a slit whose sides overlap become inner ones */
+PlaStatus pla_hex_turn_rims(PlaHexWork *w, PlaError *err);
+/* in regions that lack copies, inner vertices where the sides of a slit meet become outer ones */
+PlaStatus pla_hex_turn_forks(PlaHexWork *w, uint32_t *turned, PlaError *err);
 
 /* in hex-regions.c */
 PlaStatus pla_hex_find_regions(PlaHexWork *w, PlaError *err);
@@ -210,8 +218,21 @@ void pla_hex_find_thin(PlaHexWork *w, uint32_t *cell);
 /* in hex-embed.c */
 void pla_hex_work_clear(PlaHexWork *w);
 
-/* in hex-sew.c */
+/* in hex-sew.c; may be done again after signs of vertices have changed */
 PlaStatus pla_hex_sew(PlaHexWork *w, PlaProgress *progress, PlaError *err);
+/* copies that a region lacks by its winding number */
+uint32_t pla_hex_missing(const PlaHexWork *w, uint32_t region);
+
+/* in hex-check.c: what the finished mesh is held against */
+typedef struct {
+  int64_t cells;    /* with a number of hexes that is not the winding number */
+  double centre[3]; /* of the first, m */
+  int hexes, winding;
+} PlaHexViolations;
+PlaStatus pla_hex_check(PlaHexWork *w, const PlaHexEmbed *mesh, PlaHexViolations *v, PlaError *err);
+PlaStatus pla_hex_refuse_thin(const PlaHexWork *w, uint32_t cell, PlaError *err);
+PlaStatus pla_hex_refuse_inside_out(const PlaHexWork *w, PlaError *err);
+PlaStatus pla_hex_refuse_violations(const PlaHexWork *w, const PlaHexViolations *v, PlaError *err);
 
 /* run of node (line, i) */
 static inline uint32_t
@@ -286,4 +307,48 @@ pla_hex_sheet_touches(const PlaHexWork *w, uint32_t sheet, uint32_t copy)
     if (w->vert_copy[w->sheet_vert[8 * (size_t)sheet + q]] == copy)
       return true;
   return false;
+}
+
+/* Stretches of uncrossed cells of a line: from .. to - 1, then the crossed cell at `to` (`cell`, or
+ * PLA_HEX_NONE at the end). */
+typedef struct {
+  uint32_t from, to, cell, next;
+} PlaHexStretch;
+
+static inline PlaHexStretch
+pla_hex_stretch_init(const PlaHexWork *w, size_t line)
+{
+  return (PlaHexStretch){ .to = 0, .cell = PLA_HEX_NONE, .next = w->line_cell[line] };
+}
+
+static inline bool
+pla_hex_stretch_next(const PlaHexWork *w, size_t line, PlaHexStretch *s)
+{
+  if (s->next > w->line_cell[line + 1])
+    return false;
+  s->from = s->cell == PLA_HEX_NONE ? 0 : s->to + 1;
+  if (s->next == w->line_cell[line + 1]) {
+    s->cell = PLA_HEX_NONE;
+    s->to = (uint32_t)w->n[0];
+  } else {
+    s->cell = s->next;
+    s->to = w->cell_i[s->cell];
+  }
+  s->next++;
+  return true;
+}
+
+static inline bool
+pla_hex_line_has_cells(const PlaHexWork *w, size_t line)
+{
+  return line % (size_t)w->lines_y + 1 < (size_t)w->lines_y &&
+         line + (size_t)w->lines_y < w->n_lines;
+}
+
+/* copies of the region of run @run */
+static inline uint32_t
+pla_hex_copies_at(const PlaHexWork *w, uint32_t run)
+{
+  const uint32_t region = w->run_region[run];
+  return w->region_copy[region + 1] - w->region_copy[region];
 }

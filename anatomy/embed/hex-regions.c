@@ -312,9 +312,8 @@ refs_at_node(PlaHexWork *w, const uint8_t *corners, uint32_t node, PlaHexList *o
   const uint32_t line = w->node_line[node], i = w->node_i[node];
   uint32_t cell[8], cut[3] = { 0, 0, 0 }, uncut[3];
   bool any = false;
+  pla_hex_cells_around(w, line, i, cell);
   for (int o = 0; o < 8; o++) {
-    const uint32_t at = pla_hex_corner_line(w, line - 1 - (uint32_t)w->lines_y, o);
-    cell[o] = pla_hex_cell_at(w, at, i - 1 + (uint32_t)(o & 1));
     if (cell[o] == PLA_HEX_NONE)
       continue;
     const int base = (o & 1) + 3 * (o >> 1 & 1) + 9 * (o >> 2);

@@ -241,6 +241,37 @@ fill_neighbours(Neighbour to[27])
 }
 
 typedef struct {
+  uint32_t cell;
+  const Neighbour *by;
+} Next;
+
+/* the crossed cells around @cell */
+static int
+next_cells(const PlaHexWork *w, const Neighbour neighbour[27], uint32_t cell, Next next[26])
+{
+  const uint32_t line = w->cell_line[cell], i = w->cell_i[cell];
+  int n = 0;
+  for (int r = 0; r < 9; r++) {
+    const Neighbour *row = &neighbour[3 * r];
+    const uint32_t at =
+        (uint32_t)((int64_t)line + row->step[1] + (int64_t)row->step[2] * w->lines_y);
+    uint32_t lo = w->line_cell[at], hi = w->line_cell[at + 1];
+    const uint32_t end = hi;
+    while (lo < hi) {
+      const uint32_t mid = lo + (hi - lo) / 2;
+      if (w->cell_i[mid] + 1 < i)
+        lo = mid + 1;
+      else
+        hi = mid;
+    }
+    for (; lo < end && w->cell_i[lo] <= i + 1; lo++)
+      if (row[w->cell_i[lo] + 1 - i].n > 0)
+        next[n++] = (Next){ lo, &row[w->cell_i[lo] + 1 - i] };
+  }
+  return n;
+}
+
+typedef struct {
   const PlaHexWork *w;
   Neighbour neighbour[27];
   uint32_t stamp;
@@ -296,19 +327,28 @@ typedef struct {
   int n;
   uint32_t hex[MAX_FOUND];
   uint8_t shared[MAX_FOUND]; /* corners that it shares with the hex we come from */
+  bool along[MAX_FOUND];     /* both are of one sheet of the surface */
   bool paired[MAX_FOUND];
 } Found;
 
 static void
-add_found(const Walk *walk, const Side *side, int k, const Neighbour *n, const uint32_t ids[8],
-          uint32_t hex, Found *found)
+add_found(const Walk *walk, const Side *side, int k, const Neighbour *n, uint32_t from,
+          const uint32_t ids[8], uint32_t hex, Found *found)
 {
+  const PlaHexWork *w = walk->w;
+  const uint32_t a = from & ~PLA_HEX_SHEET, b = hex & ~PLA_HEX_SHEET;
   uint8_t shared = 0;
-  for (int e = 0; e < n->n; e++)
-    shared |= (uint8_t)((corner_id(walk->w, side, hex, n->theirs[e]) == ids[n->mine[e]]) << e);
+  bool along = false;
+  for (int e = 0; e < n->n; e++) {
+    shared |= (uint8_t)((corner_id(w, side, hex, n->theirs[e]) == ids[n->mine[e]]) << e);
+    along =
+        along || ((from & hex & PLA_HEX_SHEET) && w->sheet_vert[8 * (size_t)a + n->mine[e]] ==
+                                                      w->sheet_vert[8 * (size_t)b + n->theirs[e]]);
+  }
   if (!shared || found->n == MAX_FOUND)
     return;
   found->hex[found->n] = hex;
+  found->along[found->n] = along;
   found->shared[found->n] = shared;
   found->paired[found->n++] = *stamp_of(walk, side, k, hex) == walk->stamp;
 }
@@ -316,16 +356,16 @@ add_found(const Walk *walk, const Side *side, int k, const Neighbour *n, const u
 /* hexes of a copy in @cell that share corners with @ids */
 static void
 find_neighbours(const Walk *walk, const Side *side, int k, uint32_t cell, const Neighbour *n,
-                const uint32_t ids[8], Found *found)
+                uint32_t from, const uint32_t ids[8], Found *found)
 {
   const PlaHexWork *w = walk->w;
   found->n = 0;
   for (uint32_t p = w->cell_piece[cell]; p < w->cell_piece[cell + 1]; p++)
     if (w->piece_region[p] == side->region && !w->inst_gone[w->piece_inst[p] + side->c])
-      add_found(walk, side, k, n, ids, p, found);
+      add_found(walk, side, k, n, from, ids, p, found);
   for (uint32_t s = w->cell_sheet[cell]; s < w->cell_sheet[cell + 1]; s++)
     if (pla_hex_sheet_touches(w, s, side->copy))
-      add_found(walk, side, k, n, ids, s | PLA_HEX_SHEET, found);
+      add_found(walk, side, k, n, from, ids, s | PLA_HEX_SHEET, found);
 }
 
 /* corners where a hex has an inner vertex of the body, and where the body ends before the corner */
@@ -354,9 +394,9 @@ agree(const PlaHexWork *w, uint32_t a, uint32_t b)
 }
 
 /* Pairs hexes of both copies in a cell: first those without a partner yet, best by the corners that
- * both share with where we come from, at last without any when there is no choice; then, as a cell
- * may hold several parts of one region that are one in the other, those left with one that has a
- * partner. */
+ * both share with where we come from, at last without any when there is no choice (but not where a
+ * sheet goes on alone, round the rim of a slit for instance); then, as a cell may hold several
+ * parts of one region that are one in the other, those left with one that has a partner. */
 static void
 pair_found(Walk *walk, const Side side[2], Found found[2], PlaHexList *out)
 {
@@ -376,6 +416,7 @@ pair_found(Walk *walk, const Side side[2], Found found[2], PlaHexList *out)
           const int common = __builtin_popcount(found[0].shared[a] & found[1].shared[b]);
           const int paired = found[0].paired[a] + found[1].paired[b];
           if (paired == round && common > best &&
+              (common > 0 || (!found[0].along[a] && !found[1].along[b])) &&
               agree(walk->w, found[0].hex[a], found[1].hex[b])) {
             best = common;
             pick[0] = a;
@@ -417,32 +458,17 @@ walk_pair(Walk *walk, const uint32_t copy[2], const uint32_t region[2], size_t f
         ids[k][q] = corner_id(w, &side[k], here.hex[k], q);
     const uint32_t cell = here.hex[0] & PLA_HEX_SHEET ? w->sheet_cell[here.hex[0] & ~PLA_HEX_SHEET]
                                                       : w->piece_cell[here.hex[0]];
-    const uint32_t line = w->cell_line[cell], i = w->cell_i[cell];
-    for (int r = 0; r < 9; r++) {
-      const Neighbour *row = &walk->neighbour[3 * r];
-      const uint32_t at =
-          (uint32_t)((int64_t)line + row->step[1] + (int64_t)row->step[2] * w->lines_y);
-      /* crossed cells i - 1, i, i + 1 of that line */
-      uint32_t lo = w->line_cell[at], hi = w->line_cell[at + 1];
-      const uint32_t end = hi;
-      while (lo < hi) {
-        const uint32_t mid = lo + (hi - lo) / 2;
-        if (w->cell_i[mid] + 1 < i)
-          lo = mid + 1;
-        else
-          hi = mid;
-      }
-      for (; lo < end && w->cell_i[lo] <= i + 1; lo++) {
-        const Neighbour *n = &row[w->cell_i[lo] + 1 - i];
-        if (n->n == 0)
-          continue;
-        Found found[2];
-        for (int k = 0; k < 2; k++)
-          find_neighbours(walk, &side[k], k, lo, n, ids[k], &found[k]);
-        pair_found(walk, side, found, out);
-        if (out->failed)
-          return;
-      }
+    Next next[26];
+    const int n_next = next_cells(w, walk->neighbour, cell, next);
+    for (int k = 0; k < n_next; k++) {
+      Found found[2];
+      find_neighbours(walk, &side[0], 0, next[k].cell, next[k].by, here.hex[0], ids[0], &found[0]);
+      if (found[0].n == 0)
+        continue;
+      find_neighbours(walk, &side[1], 1, next[k].cell, next[k].by, here.hex[1], ids[1], &found[1]);
+      pair_found(walk, side, found, out);
+      if (out->failed)
+        return;
     }
   }
 }
@@ -631,8 +657,8 @@ typedef struct {
   uint32_t region, copy, piece, other;
 } Door;
 
-static uint32_t
-missing(const PlaHexWork *w, uint32_t region)
+uint32_t
+pla_hex_missing(const PlaHexWork *w, uint32_t region)
 {
   const int d = w->region_winding[region] - (int)copies_of(w, region);
   return d > 0 ? (uint32_t)d : 0;
@@ -673,7 +699,7 @@ find_doors(const PlaHexWork *w, PlaHexList *doors, PlaError *err)
     const uint32_t from = w->cell_piece[c], to = w->cell_piece[c + 1];
     for (uint32_t p = from; p < to; p++) {
       const uint32_t region = w->piece_region[p];
-      if (region == PLA_HEX_NONE || missing(w, region) == 0)
+      if (region == PLA_HEX_NONE || pla_hex_missing(w, region) == 0)
         continue;
       for (uint32_t r = from; r < to; r++) {
         const uint32_t other = w->piece_region[r];
@@ -766,7 +792,7 @@ group_doors(const PlaHexWork *w, const Door *door, size_t n, const uint64_t *pai
   for (size_t d = 0; d < n; d++)
     if (group[d] != PLA_HEX_NONE)
       group[d] = number[group[d]];
-  return groups == missing(w, region);
+  return groups == pla_hex_missing(w, region);
 }
 
 /* one round: adds copies where the doors tell which, sews them; *added how many */
@@ -792,7 +818,7 @@ add_missing_copies(PlaHexWork *w, uint32_t *added, PlaProgress *progress, PlaErr
     for (end = d; end < doors.n && door[end].region == door[d].region; end++)
       ;
     if (group_doors(w, door + d, end - d, pairs, n_pairs, group + d))
-      extra[door[d].region] = missing(w, door[d].region);
+      extra[door[d].region] = pla_hex_missing(w, door[d].region);
   }
   if (st == PLA_OK)
     st = keep_apart(w, extra, err);
@@ -851,7 +877,11 @@ add_missing_copies(PlaHexWork *w, uint32_t *added, PlaProgress *progress, PlaErr
 PlaStatus
 pla_hex_sew(PlaHexWork *w, PlaProgress *progress, PlaError *err)
 {
+  free(w->region_copy);
+  free(w->vert_copy);
+  w->region_copy = w->vert_copy = NULL;
   w->overlaps.size = sizeof(PlaHexOverlap);
+  w->report.joined_copies = w->report.repaired_copies = 0;
   PlaStatus st = assign_copies(w, err);
   for (uint32_t joined = 1; st == PLA_OK && joined > 0;) {
     st = lay_out(w, err);

@@ -362,9 +362,8 @@ side_of_patch(const PlaHexWork *w, const double p[3], const uint32_t *tri, size_
 
 /* ---- sheet vertices ---- */
 
-/* the cells around a node: cell o has the offset of corner o, and the node is its corner 7 - o */
-static void
-cells_around(const PlaHexWork *w, uint32_t line, uint32_t i, uint32_t cell[8])
+void
+pla_hex_cells_around(const PlaHexWork *w, uint32_t line, uint32_t i, uint32_t cell[8])
 {
   for (int o = 0; o < 8; o += 2) {
     const uint32_t at = pla_hex_corner_line(w, line - 1 - (uint32_t)w->lines_y, o);
@@ -387,6 +386,7 @@ cells_around(const PlaHexWork *w, uint32_t line, uint32_t i, uint32_t cell[8])
 typedef struct {
   uint32_t node, shell;
   int8_t sign;
+  uint8_t mixed;
 } Vert;
 
 static int
@@ -419,7 +419,7 @@ verts_at_node(PlaHexWork *w, uint32_t node, Scratch *s, PlaHexList *out)
 {
   uint32_t cell[8], offset[8], n = 0;
   const uint32_t line = w->node_line[node], i = w->node_i[node];
-  cells_around(w, line, i, cell);
+  pla_hex_cells_around(w, line, i, cell);
   for (int o = 0; o < 8; o++) {
     offset[o] = n;
     if (cell[o] == PLA_HEX_NONE)
@@ -450,7 +450,7 @@ verts_at_node(PlaHexWork *w, uint32_t node, Scratch *s, PlaHexList *out)
       uint32_t *to = &w->sheet_vert[8 * (size_t)c + q];
       if (root == local) {
         *to = (uint32_t)out->n;
-        *(Vert *)pla_hex_list_add(out) = (Vert){ node, PLA_HEX_NONE, 0 };
+        *(Vert *)pla_hex_list_add(out) = (Vert){ .node = node, .shell = PLA_HEX_NONE };
       } else {
         int e = 7;
         while ((uint32_t)root < offset[e] || cell[e] == PLA_HEX_NONE)
@@ -481,6 +481,7 @@ verts_at_node(PlaHexWork *w, uint32_t node, Scratch *s, PlaHexList *out)
       if (pla_union_find_root(s->parent, local) != local)
         continue;
       Vert *vert = (Vert *)out->data + w->sheet_vert[8 * (size_t)c + (7 - o)];
+      vert->mixed = vert->sign == 3;
       vert->sign = vert->sign == 1   ? 1
                    : vert->sign == 2 ? -1
                                      : (int8_t)sign_of_set(w, cell, offset, local, pos, s);
@@ -532,15 +533,17 @@ pla_hex_find_verts(PlaHexWork *w, PlaProgress *progress, PlaError *err)
     w->n_verts = (uint32_t)n_verts;
     w->vert_node = pla_array_new(n_verts, sizeof *w->vert_node);
     w->vert_sign = pla_array_new(n_verts, sizeof *w->vert_sign);
+    w->vert_mixed = pla_array_new(n_verts, sizeof *w->vert_mixed);
     w->vert_shell = pla_array_new(n_verts, sizeof *w->vert_shell);
   }
-  if (st == PLA_OK && (!w->vert_node || !w->vert_sign || !w->vert_shell))
+  if (st == PLA_OK && (!w->vert_node || !w->vert_sign || !w->vert_mixed || !w->vert_shell))
     st = pla_fail_memory(err, "the sheets of the surface");
   if (st == PLA_OK) {
 #pragma omp parallel for schedule(static)
     for (uint32_t v = 0; v < w->n_verts; v++) {
       w->vert_node[v] = vert[v].node;
       w->vert_sign[v] = vert[v].sign;
+      w->vert_mixed[v] = vert[v].mixed;
       w->vert_shell[v] = vert[v].shell;
     }
 #pragma omp parallel for schedule(static)

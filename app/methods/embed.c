@@ -44,6 +44,7 @@ report(const PlaHexEmbed *hexes, const PlaHexEmbedReport *r, const PlaMesh *carr
   json_object_set_int_member(out->found, "joined_copies", r->joined_copies);
   json_object_set_int_member(out->found, "repaired_copies", r->repaired_copies);
   json_object_set_int_member(out->found, "unresolved_nodes", r->unresolved_nodes);
+  json_object_set_int_member(out->found, "topology_defects", pla_hex_topology_defects(r));
   json_object_set_int_member(out->found, "surface_vertices", carried->n_verts);
   json_object_set_int_member(out->found, "surface_triangles", carried->n_tris);
   json_object_set_double_member(out->found, "enclosed_mm3", enclosed_mm3);

@@ -602,6 +602,8 @@ check_case(const Case *c, double cell_mm)
   g_assert_cmpint(report.unresolved_nodes, ==, 0);
   g_assert_cmpint(report.components, ==, c->components);
   g_assert_cmpint(euler(mesh.mesh), ==, c->euler);
+  g_assert_cmpint(report.euler, ==, c->euler);
+  g_assert_cmpint(report.surface_euler, ==, 2 * c->euler);
   check_layers(surface, &mesh);
   check_geometry(surface, &mesh);
   pla_hex_embed_clear(&mesh);
@@ -612,18 +614,11 @@ static void
 test_windings(void)
 {
   static const Case cases[] = {
-    { "box-surface", 5, { 4, 2.5, 2 }, 1, 1 },
-    { "sphere-surface", 4, { 8, 5, 3 }, 1, 1 },
-    { "torus-surface", 4, { 7, 4, 3 }, 1, 0 },
-    { "crossing-boxes", 5, { 5, 3, 2 }, 2, 2 },
-    { "nested-boxes", 5, { 4, 2.5, 2 }, 2, 2 },
-    { "c-ring", 3, { 5, 3, 2 }, 1, 1 },
-    { "spiral", 3, { 4, 3, 2 }, 1, 1 },
-    { "moebius-pair", 2, { 5, 3, 2 }, 2, 0 },
-    /* A ball, but for a pocket at each corner of the mouth: there the lips run out into the rim of
-     * the slit as a sharp edge that points outwards would, and no local test tells the two apart;
-     * so the hexes along that rim hang beside those of the body. */
-    { "crossed-lips", 2, { 4, 2, 1.3 }, 1, 1 + 2 },
+    { "box-surface", 5, { 4, 2.5, 2 }, 1, 1 },  { "sphere-surface", 4, { 8, 5, 3 }, 1, 1 },
+    { "torus-surface", 4, { 7, 4, 3 }, 1, 0 },  { "crossing-boxes", 5, { 5, 3, 2 }, 2, 2 },
+    { "nested-boxes", 5, { 4, 2.5, 2 }, 2, 2 }, { "c-ring", 3, { 5, 3, 2 }, 1, 1 },
+    { "spiral", 3, { 4, 3, 2 }, 1, 1 },         { "moebius-pair", 2, { 5, 3, 2 }, 2, 0 },
+    { "crossed-lips", 2, { 4, 2, 1.3 }, 1, 1 },
   };
   for (size_t c = 0; c < G_N_ELEMENTS(cases); c++)
     for (int k = 0; k < (small() ? 2 : 3); k++)
@@ -835,16 +830,26 @@ test_thin(void)
 static void
 test_crease(void)
 {
-  PlaMesh *surface = legs(-0.4);
-  assert_refused(surface, 2.2, PLA_ERR_GEOMETRY, "folds into itself near");
+  PlaMesh *surface = legs(-0.6);
   assert_refused(surface, 2.86, PLA_ERR_GEOMETRY, "folds into itself near");
+  assert_refused(surface, 3.7, PLA_ERR_GEOMETRY, "folds into itself near");
   /* what it would be: one layer where there are two */
-  PlaHexEmbedOptions opts = cell_options(2.2);
+  PlaHexEmbedOptions opts = cell_options(2.86);
   PlaHexEmbedReport report;
   opts.accept = true;
   PlaHexEmbed mesh = embed(surface, &opts, &report);
   g_test_message("crease: %d cells lack a layer", report.winding_violations);
-  g_assert_cmpint(report.winding_violations, >, 20);
+  g_assert_cmpint(report.winding_violations, >, 100);
+  pla_hex_embed_clear(&mesh);
+  pla_mesh_free(surface);
+  /* on some grids the layers can be told apart, but not joined cleanly at the crotch */
+  surface = legs(-0.4);
+  opts = cell_options(2.197);
+  mesh = embed(surface, &opts, &report);
+  g_assert_cmpint(report.winding_violations, ==, 0);
+  g_assert_cmpint(report.surface_euler, ==, 2);
+  g_assert_cmpint(report.euler, ==, euler(mesh.mesh));
+  g_assert_cmpint(pla_hex_topology_defects(&report), >, 0);
   pla_hex_embed_clear(&mesh);
   pla_mesh_free(surface);
 }
