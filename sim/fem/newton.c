@@ -27,6 +27,7 @@ enum {
   OLD_FACTOR_ITERATIONS = 12, /* conjugate gradients with an older factor before a new one pays */
   NEW_FACTOR_ITERATIONS = 60, /* with the factor of the very matrix, or of its projection */
   MAX_HALVINGS = 30,
+  MOST_IDLE = 6, /* iterations without gain where the energy says nothing any more */
 };
 
 static const double first_stage = 10.0; /* greatest modulus of patches at first, in shear moduli */
@@ -47,6 +48,7 @@ typedef struct {
   double *step;      /* block array */
   double *trial;     /* n_verts x 3 */
   double work;       /* of the pressure so far, J */
+  double grain;      /* J, what rounding of the strains alone does to the energy */
   double loose;      /* mass factor that ties what nothing holds to where it is, 1/s^2 */
 } Newton;
 
@@ -295,6 +297,22 @@ loose_factor(const PlaFemModel *model, const PlaFemConditions *conditions)
   return mass > 0.0 ? 1e-6 * stiffness * extent_of(model) / mass : 0.0;
 }
 
+/* each point's energy is right to its modulus times the rounding of F */
+static double
+energy_grain(const PlaFemModel *model)
+{
+  double sum = 0.0;
+  for (int c = 0; c < model->n_tets + model->n_hexes; c++) {
+    const PlaFemMaterial *m = &model->material[model->cell_material[c]];
+    double volume = c < model->n_tets ? model->tet_volume[c] : 0.0, mu, lambda, vol;
+    for (int q = 0; c >= model->n_tets && q < 8; q++)
+      volume += model->hex_weight[8 * (size_t)(c - model->n_tets) + (size_t)q];
+    pla_material_moduli(m->material, m->constants, &mu, &lambda, &vol);
+    sum += volume * (mu + fabs(lambda));
+  }
+  return DBL_EPSILON * sum;
+}
+
 PlaStatus
 pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *conditions,
                      const PlaFemOptions *options, double *pos, PlaFemReport *report, PlaError *err)
@@ -307,6 +325,7 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
     return st;
   self.n = 3 * (size_t)self.system.n_blocks;
   self.extent = extent_of(model);
+  self.grain = energy_grain(model);
   self.force = pla_array_new(n_coords, sizeof *self.force);
   self.residual = pla_array_new(self.n, sizeof *self.residual);
   self.step = pla_array_new(self.n, sizeof *self.step);
@@ -320,6 +339,7 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
     set_stage(&self, model, self.softness);
 
   double norm = 0.0, scale = 0.0;
+  int idle = 0;
   if (st == PLA_OK)
     st = touch(&self, pos, true, err);
   if (st == PLA_OK)
@@ -374,7 +394,7 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
 
     /* down the energy, or, within its rounding, down the residual */
     double slope = -pla_dot(self.residual, self.step, self.n);
-    double noise = 1e3 * DBL_EPSILON * (fabs(energy) + fabs(slope));
+    double noise = 1e3 * DBL_EPSILON * (fabs(energy) + fabs(slope)) + self.grain;
     double length = safe_length(&self, pos), old_norm = norm, new_energy = energy;
     bool accepted = false;
     for (int h = 0; h < MAX_HALVINGS && !accepted && st == PLA_OK; h++) {
@@ -409,10 +429,20 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
       self.work += pla_pressure_work(conditions->pressure, pos, self.trial);
     memcpy(pos, self.trial, n_coords * sizeof *pos);
     report->iterations++;
+    bool in_noise = fabs(new_energy - energy) <= noise;
     st = touch(&self, pos, true, err);
     energy = conditions->contacts ? potential(&self, pos, pos) : new_energy;
     if (st == PLA_OK)
       st = unbalanced(&self, pos, &norm, err);
+    /* where rounding is all that is left, further iterations only stir it */
+    idle = in_noise && norm > 0.5 * old_norm ? idle + 1 : 0;
+    if (st == PLA_OK && idle >= MOST_IDLE) {
+      report->residual_n = norm;
+      report->residual_rel = norm / scale;
+      report->reason = report->residual_rel <= options->tolerance_rel ? PLA_STOP_CONVERGED
+                                                                      : PLA_STOP_STALLED;
+      break;
+    }
   }
   if (st == PLA_ERR_CANCELLED) {
     report->reason = PLA_STOP_CANCELLED;

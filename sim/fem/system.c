@@ -269,30 +269,44 @@ pla_fem_system_constrain(PlaFemSystem *self)
     }
 }
 
+/* who moves vertex @v: itself, or the parents it is bound to; their number */
+static int
+movers(const PlaFemSystem *self, const int *v, const int **parent, const double **weight)
+{
+  static const double one = 1.0;
+  *parent = v;
+  *weight = &one;
+  if (!self->bound || self->bound[*v] < 0)
+    return 1;
+  return pla_binding_get(self->bindings, self->bound[*v], parent, weight);
+}
+
+/* adds @factor times a 3x3 block, rows @stride apart, between two vertices */
+static void
+add_block(PlaFemSystem *self, int v, int u, double factor, const double *values, int stride)
+{
+  const int *pv, *pu;
+  const double *wv, *wu;
+  const int nv = movers(self, &v, &pv, &wv), nu = movers(self, &u, &pu, &wu);
+  for (int p = 0; p < nv; p++)
+    for (int q = 0; q < nu; q++) {
+      int row = self->block_of[pv[p]], col = self->block_of[pu[q]];
+      if (row < 0 || col < 0)
+        continue;
+      double *block =
+          self->matrix.value + 9 * (size_t)pla_block_matrix_find(&self->matrix, row, col);
+      for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+          block[3 * i + j] += factor * wv[p] * wu[q] * values[i * stride + j];
+    }
+}
+
 void
 pla_fem_system_add_local(PlaFemSystem *self, int k, const int *verts, const double *local)
 {
   for (int a = 0; a < k; a++)
-    for (int b = 0; b < k; b++) {
-      const double one = 1.0, *wa = &one, *wb = &one;
-      const int *pa = verts + a, *pb = verts + b;
-      int na = 1, nb = 1;
-      if (self->bound && self->bound[verts[a]] >= 0)
-        na = pla_binding_get(self->bindings, self->bound[verts[a]], &pa, &wa);
-      if (self->bound && self->bound[verts[b]] >= 0)
-        nb = pla_binding_get(self->bindings, self->bound[verts[b]], &pb, &wb);
-      for (int p = 0; p < na; p++)
-        for (int q = 0; q < nb; q++) {
-          int row = self->block_of[pa[p]], col = self->block_of[pb[q]];
-          if (row < 0 || col < 0)
-            continue;
-          double *block =
-              self->matrix.value + 9 * (size_t)pla_block_matrix_find(&self->matrix, row, col);
-          for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++)
-              block[3 * i + j] += wa[p] * wb[q] * local[(3 * a + i) * 3 * k + 3 * b + j];
-        }
-    }
+    for (int b = 0; b < k; b++)
+      add_block(self, verts[a], verts[b], 1.0, local + 9 * a * k + 3 * b, 3 * k);
 }
 
 /* the block between places @a and @b of a set of vertices, 9 numbers, added to @block */
@@ -392,13 +406,9 @@ pla_fem_system_has(const PlaFemSystem *self, int k, const int *verts)
 {
   for (int a = 0; a < k; a++)
     for (int b = 0; b < k; b++) {
-      const double one = 1.0, *wa = &one, *wb = &one;
-      const int *pa = verts + a, *pb = verts + b;
-      int na = 1, nb = 1;
-      if (self->bound && self->bound[verts[a]] >= 0)
-        na = pla_binding_get(self->bindings, self->bound[verts[a]], &pa, &wa);
-      if (self->bound && self->bound[verts[b]] >= 0)
-        nb = pla_binding_get(self->bindings, self->bound[verts[b]], &pb, &wb);
+      const int *pa, *pb;
+      const double *wa, *wb;
+      const int na = movers(self, verts + a, &pa, &wa), nb = movers(self, verts + b, &pb, &wb);
       for (int p = 0; p < na; p++)
         for (int q = 0; q < nb; q++) {
           int row = self->block_of[pa[p]], col = self->block_of[pb[q]];
@@ -413,17 +423,29 @@ void
 pla_fem_system_add_matrix(PlaFemSystem *self, double factor, const PlaFemSystem *other)
 {
   const PlaBlockMatrix *m = &other->matrix;
-#pragma omp parallel for schedule(static)
+  /* rows are independent unless bound vertices share their parents */
+#pragma omp parallel for schedule(static) if (!self->bound)
   for (int r = 0; r < m->n; r++)
-    for (int k = m->start[r]; k < m->start[r + 1]; k++) {
-      int row = self->block_of[other->vert_of[r]], col = self->block_of[other->vert_of[m->col[k]]];
-      if (row < 0 || col < 0)
-        continue;
-      double *block =
-          self->matrix.value + 9 * (size_t)pla_block_matrix_find(&self->matrix, row, col);
-      for (int i = 0; i < 9; i++)
-        block[i] += factor * m->value[9 * (size_t)k + (size_t)i];
-    }
+    for (int k = m->start[r]; k < m->start[r + 1]; k++)
+      add_block(self, other->vert_of[r], other->vert_of[m->col[k]], factor,
+                m->value + 9 * (size_t)k, 3);
+}
+
+void
+pla_fem_system_add_mass(PlaFemSystem *self, double mass_factor)
+{
+  const PlaFemModel *model = self->model;
+  PlaBlockMatrix *m = &self->matrix;
+  for (int r = 0; r < m->n; r++) {
+    double *block = m->value + 9 * (size_t)pla_block_matrix_find(m, r, r);
+    for (int d = 0; d < 3; d++)
+      block[4 * d] += mass_factor * model->mass[self->vert_of[r]];
+  }
+  for (int e = 0; self->bindings && e < self->bindings->n; e++) {
+    const double mass = mass_factor * model->mass[self->bindings->vert[e]];
+    const double local[9] = { mass, 0, 0, 0, mass, 0, 0, 0, mass };
+    pla_fem_system_add_local(self, 1, self->bindings->vert + e, local);
+  }
 }
 
 void
@@ -466,18 +488,8 @@ pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, dou
     pla_fem_cell_stiffness(model, c, pos, self->pressure, project, stiffness);
     pla_fem_system_add_local(self, k, verts, stiffness);
   }
-  if (mass_factor == 0.0)
-    return;
-  for (int r = 0; r < m->n; r++) {
-    double *block = m->value + 9 * (size_t)pla_block_matrix_find(m, r, r);
-    for (int d = 0; d < 3; d++)
-      block[4 * d] += mass_factor * model->mass[self->vert_of[r]];
-  }
-  for (int e = 0; self->bindings && e < self->bindings->n; e++) {
-    const double mass = mass_factor * model->mass[self->bindings->vert[e]];
-    const double local[9] = { mass, 0, 0, 0, mass, 0, 0, 0, mass };
-    pla_fem_system_add_local(self, 1, self->bindings->vert + e, local);
-  }
+  if (mass_factor != 0.0)
+    pla_fem_system_add_mass(self, mass_factor);
 }
 
 void

@@ -41,6 +41,8 @@ void pla_fem_system_clear(PlaFemSystem *self);
 /* matrix = stiffness of the elements at @pos + @mass_factor times the lumped mass. */
 void pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project,
                              double mass_factor);
+/* Adds @factor times the lumped mass. */
+void pla_fem_system_add_mass(PlaFemSystem *self, double factor);
 /* Adds 3x3 blocks between @k vertices, (3k x 3k) row-major; all pairs are in the pattern.  What
  * concerns a bound vertex goes to its parents. */
 void pla_fem_system_add_local(PlaFemSystem *self, int k, const int *verts, const double *local);
