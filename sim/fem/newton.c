@@ -435,7 +435,7 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
     if (st == PLA_OK)
       st = unbalanced(&self, pos, &norm, err);
     /* where rounding is all that is left, further iterations only stir it */
-    idle = in_noise && norm > 0.5 * old_norm ? idle + 1 : 0;
+    idle = in_noise && norm > 0.95 * old_norm ? idle + 1 : 0;
     if (st == PLA_OK && idle >= MOST_IDLE) {
       report->residual_n = norm;
       report->residual_rel = norm / scale;
