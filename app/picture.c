@@ -348,9 +348,10 @@ pla_stage_draw(PlaStage *self, const PlaPictureOptions *opts, cairo_surface_t **
   if (!render->bounds(self->scene, lo, hi))
     return pla_fail(err, PLA_ERR_EMPTY, "There is nothing to draw");
   PlaCamera camera = pla_camera_fit(opts->view, lo, hi, (double)opts->width / opts->height);
+  const double grey = (opts->background[0] + opts->background[1] + opts->background[2]) / 3.0;
   double bottom[3];
   for (int d = 0; d < 3; d++)
-    bottom[d] = 0.55 * opts->background[d];
+    bottom[d] = (grey > 0.5 ? 0.88 : 0.55) * opts->background[d];
   render->set_camera(self->scene, &camera);
   render->set_background(self->scene, opts->background, bottom);
 
@@ -369,7 +370,6 @@ pla_stage_draw(PlaStage *self, const PlaPictureOptions *opts, cairo_surface_t **
     cairo_surface_mark_dirty(surface);
     if (opts->annotate) {
       cairo_t *cr = cairo_create(surface);
-      double grey = (opts->background[0] + opts->background[1] + opts->background[2]) / 3.0;
       PlaOverlayInk ink = { .on_light = grey > 0.5,
                             .font_size = opts->font_px > 0.0 ? opts->font_px
                                                              : fmax(12.0, opts->height / 50.0) };

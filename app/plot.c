@@ -526,34 +526,6 @@ pla_plot_new_intensities(const PlaVolume *vol, const PlaLabelMap *labels, PlaPlo
   return PLA_OK;
 }
 
-/* smallest angle between two faces of a tet, degrees */
-static double
-min_dihedral_deg(const double *pos, const int *tet)
-{
-  static const int face[4][3] = { { 1, 2, 3 }, { 0, 3, 2 }, { 0, 1, 3 }, { 0, 2, 1 } };
-  double normal[4][3], least = 180.0;
-  for (int f = 0; f < 4; f++) {
-    const double *a = pos + 3 * (size_t)tet[face[f][0]], *b = pos + 3 * (size_t)tet[face[f][1]],
-                 *c = pos + 3 * (size_t)tet[face[f][2]];
-    double length2 = 0.0;
-    for (int d = 0; d < 3; d++) {
-      const int e = (d + 1) % 3, g = (d + 2) % 3;
-      normal[f][d] = (b[e] - a[e]) * (c[g] - a[g]) - (b[g] - a[g]) * (c[e] - a[e]);
-      length2 += normal[f][d] * normal[f][d];
-    }
-    for (int d = 0; d < 3; d++)
-      normal[f][d] /= sqrt(length2);
-  }
-  for (int f = 0; f < 4; f++)
-    for (int g = f + 1; g < 4; g++) {
-      double dot = 0.0;
-      for (int d = 0; d < 3; d++)
-        dot -= normal[f][d] * normal[g][d];
-      least = fmin(least, acos(CLAMP(dot, -1.0, 1.0)) * (180.0 / G_PI));
-    }
-  return least;
-}
-
 PlaStatus
 pla_plot_new_quality(const PlaMesh *mesh, PlaPlot **out, PlaError *err)
 {
@@ -564,7 +536,7 @@ pla_plot_new_quality(const PlaMesh *mesh, PlaPlot **out, PlaError *err)
   if (!angle)
     return pla_fail_memory(err, "the angles of a mesh");
   for (int t = 0; t < mesh->n_tets; t++)
-    angle[t] = min_dihedral_deg(mesh->pos, mesh->tet + 4 * (size_t)t);
+    angle[t] = pla_tet_min_dihedral_deg(mesh->pos, mesh->tet + 4 * (size_t)t);
   *out =
       pla_plot_new("Smallest dihedral angle of each tetrahedron", "Angle, degrees", "Tetrahedra");
   pla_plot_add_histogram(*out, "tetrahedra", angle, (size_t)mesh->n_tets, 60);

@@ -1,6 +1,7 @@
 /* The content of a report: what is said of a case, in which order, with which pictures. */
 #include "app/annotation.h"
 #include "app/picture.h"
+#include "app/plot.h"
 #include "app/report-private.h"
 #include "platysma-config.h"
 
@@ -591,13 +592,53 @@ put_mesh_pictures(Maker *m, const PlaContent *content, const char *name, PlaErro
     const PlaField *field = pla_mesh_find_field(mesh, coloured[i].field, coloured[i].place);
     if (!field)
       continue;
+    /* low values are dark: they need a light ground */
+    for (int c = 0; c < 3; c++)
+      opts.background[c] = 0.96;
     st = pla_stage_colour(stage, shape, mesh, field, coloured[i].title, err);
     if (st == PLA_OK)
       st = pla_stage_draw(stage, &opts, &image, err);
     if (st == PLA_OK)
       add_picture(block, image, g_strdup_printf("%s: %s", name, coloured[i].title));
   }
+  if (block && block->picture->len == 3)
+    block->across = 3;
   pla_stage_free(stage);
+  return st;
+}
+
+/* takes @plot, which may be NULL */
+static void
+add_plot(PlaBlock *block, PlaPlot *plot)
+{
+  if (!plot)
+    return;
+  const double width = 640.0, height = 420.0, scale = 2.0; /* user units; pixels in one */
+  cairo_surface_t *image =
+      cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(scale * width), (int)(scale * height));
+  cairo_t *cr = cairo_create(image);
+  const PlaPlotRange range = pla_plot_fit(plot);
+  cairo_set_source_rgb(cr, 1.0, 1.0, 1.0);
+  cairo_paint(cr);
+  cairo_scale(cr, scale, scale);
+  pla_plot_draw(plot, &range, cr, width, height, false);
+  cairo_destroy(cr);
+  add_picture(block, image, g_strdup(plot->title));
+  pla_plot_free(plot);
+}
+
+/* angles of the elements, and the course of the solver */
+static PlaStatus
+put_plots(Maker *m, const PlaContent *content, PlaError *err)
+{
+  PlaPlot *quality = NULL, *residuals = pla_plot_new_residuals(content);
+  PlaStatus st =
+      content->mesh->n_tets > 0 ? pla_plot_new_quality(content->mesh, &quality, err) : PLA_OK;
+  if (quality || residuals) {
+    PlaBlock *block = add_pictures(m, 2);
+    add_plot(block, quality);
+    add_plot(block, residuals);
+  }
   return st;
 }
 
@@ -611,6 +652,7 @@ put_mesh(Maker *m, const PlaContent *content, const char *name, PlaError *err)
   if (st == PLA_OK) {
     put_mesh_table(m, content->mesh, &sum);
     put_all_quality(m, content->meta);
+    st = put_plots(m, content, err);
   }
   return st;
 }
@@ -873,10 +915,11 @@ parameters_text(const Maker *m, const char *json)
       JsonNode *value = json_object_get_member(object, l->data);
       if (JSON_NODE_HOLDS_NULL(value))
         continue;
-      g_autofree char *plain =
-          JSON_NODE_HOLDS_VALUE(value) && json_node_get_value_type(value) == G_TYPE_STRING
-              ? g_strdup(json_node_get_string(value))
-              : json_to_string(value, FALSE);
+      GType type = JSON_NODE_HOLDS_VALUE(value) ? json_node_get_value_type(value) : G_TYPE_NONE;
+      g_autofree char *plain = type == G_TYPE_STRING ? g_strdup(json_node_get_string(value))
+                               : type == G_TYPE_DOUBLE
+                                   ? g_strdup_printf("%.12g", json_node_get_double(value))
+                                   : json_to_string(value, FALSE);
       g_string_append_printf(list, "%s%s: %s", list->len ? "; " : "", (char *)l->data, plain);
     }
     text = g_string_free(g_steal_pointer(&list), FALSE);

@@ -10,6 +10,7 @@
 #include "ui/plot-window.h"
 #include "ui/preferences.h"
 #include "ui/settings.h"
+#include "ui/slice-view.h"
 #include "ui/workspace.h"
 
 #include <math.h>
@@ -479,6 +480,41 @@ test_export(void)
   close_window(window);
 }
 
+/* where writing runs from right to left the list changes sides, but no picture of a patient does */
+static void
+test_right_to_left(void)
+{
+  gtk_widget_set_default_direction(GTK_TEXT_DIR_RTL);
+  PlaWindow *window = open_case();
+  graphene_rect_t axial, sagittal;
+  g_assert_true(gtk_widget_compute_bounds(pla_window_get_slice(window, PLA_AXIS_AXIAL),
+                                          GTK_WIDGET(window), &axial));
+  g_assert_true(gtk_widget_compute_bounds(pla_window_get_slice(window, PLA_AXIS_SAGITTAL),
+                                          GTK_WIDGET(window), &sagittal));
+  g_assert_cmpfloat(axial.origin.x, <, sagittal.origin.x);
+  PlaSlicePlane plane =
+      pla_slice_view_get_plane(PLA_SLICE_VIEW(pla_window_get_slice(window, PLA_AXIS_AXIAL)));
+  double x, y;
+  pla_slice_from_ras(&plane, (double[3]){ 10, 0, 0 }, &x, &y);
+  g_assert_cmpfloat(x, <, 0.5 * plane.width); /* the patient's right is on the left still */
+  let_it_show(GTK_WIDGET(window), "right-to-left");
+  close_window(window);
+  gtk_widget_set_default_direction(GTK_TEXT_DIR_LTR);
+}
+
+/* before anything is open: ways to begin, and what it is not for */
+static void
+test_welcome(void)
+{
+  PlaWindow *window = new_window();
+  settle(window);
+  g_assert_false(g_action_group_get_action_enabled(G_ACTION_GROUP(window), "export"));
+  g_assert_false(g_action_group_get_action_enabled(G_ACTION_GROUP(window), "measure"));
+  g_assert_true(g_action_group_get_action_enabled(G_ACTION_GROUP(window), "help"));
+  let_it_show(GTK_WIDGET(window), "welcome");
+  close_window(window);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -489,6 +525,8 @@ main(int argc, char **argv)
   g_test_add_func("/desk/report", test_report);
   g_test_add_func("/desk/measure", test_measure);
   g_test_add_func("/desk/plots", test_plots);
+  g_test_add_func("/desk/welcome", test_welcome);
+  g_test_add_func("/desk/right-to-left", test_right_to_left);
   g_test_add_func("/desk/timeline", test_timeline);
   g_test_add_func("/desk/help", test_help);
   g_test_add_func("/desk/export", test_export);
