@@ -1,15 +1,15 @@
 /* Exact Euclidean distances on grids whose axes are all skew, block by block.
  *
- * Only mask voxels at the mask's border can be nearest to anything else: of two lattice points s and
- * p, one of s's neighbours is closer to p than s is, and the neighbours that matter are the 26 sums
- * of a reduced basis (Minkowski-reduced bases have all Voronoi-relevant vectors among them).
+ * Only mask voxels at the mask's border can be nearest to anything else: of two lattice points s
+ * and p, one of s's neighbours is closer to p than s is, and the neighbours that matter are the 26
+ * sums of a reduced basis (Minkowski-reduced bases have all Voronoi-relevant vectors among them).
  *
  * Blocks of 4 x 4 x 4 voxels are solved together.  For two sites s and g the difference
- * |x - s|^2 - |x - g|^2 is affine in x, so g is at least as near as s in the whole block when it is so
- * at the block's eight corners.  A tree of balls around the sites is walked, nearest first; a ball is
- * left out when one of the candidates found so far is nearer than any point of it at all corners, and
- * so is a site.  What is left is compared voxel by voxel.  The candidates of a block are the first
- * guesses of the next. */
+ * |x - s|^2 - |x - g|^2 is affine in x, so g is at least as near as s in the whole block when it is
+ * so at the block's eight corners.  A tree of balls around the sites is walked, nearest first; a
+ * ball is left out when one of the candidates found so far is nearer than any point of it at all
+ * corners, and so is a site.  What is left is compared voxel by voxel.  The candidates of a block
+ * are the first guesses of the next. */
 #include "anatomy/distance-skew-private.h"
 
 #include "anatomy/base/mat3.h"
@@ -32,8 +32,8 @@ typedef struct {
   int dims[3];
   double column[3][3]; /* mm per index step */
   int n_sites, n_nodes;
-  double *pos;         /* n_sites x 3, mm from voxel 0, in the order of the tree */
-  int *voxel;          /* n_sites x 3 */
+  double *pos; /* n_sites x 3, mm from voxel 0, in the order of the tree */
+  int *voxel;  /* n_sites x 3 */
   Node *node;
 } Sites;
 
@@ -75,19 +75,22 @@ reduced_neighbours(const double column[3][3], int step[26][3])
     if (c == 13)
       continue;
     for (int d = 0; d < 3; d++)
-      step[n][d] = (int)((c % 3 - 1) * base[0][d] + (c / 3 % 3 - 1) * base[1][d] + (c / 9 - 1) * base[2][d]);
+      step[n][d] =
+          (int)((c % 3 - 1) * base[0][d] + (c / 3 % 3 - 1) * base[1][d] + (c / 9 - 1) * base[2][d]);
     n++;
   }
 }
 
 static bool
-is_border(const int dims[3], const uint8_t *mask, bool inside, const int step[26][3], int i, int j, int k)
+is_border(const int dims[3], const uint8_t *mask, bool inside, const int step[26][3], int i, int j,
+          int k)
 {
   for (int s = 0; s < 26; s++) {
     const int a = i + step[s][0], b = j + step[s][1], c = k + step[s][2];
     if (a < 0 || b < 0 || c < 0 || a >= dims[0] || b >= dims[1] || c >= dims[2])
       return true;
-    if ((mask[(size_t)a + (size_t)dims[0] * ((size_t)b + (size_t)dims[1] * (size_t)c)] != 0) != inside)
+    if ((mask[(size_t)a + (size_t)dims[0] * ((size_t)b + (size_t)dims[1] * (size_t)c)] != 0) !=
+        inside)
       return true;
   }
   return false;
@@ -197,7 +200,8 @@ sites_clear(Sites *s)
 }
 
 static bool
-sites_init(Sites *s, const int dims[3], const double affine_mm[12], const uint8_t *mask, bool inside)
+sites_init(Sites *s, const int dims[3], const double affine_mm[12], const uint8_t *mask,
+           bool inside)
 {
   int step[26][3];
   *s = (Sites){ 0 };
@@ -224,8 +228,8 @@ sites_init(Sites *s, const int dims[3], const double affine_mm[12], const uint8_
     for (int k = 0; k < dims[2]; k++)
       border_of_slice(dims, mask, inside, step, k, s->voxel + 3 * (size_t)first[k]);
     for (int i = 0; i < s->n_sites; i++)
-      to_mm(s->column, s->voxel[3 * (size_t)i], s->voxel[3 * (size_t)i + 1], s->voxel[3 * (size_t)i + 2],
-            s->pos + 3 * (size_t)i);
+      to_mm(s->column, s->voxel[3 * (size_t)i], s->voxel[3 * (size_t)i + 1],
+            s->voxel[3 * (size_t)i + 2], s->pos + 3 * (size_t)i);
     if (s->n_sites > 0)
       build_node(s, 0, s->n_sites);
   }
@@ -248,7 +252,7 @@ typedef struct {
   int at[3];               /* its first voxel */
   double corner[3][CORNERS], centre[3], radius;
   Candidate *cand;
-  int n_cand, room, last;  /* last: the candidate that served last */
+  int n_cand, room, last; /* last: the candidate that served last */
   bool short_of_memory;
 } Block;
 
@@ -377,7 +381,8 @@ place_block(Block *b, int i, int j, int k)
   to_mm(s->column, i, j, k, origin);
   b->radius = 0.0;
   for (int d = 0; d < 3; d++)
-    b->centre[d] = origin[d] + 0.5 * (SIDE - 1) * (s->column[0][d] + s->column[1][d] + s->column[2][d]);
+    b->centre[d] =
+        origin[d] + 0.5 * (SIDE - 1) * (s->column[0][d] + s->column[1][d] + s->column[2][d]);
   for (int c = 0; c < CORNERS; c++) {
     double x[3], y[3];
     to_mm(s->column, c & 1 ? SIDE - 1 : 0, c & 2 ? SIDE - 1 : 0, c & 4 ? SIDE - 1 : 0, x);
@@ -412,7 +417,8 @@ solve_block(Block *b, float least[VOXELS])
     double off[3];
     to_mm(s->column, b->at[0] - voxel[0], b->at[1] - voxel[1], b->at[2] - voxel[2], off);
     for (int v = 0; v < VOXELS; v++) {
-      const double x = off[0] + b->local[0][v], y = off[1] + b->local[1][v], z = off[2] + b->local[2][v];
+      const double x = off[0] + b->local[0][v], y = off[1] + b->local[1][v],
+                   z = off[2] + b->local[2][v];
       const float d2 = (float)(x * x + y * y + z * z);
       least[v] = d2 < least[v] ? d2 : least[v];
     }
@@ -477,8 +483,8 @@ pla_distance_skew(const int dims[3], const double affine_mm[12], const uint8_t *
 #pragma omp parallel for schedule(dynamic, 4) num_threads(n_threads)
     for (int row = 0; row < rows_j * rows_k; row++)
       if (!pla_progress_cancelled(progress))
-        solve_row(&blocks[omp_get_thread_num()], row % rows_j * SIDE, row / rows_j * SIDE, mask, inside,
-                  dist2_mm2);
+        solve_row(&blocks[omp_get_thread_num()], row % rows_j * SIDE, row / rows_j * SIDE, mask,
+                  inside, dist2_mm2);
   }
   for (int t = 0; blocks && t < n_threads; t++) {
     ok = ok && !blocks[t].short_of_memory;

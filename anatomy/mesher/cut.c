@@ -102,7 +102,8 @@ place_points(PlaCutter *c, PlaError *err)
   return PLA_OK;
 }
 
-/* vertices in their order: one with a cut too close moves onto the closest, and its cuts are gone */
+/* vertices in their order: one with a cut too close moves onto the closest, and its cuts are gone
+ */
 static PlaStatus
 move_vertices(PlaCutter *c, PlaError *err)
 {
@@ -352,7 +353,8 @@ cut_tet(PlaCutter *c, const int v[4])
         /* odd permutations of the vertices turn the piece over */
         int swaps = (i > j) + (i > k) + (i > m) + (j > k) + (j > m) + (k > m);
         /* a piece between moved vertices alone lies on the interface */
-        pla_cutter_add_tet(c, p, swaps % 2, c->moved[v[i]] ? tissue_of_middle(c, p) : l->tissue[v[i]]);
+        pla_cutter_add_tet(c, p, swaps % 2,
+                           c->moved[v[i]] ? tissue_of_middle(c, p) : l->tissue[v[i]]);
       }
 }
 

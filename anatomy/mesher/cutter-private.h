@@ -7,9 +7,9 @@
 #include "anatomy/mesher/vert-table.h"
 
 typedef struct {
-  int a, b;    /* a < b */
+  int a, b; /* a < b */
   bool is_long;
-  double t;    /* from a to b */
+  double t; /* from a to b */
 } PlaCut;
 
 typedef struct {
@@ -17,9 +17,9 @@ typedef struct {
   PlaLattice *lattice;
   int n_cuts, room_cuts;
   PlaCut *cut;
-  PlaVertTable edges;    /* (a, b, -1) -> cut */
-  uint8_t *moved; /* per lattice vertex */
-  PlaVertTable faces;    /* (a, b, c) -> point of three tissues */
+  PlaVertTable edges; /* (a, b, -1) -> cut */
+  uint8_t *moved;     /* per lattice vertex */
+  PlaVertTable faces; /* (a, b, c) -> point of three tissues */
 
   /* the result; points are lattice vertices, then cuts, then all others */
   int n_points, room_points;
@@ -36,7 +36,8 @@ typedef struct {
 /* ---- cut.c ---- */
 
 /* The lattice is borrowed; its vertices are the first points of the result. */
-PlaStatus pla_cutter_init(PlaCutter *c, const PlaTissues *tissues, PlaLattice *lattice, PlaError *err);
+PlaStatus pla_cutter_init(PlaCutter *c, const PlaTissues *tissues, PlaLattice *lattice,
+                          PlaError *err);
 void pla_cutter_clear(PlaCutter *c);
 /* Cuts the whole lattice. */
 PlaStatus pla_cutter_run(PlaCutter *c, PlaProgress *progress, PlaError *err);
@@ -49,7 +50,8 @@ void pla_cutter_mean_point(const PlaCutter *c, const int *point, int n, double x
 bool pla_cutter_angles(const PlaCutter *c, const int v[4], double *most_cos, double *least_cos);
 /* Positive, with all dihedral angles between about 12 and 160 degrees. */
 bool pla_cutter_is_shapely(const PlaCutter *c, const int v[4]);
-/* Whether a point was put on an interface; all others are vertices of the lattice in their place. */
+/* Whether a point was put on an interface; all others are vertices of the lattice in their place.
+ */
 static inline bool
 pla_cutter_on_interface(const PlaCutter *c, int point)
 {
@@ -64,8 +66,8 @@ PlaStatus pla_cutter_outer_facets(const PlaCutter *c, PlaFacet **out, int *n_out
 PlaStatus pla_cutter_fit_facets(PlaCutter *c, PlaError *err);
 /* Distances of the outer faces from the level set. */
 PlaStatus pla_cutter_measure(const PlaCutter *c, PlaTetReport *r, PlaError *err);
-/* Middles of outer faces further than @limit_mm from the level set (n x 3, mm; caller frees), and how
- * many outer faces there are. */
+/* Middles of outer faces further than @limit_mm from the level set (n x 3, mm; caller frees), and
+ * how many outer faces there are. */
 PlaStatus pla_cutter_strays(const PlaCutter *c, double limit_mm, double **pos_mm, int *n,
                             int *n_facets, PlaError *err);
 

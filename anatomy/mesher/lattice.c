@@ -259,7 +259,8 @@ add_unequal(Builder *b, int level, const int at[3], int axis, int side, const in
       first = c;
   }
   for (int h = 0; h < 2; h++) {
-    const int *p = corner[first], *q = corner[(first + 1 + h) % 4], *r = corner[(first + 2 + h) % 4];
+    const int *p = corner[first], *q = corner[(first + 1 + h) % 4],
+              *r = corner[(first + 2 + h) % 4];
     add_tet(b, p, q, r, here);
     add_tet(b, p, q, r, there);
   }
@@ -329,8 +330,8 @@ pla_lattice_init(PlaLattice *self, const PlaTissues *tissues, double cell_mm, in
   }
   if (!fits || cubes > ((size_t)1 << 31))
     return pla_fail(err, PLA_ERR_MEMORY,
-                    "A cell of %g mm is too fine for a body %.0f mm across; use a larger one", cell_mm,
-                    largest);
+                    "A cell of %g mm is too fine for a body %.0f mm across; use a larger one",
+                    cell_mm, largest);
   Builder b = { .s = self };
   self->corner_tissue = pla_array_new(corners, sizeof *self->corner_tissue);
   self->centre_tissue = pla_array_new(cubes, sizeof *self->centre_tissue);

@@ -46,7 +46,8 @@ pla_cutter_outer_facets(const PlaCutter *c, PlaFacet **out, int *n_out, PlaError
           *n_out += slot->value == -1 ? 1 : slot->value >= 0 ? -1 : 0;
           slot->value = slot->value == -1 ? t : -2;
         } else if (slot->value == t) {
-          (*out)[(*n_out)++] = (PlaFacet){ t, { v[side[f][0]], v[side[f][1]], v[side[f][2]] }, v[f] };
+          (*out)[(*n_out)++] =
+              (PlaFacet){ t, { v[side[f][0]], v[side[f][1]], v[side[f][2]] }, v[f] };
         }
       }
     }
@@ -76,8 +77,9 @@ surface_over(const PlaCutter *c, const PlaFacet *f, const double x[3], double va
   return true;
 }
 
-/* Faces whose middle is a fifth of a cell or more from the surface: outside the face a tet is put on top, inside its tet is divided by three and the rest goes.  Only where
- * all new tets are well shaped. */
+/* Faces whose middle is a fifth of a cell or more from the surface: outside the face a tet is put
+ * on top, inside its tet is divided by three and the rest goes.  Only where all new tets are well
+ * shaped. */
 PlaStatus
 pla_cutter_fit_facets(PlaCutter *c, PlaError *err)
 {
@@ -161,8 +163,8 @@ pla_cutter_measure(const PlaCutter *c, PlaTetReport *r, PlaError *err)
 }
 
 PlaStatus
-pla_cutter_strays(const PlaCutter *c, double limit_mm, double **pos_mm, int *n,
-                  int *n_facets, PlaError *err)
+pla_cutter_strays(const PlaCutter *c, double limit_mm, double **pos_mm, int *n, int *n_facets,
+                  PlaError *err)
 {
   PlaFacet *facet;
   PlaStatus st = pla_cutter_outer_facets(c, &facet, n_facets, err);

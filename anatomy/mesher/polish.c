@@ -14,8 +14,8 @@ static const double enough_deg = 14.0, obtuse_share = 0.8;
 
 typedef struct {
   PlaCutter *c;
-  int *first, *of;  /* tets around each vertex of a bad tet */
-  double *home;     /* where vertices began (n_points x 3) */
+  int *first, *of; /* tets around each vertex of a bad tet */
+  double *home;    /* where vertices began (n_points x 3) */
 } Polish;
 
 /* the smallest angle or what the largest is worth, degrees; negative when not positive */
@@ -25,7 +25,8 @@ score_of(const PlaCutter *c, const int v[4])
   double most, least;
   if (!pla_cutter_angles(c, v, &most, &least))
     return -1.0;
-  return fmin(acos(fmin(most, 1.0)), obtuse_share * (M_PI - acos(fmax(least, -1.0)))) * (180.0 / M_PI);
+  return fmin(acos(fmin(most, 1.0)), obtuse_share * (M_PI - acos(fmax(least, -1.0)))) *
+         (180.0 / M_PI);
 }
 
 static double
@@ -74,7 +75,8 @@ improve_vertex(const Polish *p, int v)
 PlaStatus
 pla_cutter_polish(PlaCutter *c, PlaError *err)
 {
-  uint8_t *wanted = pla_array_new0((size_t)c->n_points, 1), *is_bad = pla_array_new0((size_t)c->n_tets, 1);
+  uint8_t *wanted = pla_array_new0((size_t)c->n_points, 1),
+          *is_bad = pla_array_new0((size_t)c->n_tets, 1);
   Polish p = { .c = c };
   int n_bad = 0, total = 0;
   PlaStatus st = wanted && is_bad ? PLA_OK : pla_fail_memory(err, "the mesh");

@@ -51,8 +51,8 @@ harvest(const PlaCutter *c, const int *ids, PlaMesh **out, PlaError *err)
 
 /* lattice and cuts; both are to be cleared by the caller, also after a failure */
 static PlaStatus
-fill(const PlaTissues *tissues, const PlaTetOptions *opts, PlaProgress *progress, PlaLattice *lattice,
-     PlaCutter *c, PlaError *err)
+fill(const PlaTissues *tissues, const PlaTetOptions *opts, PlaProgress *progress,
+     PlaLattice *lattice, PlaCutter *c, PlaError *err)
 {
   *c = (PlaCutter){ 0 };
   pla_progress_phase(progress, "Filling space", 0.5);
@@ -72,8 +72,8 @@ fill(const PlaTissues *tissues, const PlaTetOptions *opts, PlaProgress *progress
   return st;
 }
 
-/* Moves the surface outwards by up to @push_mm around the places given, fading out over a few cells:
- * a sheet too thin for the lattice gets thicker, a gap too narrow closes. */
+/* Moves the surface outwards by up to @push_mm around the places given, fading out over a few
+ * cells: a sheet too thin for the lattice gets thicker, a gap too narrow closes. */
 static PlaStatus
 make_room(PlaLevelSet *ls, const double *place_mm, int n_places, double reach_mm, double push_mm,
           PlaError *err)
@@ -228,13 +228,15 @@ pla_tets_from_surface(const PlaMesh *surface, const PlaTetOptions *opts, PlaProg
     return pla_fail(err, PLA_ERR_USAGE, "The cell size must be positive, not %g mm", opts->cell_mm);
   PlaStatus st = pla_mesh_summary(surface, &summary, err);
   if (st == PLA_OK && !summary.closed)
-    st = pla_fail(err, PLA_ERR_GEOMETRY,
-                  "The surface is not closed, so it has no inside; repair it first (surface --repair)");
+    st = pla_fail(
+        err, PLA_ERR_GEOMETRY,
+        "The surface is not closed, so it has no inside; repair it first (surface --repair)");
   /* three samples a cell: what is finer cannot be meshed */
   pla_progress_phase(progress, "Making the level set", 0.4);
   PlaProgressSpan span = pla_progress_push(progress);
   if (st == PLA_OK)
-    st = pla_levelset_from_surface(&tris, opts->cell_mm / 3.0, 2.0 * opts->cell_mm, progress, &ls, err);
+    st = pla_levelset_from_surface(&tris, opts->cell_mm / 3.0, 2.0 * opts->cell_mm, progress, &ls,
+                                   err);
   if (st == PLA_OK && opts->smooth_mm > 0.0)
     st = pla_levelset_smooth_curvature(ls, opts->smooth_mm, progress, NULL, err);
   if (st == PLA_OK && opts->round_mm > 0.0)
@@ -243,8 +245,8 @@ pla_tets_from_surface(const PlaMesh *surface, const PlaTetOptions *opts, PlaProg
   pla_progress_phase(progress, "Meshing", 1.0);
   span = pla_progress_push(progress);
   if (st == PLA_OK)
-    st = pla_tets_from_levelsets((const PlaLevelSet *const *)&ls, &region, 1, NULL, opts, progress, out,
-                                 report, err);
+    st = pla_tets_from_levelsets((const PlaLevelSet *const *)&ls, &region, 1, NULL, opts, progress,
+                                 out, report, err);
   pla_progress_pop(progress, span);
   pla_levelset_free(ls);
   return st;

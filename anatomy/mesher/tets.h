@@ -19,8 +19,8 @@ typedef struct {
   double cell_mm;   /* side of the lattice's cubes at interfaces */
   int levels;       /* doublings of the cell away from interfaces; 0: uniform */
   double smooth_mm; /* detail removed from labels first; negative: 0.35 cells */
-  double round_mm;  /* parts and gaps that a ball of this radius does not fit into are removed from a
-                       single tissue; 0: none */
+  double round_mm; /* parts and gaps that a ball of this radius does not fit into are removed from a
+                      single tissue; 0: none */
 } PlaTetOptions;
 PlaTetOptions pla_tet_options_default(void); /* 4 mm, 3, -1, 0 */
 
@@ -32,11 +32,11 @@ typedef struct {
                                  level set, the latter away from the sharp rims of caps; NaN with
                                  several tissues */
   double facet_p99_mm;        /* what 99 in 100 outer face centres do not exceed; NaN likewise */
-  double room_mm3;            /* added where a single tissue, or a gap in it, was too thin for cells */
+  double room_mm3; /* added where a single tissue, or a gap in it, was too thin for cells */
 } PlaTetReport;
 
-/* @group: level sets, closed half a voxel outside their grids, that compete for every point with each
- * other and with @rest (as in PlaPartition; NULL: where none of them is negative); @ids: their
+/* @group: level sets, closed half a voxel outside their grids, that compete for every point with
+ * each other and with @rest (as in PlaPartition; NULL: where none of them is negative); @ids: their
  * regions.  PLA_ERR_EMPTY when the lattice finds nothing
  * inside; PLA_ERR_MEMORY when it would be too fine.  @report may be NULL.  Same bits for any number
  * of threads. */

@@ -18,8 +18,8 @@ enum { BLOCK = 4 }; /* samples each way that are near together or not */
 
 /* blocks that the band around the box of a triangle touches */
 static void
-mark_blocks(const PlaLevelSet *ls, const PlaTriMesh *mesh, int t, double band_mm, const int blocks[3],
-            uint8_t *near)
+mark_blocks(const PlaLevelSet *ls, const PlaTriMesh *mesh, int t, double band_mm,
+            const int blocks[3], uint8_t *near)
 {
   int from[3], to[3];
   for (int d = 0; d < 3; d++) {
@@ -63,7 +63,8 @@ fill_distances(PlaLevelSet *ls, const PlaTriTree *tree, const int blocks[3], con
                                                  ((size_t)j + (size_t)ls->dims[1] * (size_t)k)];
         *phi = (float)band_mm;
         if (!near[(size_t)(i / BLOCK) +
-                  (size_t)blocks[0] * ((size_t)(j / BLOCK) + (size_t)blocks[1] * (size_t)(k / BLOCK))])
+                  (size_t)blocks[0] *
+                      ((size_t)(j / BLOCK) + (size_t)blocks[1] * (size_t)(k / BLOCK))])
           continue;
         double pos[3];
         sample_position(ls, i, j, k, pos);

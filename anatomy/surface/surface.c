@@ -203,8 +203,8 @@ pla_surface_options_default(void)
   return (PlaSurfaceOptions){ 0 };
 }
 
-static PlaStatus
-inspect(const PlaMesh *mesh, PlaProgress *progress, PlaSurfaceReport *report, PlaError *err)
+PlaStatus
+pla_surface_check(const PlaMesh *mesh, PlaProgress *progress, PlaSurfaceReport *report, PlaError *err)
 {
   PlaMeshSummary summary;
   PlaTriTree *tree = NULL;
@@ -259,7 +259,7 @@ pla_surface_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
   }
   pla_progress_phase(progress, "Checking", 1.0);
   if (st == PLA_OK)
-    st = inspect(mesh, progress, &r, err);
+    st = pla_surface_check(mesh, progress, &r, err);
   if (st == PLA_OK && opts->measure) {
     st = pla_surface_voxel_faces(map, ids, n_ids, &voxels, err);
     if (st == PLA_OK) {

@@ -16,9 +16,9 @@
  * normals outwards, with the cell field PLA_SURFACE_CAP.  PLA_ERR_EMPTY without one. */
 PlaStatus pla_surface_from_levelset(const PlaLevelSet *ls, PlaMesh **out, PlaError *err);
 
-/* The level set of what a surface encloses, on a straight grid of @spacing_mm around it: exact
- * distances up to @band_mm.  Inside is where the winding number is nearer to one than to zero, turned
- * either way, so small holes do no harm.  PLA_ERR_MEMORY when the grid would be too fine. */
+/* The level set of what a closed surface encloses, on a straight grid of @spacing_mm around it: exact
+ * distances up to @band_mm.  Inside is where the winding number is not zero, so overlapping pieces and
+ * surfaces inside out will do.  PLA_ERR_MEMORY when the grid would be too fine. */
 PlaStatus pla_levelset_from_surface(const PlaTriMesh *mesh, double spacing_mm, double band_mm,
                                     PlaProgress *progress, PlaLevelSet **out, PlaError *err);
 
@@ -53,6 +53,11 @@ typedef struct {
   double decimation_mm;       /* Hausdorff distance to the surface before decimation */
   double interface_mm;        /* Hausdorff distance to the voxel faces; NaN unless measured */
 } PlaSurfaceReport;
+
+/* Fills in what a surface by itself tells: closedness, pieces, self-intersections, caps, volume (of
+ * an open one 0). */
+PlaStatus pla_surface_check(const PlaMesh *mesh, PlaProgress *progress, PlaSurfaceReport *report,
+                            PlaError *err);
 
 /* Level set, surface, decimation, checks.  @report may be NULL. */
 PlaStatus pla_surface_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,

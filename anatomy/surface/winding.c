@@ -20,10 +20,10 @@
 typedef struct {
   double centre[3], far2; /* squared distance from which the expansion serves */
   double n[3];
-  double trace, m[6];     /* symmetric part of M: xx, yy, zz, xy, yz, zx */
+  double trace, m[6]; /* symmetric part of M: xx, yy, zz, xy, yz, zx */
   double v[3];
-  double q[10];           /* xxx, yyy, zzz, xxy, xxz, yyx, yyz, zzx, zzy, xyz, each with all that
-                             r_i r_j r_k has of it */
+  double q[10]; /* xxx, yyy, zzz, xxy, xxz, yyx, yyz, zzx, zzy, xyz, each with all that
+                   r_i r_j r_k has of it */
 } Multipole;
 
 struct PlaWinding {
@@ -31,7 +31,8 @@ struct PlaWinding {
   Multipole *pole; /* per node of the tree */
 };
 
-/* Radii of its cluster from which an expansion serves; with it errors of 3e-3 were measured at most, with 5 of 3e-4. */
+/* Radii of its cluster from which an expansion serves; with it errors of 3e-3 were measured at
+ * most, with 5 of 3e-4. */
 static const double far_radii = 2.5;
 
 static void
@@ -58,8 +59,9 @@ add_triangle(const PlaTriMesh *mesh, int t, Multipole *p)
   double s[3][3];
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++)
-      s[i][j] = (y[0][i] * y[0][j] + y[1][i] * y[1][j] + y[2][i] * y[2][j] + 9.0 * mean[i] * mean[j]) /
-                12.0;
+      s[i][j] =
+          (y[0][i] * y[0][j] + y[1][i] * y[1][j] + y[2][i] * y[2][j] + 9.0 * mean[i] * mean[j]) /
+          12.0;
   for (int k = 0; k < 3; k++)
     p->v[k] += 2.0 * (n[0] * s[0][k] + n[1] * s[1][k] + n[2] * s[2][k]) +
                n[k] * (s[0][0] + s[1][1] + s[2][2]);

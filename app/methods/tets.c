@@ -17,8 +17,8 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
   if (input->surface)
     st = pla_tets_from_surface(input->surface, &opts, progress, &out->mesh, &r, err);
   else
-    st = pla_tets_from_labels(input->labels, input->ids, input->first, input->n_groups, &opts, progress,
-                              &out->mesh, &r, err);
+    st = pla_tets_from_labels(input->labels, input->ids, input->first, input->n_groups, &opts,
+                              progress, &out->mesh, &r, err);
   if (st != PLA_OK)
     return st;
   json_object_set_int_member(out->found, "boundary_triangles", r.boundary_tris);
@@ -27,14 +27,16 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
   if (isfinite(r.facet_mm)) {
     json_object_set_double_member(out->found, "boundary_vertex_mm", r.vertex_mm);
     json_object_set_double_member(out->found, "boundary_facet_mm", r.facet_mm);
-    g_ptr_array_add(out->lines,
-                    g_strdup_printf("outer vertices within %.3f mm of the surface, faces within %.3f mm",
-                                    r.vertex_mm, r.facet_mm));
+    g_ptr_array_add(
+        out->lines,
+        g_strdup_printf("outer vertices within %.3f mm of the surface, faces within %.3f mm",
+                        r.vertex_mm, r.facet_mm));
     json_object_set_double_member(out->found, "room_mm3", r.room_mm3);
     if (r.room_mm3 > 0.0)
-      g_ptr_array_add(out->lines,
-                      g_strdup_printf("%.3f ml added where parts or gaps were too thin for the cells",
-                                      r.room_mm3 / 1000.0));
+      g_ptr_array_add(
+          out->lines,
+          g_strdup_printf("%.3f ml added where parts or gaps were too thin for the cells",
+                          r.room_mm3 / 1000.0));
   }
   return PLA_OK;
 }

@@ -8,6 +8,7 @@ extern const PlaOperation pla_operation_import;
 extern const PlaOperation pla_operation_phantom;
 extern const PlaOperation pla_operation_segment;
 extern const PlaOperation pla_operation_surface;
+extern const PlaOperation pla_operation_repair_surface;
 extern const PlaOperation pla_operation_mesh;
 extern const PlaOperation pla_operation_muscles;
 extern const PlaOperation pla_operation_simulate;

@@ -465,6 +465,38 @@ test_measure_volume(void)
   bench_clear(&b);
 }
 
+/* a mesh of labels, one of the label's surface, and that surface repaired */
+static void
+test_meshes(void)
+{
+  Bench b;
+  PlaError err;
+  bench_init(&b);
+  ok(apply(&b, "phantom", "{\"phantom\": \"sphere\", \"spacing_mm\": 4, \"name\": \"ball\"}", &err),
+     &err);
+  ok(apply(&b, "mesh", "{\"item\": \"ball\", \"cell_mm\": 8, \"name\": \"tets\"}", &err), &err);
+  ok(apply(&b, "surface", "{\"item\": \"ball\", \"labels\": [1], \"name\": \"skin\"}", &err), &err);
+  ok(apply(&b, "repair-surface", "{\"item\": \"skin\"}", &err), &err);
+  ok(apply(&b, "mesh", "{\"item\": \"skin\", \"cell_mm\": 8, \"name\": \"inside\"}", &err), &err);
+  const char *names[] = { "tets", "inside" };
+  for (int m = 0; m < 2; m++) {
+    PlaMeshSummary s;
+    g_autoptr(PlaContent) content = load(&b, names[m]);
+    g_assert_cmpint(pla_mesh_summary(content->mesh, &s, &err), ==, PLA_OK);
+    g_assert_cmpint(s.inverted, ==, 0);
+    g_assert_cmpint(s.components, ==, 1);
+    g_assert_cmpfloat(fabs(s.volume_m3 * 1e9 / (4.0 / 3.0 * G_PI * 64000.0) - 1.0), <, 0.03);
+    JsonObject *found = json_object_get_object_member(content->meta, "mesh");
+    g_assert_cmpstr(json_object_get_string_member(found, "method"), ==, "tets");
+  }
+  g_assert_cmpint(apply(&b, "mesh", "{\"item\": \"ball\", \"method\": \"clay\"}", &err), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(apply(&b, "mesh", "{\"item\": \"ball\", \"labels\": [1, [1]]}", &err), ==,
+                  PLA_ERR_USAGE);
+  g_assert_cmpint(apply(&b, "mesh", "{\"item\": \"ball\", \"labels\": [[]]}", &err), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(apply(&b, "repair-surface", "{\"item\": \"tets\"}", &err), ==, PLA_ERR_USAGE);
+  bench_clear(&b);
+}
+
 static void
 test_items(void)
 {
@@ -502,6 +534,7 @@ main(int argc, char **argv)
   g_test_add_func("/operations/paint", test_paint);
   g_test_add_func("/operations/measure", test_measure);
   g_test_add_func("/operations/measure-volume", test_measure_volume);
+  g_test_add_func("/operations/meshes", test_meshes);
   g_test_add_func("/operations/items", test_items);
   return g_test_run();
 }

@@ -81,6 +81,16 @@ test_files(void)
   g_assert_cmpfloat(json_object_get_double_member(o, "interface_mm"), <, 1.25);
   json_object_unref(o);
 
+  /* a surface is checked, and repaired */
+  g_autofree char *repair = g_strdup_printf("surface %s --repair -o %s", stl, none);
+  o = run(repair, 0);
+  g_assert_true(json_object_get_boolean_member(o, "closed"));
+  g_assert_cmpint(json_object_get_int_member(o, "filled_holes"), ==, 0);
+  g_assert_cmpfloat(fabs(json_object_get_double_member(o, "volume_mm3") / volume - 1.0), <, 1e-5);
+  g_assert_true(json_object_get_null_member(o, "label_volume_mm3"));
+  json_object_unref(o);
+  g_assert_cmpint(g_remove(none), ==, 0);
+
   /* the slab and the egg as one, by name and number, capped below */
   g_autofree char *slab = g_strdup_printf("surface %s --label 'label 2,1' -o %s", in, vtp);
   o = run(slab, 0);

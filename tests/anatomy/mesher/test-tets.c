@@ -3,6 +3,7 @@
 #include "anatomy/base/parallel.h"
 #include "anatomy/mesher/lattice.h"
 #include "anatomy/mesher/tets.h"
+#include "anatomy/phantom/phantom.h"
 
 #include <glib.h>
 #include <math.h>
@@ -277,6 +278,32 @@ test_tissues(void)
   pla_label_map_free(map);
 }
 
+/* a closed surface through its level set */
+static void
+test_surface(void)
+{
+  PlaPhantom phantom;
+  PlaMesh *mesh;
+  PlaTetReport report;
+  PlaMeshSummary s;
+  PlaError err;
+  PlaTetOptions opts = { .cell_mm = 3.0, .levels = 2, .smooth_mm = -1.0 };
+  g_assert_cmpint(pla_phantom_make("torus-surface", 3.0, NULL, &phantom, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_tets_from_surface(phantom.mesh, &opts, NULL, &mesh, &report, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_mesh_summary(mesh, &s, &err), ==, PLA_OK);
+  check_shape(mesh, &report, 10.0, 165.0);
+  g_assert_cmpfloat(report.vertex_mm, <, 0.1 * opts.cell_mm);
+  g_assert_cmpfloat(report.facet_mm, <, 0.25 * opts.cell_mm);
+  g_assert_cmpfloat(fabs(s.volume_m3 * 1e9 / (2.0 * G_PI * G_PI * 35.0 * 144.0) - 1.0), <, 0.03);
+  pla_mesh_free(mesh);
+  /* an open one is refused */
+  phantom.mesh->n_tris--;
+  g_assert_cmpint(pla_tets_from_surface(phantom.mesh, &opts, NULL, &mesh, &report, &err), ==,
+                  PLA_ERR_GEOMETRY);
+  phantom.mesh->n_tris++;
+  pla_phantom_clear(&phantom);
+}
+
 static void
 test_refusals(void)
 {
@@ -307,6 +334,7 @@ main(int argc, char **argv)
   g_test_add_func("/tets/solids", test_solids);
   g_test_add_func("/tets/lattice", test_lattice);
   g_test_add_func("/tets/tissues", test_tissues);
+  g_test_add_func("/tets/surface", test_surface);
   g_test_add_func("/tets/refusals", test_refusals);
   return g_test_run();
 }

@@ -1,6 +1,7 @@
 /* Surfaces: closed, without self-intersections, close to the voxels, decimated and asked. */
 #include "anatomy/base/parallel.h"
 #include "anatomy/phantom/phantom.h"
+#include "anatomy/surface/repair.h"
 #include "anatomy/surface/surface.h"
 #include "anatomy/surface/tri-tree.h"
 #include "anatomy/surface/winding.h"
@@ -306,6 +307,106 @@ test_winding(void)
   g_rand_free(rand);
 }
 
+/* damage that imported surfaces come with, and what repair makes of it */
+static void
+test_repair(void)
+{
+  const char *names[] = { "sphere-surface", "torus-surface", "box-surface", "nested-boxes" };
+  for (gsize m = 0; m < G_N_ELEMENTS(names); m++) {
+    PlaPhantom phantom = { 0 };
+    PlaMesh *bad, *good;
+    PlaMeshSummary whole, s;
+    PlaRepairReport r;
+    PlaError err;
+    int64_t crossings;
+    PlaTriTree *tree;
+    g_assert_cmpint(pla_phantom_make(names[m], 4.0, NULL, &phantom, &err), ==, PLA_OK);
+    const PlaMesh *mesh = phantom.mesh;
+    g_assert_cmpint(pla_mesh_summary(mesh, &whole, &err), ==, PLA_OK);
+    /* every triangle with vertices of its own, every fifth turned, some gone, one there twice */
+    const int n = mesh->n_tris;
+    g_assert_cmpint(pla_mesh_new(3 * n, n + 1, 0, 0, &bad, &err), ==, PLA_OK);
+    int kept = 0;
+    for (int t = 0; t < n; t++) {
+      if (t % 41 == 3 || (t > n / 2 && t < n / 2 + 4))
+        continue;
+      for (int c = 0; c < 3; c++) {
+        memcpy(bad->pos + 9 * kept + 3 * c, mesh->pos + 3 * mesh->tri[3 * t + c], 3 * sizeof(double));
+        bad->tri[3 * kept + c] = 3 * kept + (t % 5 ? c : 2 - c);
+      }
+      kept++;
+    }
+    memcpy(bad->tri + 3 * kept, bad->tri, 3 * sizeof(int));
+    bad->n_tris = kept + 1;
+    g_assert_cmpint(pla_surface_repair(bad, NULL, &good, &r, &err), ==, PLA_OK);
+    g_assert_cmpint(pla_mesh_summary(good, &s, &err), ==, PLA_OK);
+    g_test_message("%s: %d holes, %d new triangles, %d turned, volume %+.3f %%", names[m], r.filled_holes,
+                   r.new_tris, r.turned_tris, 100.0 * (s.volume_m3 / whole.volume_m3 - 1.0));
+    g_assert_true(s.closed);
+    g_assert_cmpint(s.components, ==, whole.components);
+    g_assert_cmpint(r.dropped_tris, ==, 1);
+    g_assert_cmpint(r.new_tris, ==, n - kept);
+    g_assert_cmpint(r.crowded_edges, ==, 0);
+    g_assert_cmpint(good->n_verts, ==, mesh->n_verts);
+    g_assert_cmpfloat(fabs(s.volume_m3 / whole.volume_m3 - 1.0), <, 0.005);
+    const PlaTriMesh tris = pla_mesh_tris(good);
+    g_assert_cmpint(pla_tri_tree_new(&tris, &tree, &err), ==, PLA_OK);
+    g_assert_cmpint(pla_self_intersections(tree, NULL, &crossings, NULL, &err), ==, PLA_OK);
+    g_assert_cmpint(crossings, ==, 0);
+    pla_tri_tree_free(tree);
+    pla_mesh_free(good);
+
+    /* inside out as a whole */
+    for (int t = 0; t < n && m < 3; t++) {
+      const int swap = mesh->tri[3 * t];
+      phantom.mesh->tri[3 * t] = mesh->tri[3 * t + 1];
+      phantom.mesh->tri[3 * t + 1] = swap;
+    }
+    g_assert_cmpint(pla_surface_repair(mesh, NULL, &good, &r, &err), ==, PLA_OK);
+    g_assert_cmpint(pla_mesh_summary(good, &s, &err), ==, PLA_OK);
+    g_assert_cmpint(r.turned_tris, ==, m < 3 ? n : 0);
+    g_assert_cmpfloat_with_epsilon(s.volume_m3, whole.volume_m3, 1e-9 * whole.volume_m3);
+    pla_mesh_free(good);
+    pla_mesh_free(bad);
+    pla_phantom_clear(&phantom);
+  }
+}
+
+/* the level set of a surface against the solid it was made from, also inside out */
+static void
+test_surface_levelset(void)
+{
+  PlaPhantom phantom = { 0 };
+  PlaLevelSet *ls;
+  PlaError err;
+  g_assert_cmpint(pla_phantom_make("torus-surface", 2.0, NULL, &phantom, &err), ==, PLA_OK);
+  for (int turned = 0; turned < 2; turned++) {
+    const PlaTriMesh tris = pla_mesh_tris(phantom.mesh);
+    g_assert_cmpint(pla_levelset_from_surface(&tris, 1.5, 5.0, NULL, &ls, &err), ==, PLA_OK);
+    double worst = 0.0;
+    size_t v = 0;
+    for (int k = 0; k < ls->dims[2]; k++)
+      for (int j = 0; j < ls->dims[1]; j++)
+        for (int i = 0; i < ls->dims[0]; i++, v++) {
+          const double ijk[3] = { i, j, k };
+          double p[3];
+          pla_affine_apply(ls->affine_mm, ijk, p);
+          const double d = hypot(hypot(p[0], p[1]) - 35.0, p[2]) - 12.0;
+          worst = fmax(worst, fabs(fmin(fmax(d, -5.0), 5.0) - (double)ls->phi_mm[v]));
+        }
+    g_test_message("torus: at most %.3f mm off", worst);
+    /* chords of triangles of 2 mm on a tube of 12 mm */
+    g_assert_cmpfloat(worst, <, 0.1);
+    pla_levelset_free(ls);
+    for (int t = 0; t < phantom.mesh->n_tris; t++) {
+      const int swap = phantom.mesh->tri[3 * t];
+      phantom.mesh->tri[3 * t] = phantom.mesh->tri[3 * t + 1];
+      phantom.mesh->tri[3 * t + 1] = swap;
+    }
+  }
+  pla_phantom_clear(&phantom);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -316,5 +417,7 @@ main(int argc, char **argv)
   g_test_add_func("/surface/crossings", test_crossings);
   g_test_add_func("/surface/tree", test_tree);
   g_test_add_func("/surface/winding", test_winding);
+  g_test_add_func("/surface/repair", test_repair);
+  g_test_add_func("/surface/level-set", test_surface_levelset);
   return g_test_run();
 }
