@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+static JsonObject *run(int status, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
 static JsonObject *
 run(int status, const char *format, ...)
 {

@@ -10,6 +10,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* how often what is random is tried; sanitizers are slow */
+static inline guint32
+n_seeds(guint32 n)
+{
+  return g_getenv("PLA_SMALL") ? 1 : n;
+}
+
 /* n^3 samples around the origin */
 static inline PlaLevelSet *
 levelset_new(int n, double spacing_mm, PlaDistanceFunc func, const void *data)

@@ -199,7 +199,7 @@ test_tets_random(void)
 {
   const double lo[3] = { 0, 0, 0 }, hi[3] = { 0.006, 0.006, 0.006 };
   const int n[3] = { 6, 6, 6 };
-  for (guint32 seed = 1; seed <= 3; seed++) {
+  for (guint32 seed = 1; seed <= n_seeds(3); seed++) {
     PlaMesh *mesh = box_new(lo, hi, n);
     GRand *rand = g_rand_new_with_seed(seed);
     int kept = 0;
@@ -408,7 +408,7 @@ test_surface_shells(void)
 static void
 test_surface_noise(void)
 {
-  for (guint32 seed = 1; seed <= 3; seed++) {
+  for (guint32 seed = 1; seed <= n_seeds(3); seed++) {
     const Noise noise = noise_new(seed);
     PlaLevelSet *ls = levelset_new(16, 0.8, noise_at, &noise);
     PlaMesh *mesh;

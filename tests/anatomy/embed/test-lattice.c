@@ -353,7 +353,7 @@ n_material(const PlaLatticeEmbedding *e)
 static void
 test_noise(void)
 {
-  for (guint32 seed = 1; seed <= 2; seed++) {
+  for (guint32 seed = 1; seed <= n_seeds(2); seed++) {
     const Noise noise = noise_new(seed);
     PlaLevelSet *ls = levelset_new(18, 0.7, noise_at, &noise);
     for (int coarsen = 0; coarsen <= 2; coarsen++) {
