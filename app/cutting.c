@@ -57,7 +57,7 @@ pla_cut_to_mesh(const PlaCutMesh *cut, const PlaMesh *mesh, PlaMesh **out, int *
 }
 
 PlaStatus
-pla_cut_to_surface(PlaCutMesh *cut, PlaMesh **out, PlaError *err)
+pla_cut_to_surface(PlaCutMesh *cut, const double *pos, PlaMesh **out, PlaError *err)
 {
   const PlaCutMeshView view = pla_cut_mesh_get(cut);
   PlaCutSurface s;
@@ -74,7 +74,7 @@ pla_cut_to_surface(PlaCutMesh *cut, PlaMesh **out, PlaError *err)
     int *bodies = pla_mesh_add_field(*out, PLA_CUT_BODY, PLA_ON_CELLS, PLA_I32, 1);
     int8_t *wound = pla_mesh_add_field(*out, "wound", PLA_ON_CELLS, PLA_I8, 1);
     if (bodies && wound) {
-      pla_cut_surface_place(&s, cut, view.mesh.rest, (*out)->pos);
+      pla_cut_surface_place(&s, cut, pos ? pos : view.mesh.rest, (*out)->pos);
       memcpy((*out)->tri, s.tri, 3 * (size_t)s.n_tris * sizeof *s.tri);
       for (int t = 0; t < s.n_tris; t++) {
         bodies[t] = body[s.owner[t]];

@@ -14,6 +14,6 @@
 PlaStatus pla_cut_to_mesh(const PlaCutMesh *cut, const PlaMesh *mesh, PlaMesh **out, int *n_bodies,
                           PlaError *err);
 
-/* The surface of the material at rest, with cell fields "body" and "wound" (1 where a blade made
- * it). */
-PlaStatus pla_cut_to_surface(PlaCutMesh *cut, PlaMesh **out, PlaError *err);
+/* The surface of the material in the shape @pos (NULL: at rest), with cell fields "body" and
+ * "wound" (1 where a blade made it). */
+PlaStatus pla_cut_to_surface(PlaCutMesh *cut, const double *pos, PlaMesh **out, PlaError *err);

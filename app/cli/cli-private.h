@@ -10,6 +10,7 @@ extern const PlaVerb pla_verb_cut;
 extern const PlaVerb pla_verb_demo;
 extern const PlaVerb pla_verb_info;
 extern const PlaVerb pla_verb_mesh;
+extern const PlaVerb pla_verb_operate;
 extern const PlaVerb pla_verb_muscles;
 extern const PlaVerb pla_verb_phantom;
 extern const PlaVerb pla_verb_report;

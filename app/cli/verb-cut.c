@@ -112,7 +112,7 @@ run_cut(PlaInvocation *inv, PlaError *err)
   if (st == PLA_OK)
     st = pla_cut_to_mesh(cut, body.mesh, &mesh, &n_bodies, err);
   if (st == PLA_OK)
-    st = pla_cut_to_surface(cut, &surface, err);
+    st = pla_cut_to_surface(cut, NULL, &surface, err);
   pla_progress_phase(progress, "Writing", 1.0);
   if (st == PLA_OK)
     st = write_mesh(inv, pla_invocation_output(inv), mesh, err);

@@ -11,6 +11,7 @@ static const PlaVerb *const verbs[] = {
   &pla_verb_muscles,
   &pla_verb_simulate,
   &pla_verb_cut,
+  &pla_verb_operate,
   &pla_verb_case,
   &pla_verb_report,
   &pla_verb_demo,

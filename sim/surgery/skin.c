@@ -59,6 +59,36 @@ weld(const PlaCutSurface *surface, const double *pos, const bool *used, int *mer
   return count;
 }
 
+/* What lies @depth under rough skin should not be rougher than the skin: normals become the mean of
+ * those around, a few times over. */
+static bool
+smooth_normals(PlaSkin *self)
+{
+  enum { PASSES = 4 };
+  double *next = pla_array_new(3 * (size_t)self->n_verts, sizeof *next);
+  if (!next)
+    return false;
+  for (int pass = 0; pass < PASSES; pass++) {
+    memset(next, 0, 3 * (size_t)self->n_verts * sizeof *next);
+    for (int t = 0; t < self->n_tris; t++) {
+      const int *v = &self->tri[3 * t];
+      for (int d = 0; d < 3; d++) {
+        double sum = 0.0;
+        for (int k = 0; k < 3; k++)
+          sum += self->normal[3 * v[k] + d];
+        for (int k = 0; k < 3; k++)
+          next[3 * v[k] + d] += sum;
+      }
+    }
+    for (int v = 0; v < self->n_verts; v++) {
+      normalise(&next[3 * v]);
+      memcpy(&self->normal[3 * v], &next[3 * v], 3 * sizeof *next);
+    }
+  }
+  free(next);
+  return true;
+}
+
 PlaStatus
 pla_skin_init(PlaSkin *self, const PlaCutSurface *surface, const double *pos, PlaError *err)
 {
@@ -101,6 +131,7 @@ pla_skin_init(PlaSkin *self, const PlaCutSurface *surface, const double *pos, Pl
   }
   for (int v = 0; ok && v < self->n_verts; v++)
     normalise(&self->normal[3 * v]);
+  ok = ok && smooth_normals(self);
   free(used);
   free(merged);
   PlaStatus st = ok ? PLA_OK : pla_fail_memory(err, "the skin");

@@ -170,6 +170,12 @@ pla_surgery_get_surface(PlaSurgery *self, const PlaCutSurface **surface, const d
   return st;
 }
 
+static double
+sheet_depth(const PlaSurgery *self, double depth)
+{
+  return depth - fmin(0.5 * depth, SHEET_RISE * (depth + 3.0 * self->cell));
+}
+
 static PlaStatus
 get_skin(PlaSurgery *self, PlaSkin *skin, PlaError *err)
 {
@@ -268,6 +274,105 @@ cut_along(PlaSurgery *self, const PlaBlade *blade, PlaProgress *progress, PlaErr
     }
   }
   free(from);
+  return st;
+}
+
+typedef struct {
+  const int *tet; /* new numbers */
+} Renumbered;
+
+static bool
+renumber(Anchor *anchor, const void *data)
+{
+  const Renumbered *r = data;
+  anchor->tet = r->tet[anchor->tet];
+  return anchor->tet >= 0;
+}
+
+/* takes marked tets out of the body, and everything that hangs on them */
+static PlaStatus
+take_away(PlaSurgery *self, const bool *remove, PlaError *err)
+{
+  const PlaCutMeshView view = pla_cut_mesh_get(self->cut);
+  const int n_verts = view.mesh.n_verts;
+  int *tet = pla_array_new((size_t)view.mesh.n_tets, sizeof *tet);
+  int *vert = pla_array_new((size_t)n_verts, sizeof *vert);
+  PlaStatus st = tet && vert ? pla_cut_mesh_remove(self->cut, remove, vert, tet, err)
+                             : pla_fail_memory(err, "the body");
+  if (st == PLA_OK) {
+    for (int v = 0; v < n_verts; v++)
+      if (vert[v] >= 0) {
+        memmove(&self->pos[3 * vert[v]], &self->pos[3 * v], 3 * sizeof *self->pos);
+        self->held[vert[v]] = self->held[v];
+      }
+    update_anchors(self, renumber, &(Renumbered){ tet });
+    forget_surface(self);
+  }
+  free(tet);
+  free(vert);
+  return st;
+}
+
+/* Which tets belong to loose bodies, and how much they hold, m3 (n_bodies); all freed by the
+ * caller. */
+typedef struct {
+  int n_bodies;
+  int *body;      /* of each tet */
+  bool *held;     /* of each body */
+  double *volume; /* of each body */
+} Bodies;
+
+static void
+bodies_clear(Bodies *self)
+{
+  free(self->body);
+  free(self->held);
+  free(self->volume);
+}
+
+static bool
+bodies_init(Bodies *self, const PlaSurgery *surgery)
+{
+  const PlaCutMeshView view = pla_cut_mesh_get(surgery->cut);
+  const int n_tets = view.mesh.n_tets;
+  double *volume = pla_array_new((size_t)n_tets, sizeof *volume);
+  *self = (Bodies){ .body = pla_array_new((size_t)n_tets, sizeof *self->body) };
+  self->n_bodies = volume && self->body ? pla_cut_mesh_bodies(surgery->cut, self->body) : -1;
+  if (self->n_bodies > 0) {
+    self->held = pla_array_new0((size_t)self->n_bodies, sizeof *self->held);
+    self->volume = pla_array_new0((size_t)self->n_bodies, sizeof *self->volume);
+  }
+  bool ok = self->held && self->volume;
+  if (ok) {
+    pla_cut_mesh_volumes(surgery->cut, volume);
+    for (int t = 0; t < n_tets; t++) {
+      self->volume[self->body[t]] += volume[t];
+      for (int c = 0; c < 4; c++)
+        self->held[self->body[t]] |= surgery->held[view.mesh.tet[4 * t + c]];
+    }
+  }
+  free(volume);
+  return ok;
+}
+
+/* Blades that nearly meet leave crumbs smaller than a cell, which nothing holds: they are wiped
+ * off. */
+static PlaStatus
+wipe_crumbs(PlaSurgery *self, PlaError *err)
+{
+  const int n_tets = pla_cut_mesh_get(self->cut).mesh.n_tets;
+  const double crumb = self->cell * self->cell * self->cell;
+  Bodies bodies;
+  bool *remove = pla_array_new0((size_t)n_tets, sizeof *remove), any = false;
+  PlaStatus st = bodies_init(&bodies, self) && remove ? PLA_OK : pla_fail_memory(err, "the body");
+  for (int t = 0; st == PLA_OK && t < n_tets; t++) {
+    remove[t] = !bodies.held[bodies.body[t]] && bodies.volume[bodies.body[t]] < crumb;
+    any |= remove[t];
+  }
+  if (st == PLA_OK && any)
+    st = take_away(self, remove, err);
+  free(remove);
+  bodies_clear(&bodies);
   return st;
 }
 
@@ -541,6 +646,8 @@ pla_surgery_incise(PlaSurgery *self, const char *name, const double *path, int n
   if (st == PLA_OK) {
     st = cut_along(self, &blade, progress, err);
     if (st == PLA_OK)
+      st = wipe_crumbs(self, err);
+    if (st == PLA_OK)
       st = add_wound(self, name, points, n_points, false, first, err);
     backup_settle(self, &backup, st);
   }
@@ -596,7 +703,7 @@ pla_surgery_undermine(PlaSurgery *self, const char *from, double radius, double 
           anchor_place(self, &wound->lip[s][i].anchor, &path[3 * k++]);
     const NearPath near = { path, n_path, radius };
     if (!path || !pla_blade_add_sheet(&blade, &skin, path, is_near_path, &near,
-                                      (1.0 - SHEET_RISE) * depth, &n_tris))
+                                      sheet_depth(self, depth), &n_tris))
       st = pla_fail_memory(err, "the blade");
     else if (n_tris == 0)
       st = pla_fail(err, PLA_ERR_EMPTY,
@@ -608,6 +715,8 @@ pla_surgery_undermine(PlaSurgery *self, const char *from, double radius, double 
     st = backup_make(self, &backup, err);
   if (st == PLA_OK) {
     st = cut_along(self, &blade, progress, err);
+    if (st == PLA_OK)
+      st = wipe_crumbs(self, err);
     backup_settle(self, &backup, st);
   }
   free(path);
@@ -683,93 +792,52 @@ is_in_loop(const double pos[3], const void *data)
   return inside;
 }
 
-typedef struct {
-  const int *tet; /* new numbers */
-} Renumbered;
-
-static bool
-renumber(Anchor *anchor, const void *data)
-{
-  const Renumbered *r = data;
-  anchor->tet = r->tet[anchor->tet];
-  return anchor->tet >= 0;
-}
-
 /* takes the bodies away that hold skin inside the loop; there must be some, and none that is held
  */
 static PlaStatus
 remove_specimen(PlaSurgery *self, const char *name, const Loop *loop, double *volume, PlaError *err)
 {
-  const PlaCutMeshView view = pla_cut_mesh_get(self->cut);
-  const int n_tets = view.mesh.n_tets, n_verts = view.mesh.n_verts;
+  const int n_tets = pla_cut_mesh_get(self->cut).mesh.n_tets;
   const PlaCutSurface *s;
   const double *pos;
+  Bodies bodies = { 0 };
   PlaStatus st = pla_surgery_get_surface(self, &s, &pos, err);
-  if (st != PLA_OK)
-    return st;
-  int *body = pla_array_new((size_t)n_tets, sizeof *body);
-  int *tet = pla_array_new((size_t)n_tets, sizeof *tet);
-  int *vert = pla_array_new((size_t)n_verts, sizeof *vert);
-  bool *remove = pla_array_new0((size_t)n_tets, sizeof *remove);
-  double *volumes = pla_array_new((size_t)n_tets, sizeof *volumes);
-  int n_bodies = body ? pla_cut_mesh_bodies(self->cut, body) : -1;
-  bool *gone = n_bodies > 0 ? pla_array_new0((size_t)n_bodies, sizeof *gone) : NULL;
-  if (!tet || !vert || !remove || !volumes || !gone) {
+  if (st == PLA_OK && !bodies_init(&bodies, self))
     st = pla_fail_memory(err, "the specimen");
-  } else {
-    /* bodies whose skin inside the loop is all the skin they have */
-    for (int t = 0; t < s->n_tris; t++)
-      if (s->cut[t] < 0) {
-        bool in = true;
-        for (int k = 0; k < 3; k++)
-          in = in && is_in_loop(&pos[3 * s->tri[3 * t + k]], loop);
-        if (in)
-          gone[body[s->owner[t]]] = true;
-      }
-    for (int t = 0; t < s->n_tris; t++)
-      if (s->cut[t] < 0) {
-        for (int k = 0; k < 3; k++)
-          if (!is_in_loop(&pos[3 * s->tri[3 * t + k]], loop))
-            gone[body[s->owner[t]]] = false;
-      }
-    for (int t = 0; t < n_tets; t++)
-      for (int c = 0; c < 4; c++)
-        if (self->held[view.mesh.tet[4 * t + c]])
-          gone[body[t]] = false;
-    double sum = 0.0;
-    int n_removed = 0;
-    pla_cut_mesh_volumes(self->cut, volumes);
-    for (int t = 0; t < n_tets; t++) {
-      remove[t] = gone[body[t]];
-      n_removed += remove[t];
-      sum += remove[t] ? volumes[t] : 0.0;
+  bool *gone = st == PLA_OK ? pla_array_new0((size_t)bodies.n_bodies, sizeof *gone) : NULL;
+  bool *remove = pla_array_new0((size_t)n_tets, sizeof *remove);
+  if (st == PLA_OK && (!gone || !remove))
+    st = pla_fail_memory(err, "the specimen");
+  /* bodies whose skin inside the loop is all the skin they have */
+  for (int pass = 0; st == PLA_OK && pass < 2; pass++)
+    for (int t = 0; t < s->n_tris; t++) {
+      bool in = s->cut[t] < 0;
+      for (int k = 0; k < 3; k++)
+        in = in && is_in_loop(&pos[3 * s->tri[3 * t + k]], loop);
+      if (pass == 0 && in)
+        gone[bodies.body[s->owner[t]]] = true;
+      if (pass == 1 && s->cut[t] < 0 && !in)
+        gone[bodies.body[s->owner[t]]] = false;
     }
-    if (n_removed == 0) {
-      st = pla_fail(err, PLA_ERR_EMPTY,
-                    "what '%s' encloses is still connected with the body, or held by bone; choose "
-                    "another depth or outline",
-                    name);
-    } else {
-      st = pla_cut_mesh_remove(self->cut, remove, vert, tet, err);
-    }
-    if (st == PLA_OK) {
-      for (int v = 0; v < n_verts; v++)
-        if (vert[v] >= 0) {
-          memmove(&self->pos[3 * vert[v]], &self->pos[3 * v], 3 * sizeof *self->pos);
-          self->held[vert[v]] = self->held[v];
-        }
-      update_anchors(self, renumber, &(Renumbered){ tet });
-      forget_surface(self);
-      if (volume)
-        *volume = sum;
-    }
+  double sum = 0.0;
+  for (int b = 0; st == PLA_OK && b < bodies.n_bodies; b++) {
+    gone[b] = gone[b] && !bodies.held[b];
+    sum += gone[b] ? bodies.volume[b] : 0.0;
   }
-  free(body);
-  free(tet);
-  free(vert);
-  free(remove);
-  free(volumes);
+  if (st == PLA_OK && !(sum > 0.0))
+    st = pla_fail(err, PLA_ERR_EMPTY,
+                  "what '%s' encloses is still connected with the body, or held by bone; choose "
+                  "another depth or outline",
+                  name);
+  for (int t = 0; st == PLA_OK && t < n_tets; t++)
+    remove[t] = gone[bodies.body[t]];
+  if (st == PLA_OK)
+    st = take_away(self, remove, err);
+  if (st == PLA_OK && volume)
+    *volume = sum;
   free(gone);
+  free(remove);
+  bodies_clear(&bodies);
   return st;
 }
 
@@ -794,8 +862,8 @@ pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n
     bool ok =
         loop_init(&loop, points, n_points, 2.0 * self->cell) &&
         pla_blade_add_curtain(&blade, points, n_points, true, self->cell, depth, 0.0, self->cell) &&
-        pla_blade_add_sheet(&blade, &skin, loop.origin, is_in_loop, &loop,
-                            (1.0 - SHEET_RISE) * depth, &n_tris);
+        pla_blade_add_sheet(&blade, &skin, loop.origin, is_in_loop, &loop, sheet_depth(self, depth),
+                            &n_tris);
     if (!ok)
       st = pla_fail_memory(err, "the blade");
   }
@@ -805,6 +873,8 @@ pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n
     st = cut_along(self, &blade, progress, err);
     if (st == PLA_OK)
       st = remove_specimen(self, name, &loop, volume, err);
+    if (st == PLA_OK)
+      st = wipe_crumbs(self, err);
     if (st == PLA_OK)
       st = add_wound(self, name, points, n_points, true, first, err);
     backup_settle(self, &backup, st);

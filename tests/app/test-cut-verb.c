@@ -1,4 +1,4 @@
-/* `platysma-cli cut` from file to file: keys, fields that are carried, refusals. */
+/* `platysma-cli cut` and `operate` from file to file: keys, fields that are carried, refusals. */
 #include "anatomy/box-mesh.h"
 #include "io/format.h"
 #include "tests/app/verb-test.h"
@@ -117,10 +117,104 @@ test_files(void)
   g_rmdir(folder);
 }
 
+/* 48 x 40 x 12 mm of skin on 4 mm of bone, voxels of 2 mm, the skin's surface at z = 0 */
+static void
+write_slab(const char *folder, const char *path)
+{
+  const int dims[4] = { 26, 22, 10, 1 };
+  const double affine[12] = { 2, 0, 0, -25, 0, 2, 0, -21, 0, 0, 2, -17 };
+  PlaItem item = { .kind = PLA_KIND_VOLUME };
+  PlaError err = { 0 };
+  PlaWriteOptions write = pla_write_options_default();
+  g_autofree char *names = g_build_filename(folder, "slab.tsv", NULL);
+  g_assert_cmpint(pla_volume_new(dims, PLA_U8, &item.volume, &err), ==, PLA_OK);
+  memcpy(item.volume->affine_mm, affine, sizeof affine);
+  for (int k = 0; k < dims[2]; k++)
+    for (int j = 1; j + 1 < dims[1]; j++)
+      for (int i = 1; i + 1 < dims[0]; i++)
+        ((uint8_t *)item.volume->voxels)[i + 26 * (j + 22 * k)] = k < 1   ? 0
+                                                                  : k < 3 ? 2
+                                                                  : k < 9 ? 1
+                                                                          : 0;
+  g_assert_cmpint(pla_item_write(path, &item, &write, &err), ==, PLA_OK);
+  g_assert_true(g_file_set_contents(names, "index\tname\n1\tskin\n2\tbone\n", -1, NULL));
+  pla_item_clear(&item);
+}
+
+static void
+test_operate(void)
+{
+  g_autofree char *folder = g_dir_make_tmp("platysma-operate-XXXXXX", NULL);
+  g_autofree char *labels = g_build_filename(folder, "slab.nii", NULL);
+  g_autofree char *patient = g_build_filename(folder, "slab.platysma", NULL);
+  g_autofree char *plan = g_build_filename(folder, "plan.json", NULL);
+  g_autofree char *out = g_build_filename(folder, "out.vtu", NULL);
+  write_slab(folder, labels);
+  g_autofree char *make = g_strdup_printf("case new %s", patient);
+  g_autofree char *import = g_strdup_printf("case import %s %s", patient, labels);
+  g_autofree char *operate = g_strdup_printf("operate %s -o %s", plan, out);
+  json_object_unref(verb_test_run(make, 0));
+  json_object_unref(verb_test_run(import, 0));
+
+  const char *good =
+      "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, \"operations\": ["
+      "{\"excise\": {\"name\": \"lesion\", \"depth_mm\": 6, \"path_mm\": [[-11,0,0],[-5,4.5,0],"
+      "[5,4.5,0],[11,0,0],[5,-4.5,0],[-5,-4.5,0]]}},"
+      "{\"undermine\": {\"from\": \"lesion\", \"radius_mm\": 10, \"depth_mm\": 6}},"
+      "{\"suture\": {\"edges\": [\"lesion\", \"lesion\"], \"spacing_mm\": 5}},"
+      "{\"solve\": {\"tolerance_rel\": 1e-4}}]}";
+  g_assert_true(g_file_set_contents(plan, good, -1, NULL));
+  JsonObject *o = verb_test_run(operate, 0);
+  JsonArray *done = json_object_get_array_member(o, "operations");
+  g_assert_cmpuint(json_array_get_length(done), ==, 4);
+  g_assert_true(json_object_get_boolean_member(o, "converged"));
+  g_assert_cmpint(json_object_get_int_member(o, "inverted"), ==, 0);
+  g_assert_cmpint(json_object_get_int_member(o, "stitches"), >=, 3);
+  g_assert_cmpfloat(json_object_get_double_member(o, "closed_gap_mm"), <, 0.5);
+  g_assert_cmpfloat(json_object_get_double_member(o, "max_stretch"), >, 1.0);
+  double specimen =
+      json_object_get_double_member(json_array_get_object_element(done, 0), "specimen_mm3");
+  g_assert_cmpfloat(specimen, >, 0.75 * 144 * 6);
+  g_assert_cmpfloat(specimen, <, 1.02 * 144 * 6);
+  json_object_unref(o);
+
+  /* what a plan can get wrong is named by its place */
+  const char *const bad[][2] = {
+    { "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, \"operations\": [{\"stab\": {}}]}",
+      "operations[0]" },
+    { "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, \"operations\": [{\"solve\": {\"speed\": "
+      "1}}]}",
+      "speed" },
+    { "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, \"operations\": [{\"suture\": {\"edges\": "
+      "[\"a\", \"b\"], \"spacing_mm\": 4}}]}",
+      "'a'" },
+    { "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, \"operations\": [{\"incise\": {\"name\": "
+      "\"x\", "
+      "\"path_mm\": [[0,0,0],[0,0,90]], \"depth_mm\": 4}}]}",
+      "point 2" },
+    { "{\"case\": \"slab.platysma\", \"operations\": []}", "lattice_mm" },
+    { "{\"case\": \"none.platysma\", \"lattice_mm\": 4, \"operations\": [{\"solve\": {}}]}",
+      "none.platysma" },
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+    g_assert_true(g_file_set_contents(plan, bad[i][0], -1, NULL));
+    o = verb_test_run(operate, 2);
+    if (!strstr(json_object_get_string_member(o, "error"), bad[i][1]))
+      g_error("%s", json_object_get_string_member(o, "error"));
+    json_object_unref(o);
+  }
+  g_autofree char *names = g_build_filename(folder, "slab.tsv", NULL);
+  const char *const made[] = { labels, names, patient, plan, out };
+  for (size_t i = 0; i < G_N_ELEMENTS(made); i++)
+    g_remove(made[i]);
+  g_rmdir(folder);
+}
+
 int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/app/cut-verb/files", test_files);
+  g_test_add_func("/app/cut-verb/operate", test_operate);
   return g_test_run();
 }

@@ -1,0 +1,173 @@
+/* `operate`: carries out a surgical plan. */
+#include "app/cli/cli-private.h"
+#include "app/plan.h"
+#include "app/session.h"
+
+#include <glib.h>
+#include <string.h>
+
+/* the label map of a case: the one called @name, or the newest */
+static PlaStatus
+load_labels(const char *path, const char *name, PlaProgress *progress, PlaContent **out,
+            PlaError *err)
+{
+  g_autoptr(PlaSession) session = NULL;
+  PlaStatus st = pla_session_open(path, &session, err);
+  if (st != PLA_OK)
+    return st;
+  const PlaState *state = pla_session_get_state(session);
+  const PlaStateItem *chosen = NULL;
+  for (int i = 0; i < state->n; i++) {
+    const PlaStateItem *item = &state->item[i];
+    if (strcmp(item->kind, PLA_ITEM_LABELS) == 0 &&
+        (name ? strcmp(item->name, name) == 0 : !chosen || item->item > chosen->item))
+      chosen = item;
+  }
+  if (!chosen)
+    return name ? pla_fail(err, PLA_ERR_USAGE, "%s has no labels called '%s'", path, name)
+                : pla_fail(err, PLA_ERR_EMPTY, "%s has no labels; segment its scan first", path);
+  return pla_session_load(session, chosen->item, progress, out, err);
+}
+
+static PlaStatus
+read_plan(const char *path, PlaJson root, char **case_path, char **labels, double *lattice_mm,
+          PlaJson *operations, PlaError *err)
+{
+  static const char *const keys[] = { "case", "labels", "lattice_mm", "operations", NULL };
+  PlaJson value;
+  PlaStatus st = pla_json_check_keys(root, keys, err);
+  if (st == PLA_OK && !pla_json_get(root, "case", &value))
+    st = pla_json_fail(root, err, "needs \"case\", the case file of the patient");
+  if (st == PLA_OK) {
+    g_autofree char *name = NULL;
+    g_autofree char *folder = g_path_get_dirname(path);
+    st = pla_json_text_value(value, &name, err);
+    if (st == PLA_OK)
+      *case_path = g_path_is_absolute(name) ? g_strdup(name) : g_build_filename(folder, name, NULL);
+  }
+  if (st == PLA_OK && pla_json_get(root, "labels", &value))
+    st = pla_json_text_value(value, labels, err);
+  if (st == PLA_OK && !pla_json_get(root, "lattice_mm", &value))
+    st = pla_json_fail(root, err, "needs \"lattice_mm\", the size of a cell");
+  if (st == PLA_OK)
+    st = pla_json_number_value(value, lattice_mm, err);
+  if (st == PLA_OK && !(*lattice_mm >= 0.2 && *lattice_mm <= 100.0))
+    st = pla_json_fail(value, err, "is %g and must lie between 0.2 and 100", *lattice_mm);
+  if (st == PLA_OK &&
+      (!pla_json_get(root, "operations", operations) || pla_json_length(*operations) == 0))
+    st = pla_json_fail(root, err, "needs \"operations\", a list of what to do");
+  return st;
+}
+
+static void
+describe(PlaInvocation *inv, PlaPlanResult *r)
+{
+  JsonBuilder *json = pla_invocation_json(inv);
+  json_builder_set_member_name(json, "operations");
+  JsonNode *list = json_node_new(JSON_NODE_ARRAY);
+  json_node_set_array(list, r->operations);
+  json_builder_add_value(json, list);
+  pla_json_int(json, "tets", r->n_tets);
+  pla_json_int(json, "tets_after", r->mesh->n_tets);
+  pla_json_bool(json, "converged", r->solved && r->solve.reason == PLA_STOP_CONVERGED);
+  pla_json_int(json, "inverted", r->solved ? r->solve.inverted : 0);
+  pla_json_number(json, "max_stretch", r->readings.max_stretch);
+  pla_json_number(json, "closed_gap_mm", 1e3 * r->readings.closed_gap);
+  pla_json_int(json, "stitches", r->readings.n_stitches);
+  pla_json_number(json, "max_tension_n", r->readings.max_tension);
+  pla_json_number(json, "closure_force_n", r->readings.closure_force);
+  pla_json_number(json, "max_hook_force_n", r->readings.max_hook_force);
+  pla_json_number(json, "mesh_seconds", r->mesh_seconds);
+  for (guint i = 0; i < json_array_get_length(r->operations); i++) {
+    JsonObject *o = json_array_get_object_element(r->operations, i);
+    pla_say(inv, "%-10s %.2f s", json_object_get_string_member(o, "name"),
+            json_object_get_double_member(o, "seconds"));
+  }
+  pla_say(inv, "%d tets (%d before), largest stretch %.2f", r->mesh->n_tets, r->n_tets,
+          r->readings.max_stretch);
+  if (r->readings.n_stitches)
+    pla_say(inv, "%d stitches: widest gap %.2f mm, at most %.2f N each, %.2f N in all",
+            r->readings.n_stitches, 1e3 * r->readings.closed_gap, r->readings.max_tension,
+            r->readings.closure_force);
+  if (r->readings.n_hooks)
+    pla_say(inv, "hooks pull with at most %.2f N", r->readings.max_hook_force);
+}
+
+static PlaStatus
+write_mesh(PlaInvocation *inv, const char *path, PlaMesh *mesh, PlaError *err)
+{
+  PlaWriteOptions write = pla_write_options_default();
+  write.progress = pla_invocation_progress(inv);
+  const PlaItem item = { .kind = PLA_KIND_MESH, .mesh = mesh };
+  return pla_item_write(path, &item, &write, err);
+}
+
+static PlaStatus
+run_operate(PlaInvocation *inv, PlaError *err)
+{
+  const char *path = pla_invocation_file(inv, 0);
+  const char *surface = pla_invocation_text(inv, "surface", 0, NULL);
+  PlaProgress *progress = pla_invocation_progress(inv);
+  PlaJsonFile *file = NULL;
+  PlaJson root, operations;
+  PlaPlanResult result = { 0 };
+  g_autofree char *case_path = NULL;
+  g_autofree char *labels = NULL;
+  g_autoptr(PlaContent) content = NULL;
+  double lattice_mm = 0.0;
+  const PlaFormat *format;
+  PlaStatus st = pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
+  if (st == PLA_OK && surface)
+    st = pla_format_for_output(surface, PLA_KIND_MESH, &format, err);
+  if (st == PLA_OK)
+    st = pla_json_file_load(path, &file, &root, err);
+  if (st == PLA_OK) {
+    st = read_plan(path, root, &case_path, &labels, &lattice_mm, &operations, err);
+    if (st != PLA_OK)
+      pla_fail_within(err, "%s", path);
+  }
+  if (st == PLA_OK)
+    st = load_labels(case_path, labels, progress, &content, err);
+  if (st == PLA_OK) {
+    st = pla_plan_run(content->labels, lattice_mm, operations, progress, &result, err);
+    if (st != PLA_OK && st != PLA_ERR_CANCELLED)
+      pla_fail_within(err, "%s", path);
+  }
+  pla_progress_phase(progress, "Writing", 1.0);
+  if (st == PLA_OK)
+    st = write_mesh(inv, pla_invocation_output(inv), result.mesh, err);
+  if (st == PLA_OK && surface)
+    st = write_mesh(inv, surface, result.surface, err);
+  if (st == PLA_OK) {
+    describe(inv, &result);
+    if (result.solved && result.solve.reason != PLA_STOP_CONVERGED)
+      st = pla_fail(err, PLA_ERR_CONVERGENCE, "%s: the last solve did not converge: %s", path,
+                    pla_stop_reason_text(result.solve.reason));
+  }
+  pla_plan_result_clear(&result);
+  pla_json_file_free(file);
+  return st;
+}
+
+static const PlaOpt options[] = {
+  { "surface", 0, PLA_OPT_TEXT, "SURF", "also write the skin and the wounds as a closed surface" },
+  { NULL },
+};
+
+const PlaVerb pla_verb_operate = {
+  .name = "operate",
+  .args = "PLAN.json -o OUT.vtu",
+  .summary = "carries out a surgical plan",
+  .description =
+      "The plan names a case with labels, the size of a cell (\"lattice_mm\") and a list of\n"
+      "operations: incise, excise, undermine, hook, release, suture and solve.  Labels with the\n"
+      "names of soft tissues become the body; it is held where it meets bone or teeth and where\n"
+      "the scan ends.  Points are in mm and are snapped to the skin, up to 5 mm.  The output is\n"
+      "the body as it lies in the end, with the field \"displacement\" in mm.",
+  .example = "platysma-cli operate plan.json -o result.vtu --surface result.vtp",
+  .min_files = 1,
+  .max_files = 1,
+  .needs_output = true,
+  .options = options,
+  .run = run_operate,
+};
