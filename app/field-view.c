@@ -9,11 +9,11 @@
 
 static const PlaFieldView views[] = {
   { "stretch", N_("Largest stretch"), "", "principal_stretch", PLA_ON_CELLS, false, 1.0, false, 0.0,
-    PLA_MAP_HEAT },
+    PLA_MAP_WARM },
   { "von-mises", N_("Von Mises stress"), "kPa", "von_mises_pa", PLA_ON_CELLS, false, 1e-3, false,
-    0.0, PLA_MAP_HEAT },
+    0.0, PLA_MAP_WARM },
   { "displacement", N_("Displacement"), "mm", "displacement_mm", PLA_ON_VERTS, true, 1.0, false,
-    0.0, PLA_MAP_SEA },
+    0.0, PLA_MAP_WARM },
   { "jacobian", N_("Volume ratio"), "", "jacobian", PLA_ON_CELLS, false, 1.0, true, 1.0,
     PLA_MAP_DIVERGING },
   { "quality", N_("Smallest dihedral angle"), "°", NULL, PLA_ON_CELLS, false, 1.0,

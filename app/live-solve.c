@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum {
   MAX_HOOKS = 64,
@@ -185,6 +187,8 @@ static void *
 run(void *data)
 {
   PlaLive *self = data;
+  /* the picture goes before the solver: its threads give way to those that draw */
+  setpriority(PRIO_PROCESS, (id_t)gettid(), 10);
   PlaSimulation *scene = NULL;
   PlaError err = { 0 };
   PlaStatus st = prepare(self, &scene, &err);

@@ -12,7 +12,7 @@
 static const PlaOperation *const operations[] = {
   &pla_operation_import, &pla_operation_phantom, &pla_operation_segment, &pla_operation_surface,
   &pla_operation_repair_surface,
-  &pla_operation_mesh, &pla_operation_simulate, &pla_operation_edit_label,
+  &pla_operation_mesh, &pla_operation_simulate, &pla_operation_compare, &pla_operation_edit_label,
   &pla_operation_fill_outline, &pla_operation_grow_label, &pla_operation_interpolate_slices,
   &pla_operation_split_label, &pla_operation_keep_component, &pla_operation_mirror_label,
   &pla_operation_muscles, &pla_operation_set_labels, &pla_operation_rename, &pla_operation_delete,

@@ -173,8 +173,12 @@ typedef struct {
   PlaStatus (*draw_band)(PlaScene *scene, int width, int height, int band, int n_bands,
                          PlaError *err);
   bool (*show_bands)(PlaScene *scene, int width, int height);
+
+  /* Drivers compile each kind of picture when it is first drawn, which takes a while: this draws a
+   * tiny one of kind @stage, so that nobody waits for it later.  false: there is no such kind. */
+  bool (*warm_up)(PlaScene *scene, int stage);
 } PlaRenderer;
-#define PLA_RENDERER_ABI 2
+#define PLA_RENDERER_ABI 3
 
 /* Loads the module once; the table lives as long as the program. */
 PlaStatus pla_render_load(const PlaRenderer **out, PlaError *err);

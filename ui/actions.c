@@ -11,6 +11,7 @@
 #define GREY N_("_Grey Window")
 #define MEASURE N_("_Measure")
 #define LOOK N_("_Look From")
+#define SCAN N_("Sho_w")
 #define CUT N_("_Cut Away at the Crosshair")
 
 /* titles are untranslated here */
@@ -40,6 +41,7 @@ static const PlaActionInfo rows[] = {
   { "win.measure::note", N_("_Note"), NULL, PLA_GROUP_MEASURE, PLA_MENU_MAIN, 1, MEASURE },
 
   { "win.layout::four", N_("_Four Views"), "<Control>1", PLA_GROUP_VIEWS, PLA_MENU_VIEW, 0 },
+  { "win.layout::large", N_("3-_D and Slices"), "<Control>6", PLA_GROUP_VIEWS, PLA_MENU_VIEW, 0 },
   { "win.layout::axial", N_("_Axial"), "<Control>2", PLA_GROUP_VIEWS, PLA_MENU_VIEW, 0 },
   { "win.layout::coronal", N_("_Coronal"), "<Control>3", PLA_GROUP_VIEWS, PLA_MENU_VIEW, 0 },
   { "win.layout::sagittal", N_("_Sagittal"), "<Control>4", PLA_GROUP_VIEWS, PLA_MENU_VIEW, 0 },
@@ -51,6 +53,10 @@ static const PlaActionInfo rows[] = {
   { "win.smooth", N_("S_mooth Pixels"), NULL, PLA_GROUP_SLICES, PLA_MENU_VIEW, 1 },
   { "win.slices-in-space", N_("Slices in S_pace"), "<Control>l", PLA_GROUP_SCENE, PLA_MENU_VIEW,
     2 },
+  { "win.volume::none", N_("_Shapes"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, SCAN },
+  { "win.volume::skin", N_("Scan: S_kin"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, SCAN },
+  { "win.volume::bone", N_("Scan: _Bone"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, SCAN },
+  { "win.volume::both", N_("Scan: Skin _over Bone"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, SCAN },
   { "win.cut-away::none", N_("_Nothing"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, CUT },
   { "win.cut-away::left", N_("The _Left"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, CUT },
   { "win.cut-away::right", N_("The _Right"), NULL, PLA_GROUP_SCENE, PLA_MENU_VIEW, 2, CUT },
@@ -80,6 +86,7 @@ static const PlaActionInfo rows[] = {
   { "report.save-html", N_("Save the Report as HTML…"), NULL, PLA_GROUP_TOOLS },
   { "report.enlarge", N_("Show All Pages of the Report"), NULL, PLA_GROUP_TOOLS },
   { "anatomy.threshold", N_("Make One Tissue by Its Values"), NULL, PLA_GROUP_TOOLS },
+  { "anatomy.surface", N_("Make Surface"), NULL, PLA_GROUP_TOOLS },
   { "mesh.make", N_("Make Mesh"), NULL, PLA_GROUP_TOOLS },
   { "simulate.solve", N_("Solve"), "<Control>Return", PLA_GROUP_TOOLS },
   { "simulate.clear", N_("Remove Hooks and Places"), NULL, PLA_GROUP_TOOLS },

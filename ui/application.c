@@ -2,6 +2,7 @@
 
 #include "anatomy/base/parallel.h"
 #include "platysma-config.h"
+#include "ui/bench.h"
 #include "ui/actions.h"
 #include "ui/preferences.h"
 #include "ui/settings.h"
@@ -20,6 +21,7 @@ struct _PlaApplication {
   char *workspace, *screenshot, *size, *style;
   gint64 deadline_us;
   int settled_turns;
+  gboolean bench;
   int status;
 };
 
@@ -110,6 +112,32 @@ on_screenshot_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
 
 /* ------------------------------------------------------------------ running */
 
+typedef struct {
+  PlaWindow *window;
+  char *path; /* or NULL */
+} Bench;
+
+static gboolean
+on_bench(gpointer data)
+{
+  Bench *bench = data;
+  pla_window_bench(bench->window, bench->path);
+  gtk_window_destroy(GTK_WINDOW(bench->window));
+  g_free(bench->path);
+  g_free(bench);
+  return G_SOURCE_REMOVE;
+}
+
+/* once the window is up */
+static void
+start_bench(PlaWindow *window, const char *path)
+{
+  Bench *bench = g_new0(Bench, 1);
+  bench->window = window;
+  bench->path = g_strdup(path);
+  g_timeout_add(1000, on_bench, bench);
+}
+
 static PlaWindow *
 new_window(PlaApplication *self)
 {
@@ -137,7 +165,9 @@ pla_application_activate(GApplication *application)
 {
   PlaApplication *self = PLA_APPLICATION(application);
   PlaWindow *window = new_window(self);
-  if (self->screenshot)
+  if (self->bench)
+    start_bench(window, NULL);
+  else if (self->screenshot)
     pla_window_open_demo(window);
 }
 
@@ -147,7 +177,9 @@ pla_application_open(GApplication *application, GFile **files, int n_files, cons
   PlaWindow *window = new_window(PLA_APPLICATION(application));
   for (int i = 0; i < n_files; i++) {
     g_autofree char *path = g_file_get_path(files[i]);
-    if (path)
+    if (path && PLA_APPLICATION(application)->bench)
+      start_bench(window, path);
+    else if (path)
       pla_window_open(window, path);
   }
 }
@@ -161,6 +193,7 @@ pla_application_handle_local_options(GApplication *application, GVariantDict *op
   g_variant_dict_lookup(options, "workspace", "s", &self->workspace);
   g_variant_dict_lookup(options, "screenshot", "^ay", &self->screenshot);
   g_variant_dict_lookup(options, "size", "s", &self->size);
+  self->bench = g_variant_dict_contains(options, "bench");
   g_variant_dict_lookup(options, "style", "s", &self->style);
   if (g_variant_dict_contains(options, "version")) {
     printf("platysma %s\n", PLA_VERSION);
@@ -242,6 +275,7 @@ pla_application_init(PlaApplication *self)
     { "size", 0, 0, G_OPTION_ARG_STRING, NULL, N_("size of the window in pixels"),
       N_("WIDTHxHEIGHT") },
     { "style", 0, 0, G_OPTION_ARG_STRING, NULL, N_("appearance: dark or light"), N_("NAME") },
+    { "bench", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, NULL, NULL, NULL },
     { "version", 0, 0, G_OPTION_ARG_NONE, NULL, N_("print the version and exit"), NULL },
     { NULL },
   };

@@ -1,6 +1,7 @@
 #include "ui/case-tree.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
 
 struct _PlaCaseTree {
   GtkWidget parent_instance;
@@ -11,6 +12,10 @@ struct _PlaCaseTree {
   PlaDocument *document;
   GtkSingleSelection *selection;
   gboolean following; /* the slider is being set, not dragged */
+  GtkWidget *menu;    /* of the row that was asked for */
+  GtkWidget *name;    /* entry of the popover that renames */
+  PlaEntry *asked;    /* that row's entry */
+  GtkFileChooserNative *chooser;
 };
 
 G_DEFINE_FINAL_TYPE(PlaCaseTree, pla_case_tree, GTK_TYPE_WIDGET)
@@ -47,6 +52,8 @@ row_free(gpointer data)
   g_free(row);
 }
 
+static void on_row_pressed(GtkGestureClick *click, int n_press, double x, double y, Row *row);
+
 static void
 on_setup(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
 {
@@ -78,6 +85,10 @@ on_setup(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
   gtk_box_append(GTK_BOX(box), row->colour);
   gtk_box_append(GTK_BOX(box), row->eye);
   gtk_tree_expander_set_child(GTK_TREE_EXPANDER(row->expander), box);
+  GtkGesture *click = gtk_gesture_click_new();
+  gtk_gesture_single_set_button(GTK_GESTURE_SINGLE(click), GDK_BUTTON_SECONDARY);
+  g_signal_connect(click, "pressed", G_CALLBACK(on_row_pressed), row);
+  gtk_widget_add_controller(row->expander, GTK_EVENT_CONTROLLER(click));
   gtk_list_item_set_child(item, row->expander);
   g_object_set_data_full(G_OBJECT(item), "row", row, row_free);
 }
@@ -117,6 +128,172 @@ on_bind(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
   GBinding *binding = g_object_bind_property(entry, "visible", row->eye, "active",
                                              G_BINDING_BIDIRECTIONAL | G_BINDING_SYNC_CREATE);
   g_set_weak_pointer(&row->binding, binding);
+}
+
+/* ------------------------------------------------------------------- menu */
+
+/* the item of the case that an entry shows, or NULL */
+static const char *
+item_name(PlaCaseTree *self, PlaEntry *entry)
+{
+  switch (pla_entry_get_kind(entry)) {
+  case PLA_ENTRY_MESH:
+    return pla_entry_get_item(entry) ? pla_entry_get_name(entry) : NULL;
+  case PLA_ENTRY_VOLUME:
+    return pla_document_get_session(self->document) ? pla_entry_get_name(entry) : NULL;
+  case PLA_ENTRY_LABEL:
+    return pla_document_get_labels_name(self->document);
+  default:
+    return NULL;
+  }
+}
+
+static void
+ask_about(PlaCaseTree *self, PlaEntry *entry, GtkWidget *row, double x, double y)
+{
+  if (pla_entry_get_kind(entry) == PLA_ENTRY_GROUP)
+    return;
+  g_set_object(&self->asked, entry);
+  const gboolean item = item_name(self, entry) != NULL,
+                 tissue = pla_entry_get_kind(entry) == PLA_ENTRY_LABEL;
+  gtk_widget_action_set_enabled(GTK_WIDGET(self), "tree.rename", item);
+  gtk_widget_action_set_enabled(GTK_WIDGET(self), "tree.delete", item && !tissue);
+  gtk_widget_action_set_enabled(GTK_WIDGET(self), "tree.export",
+                                pla_entry_get_content(entry) ||
+                                    pla_entry_get_kind(entry) == PLA_ENTRY_VOLUME);
+  gtk_widget_action_set_enabled(GTK_WIDGET(self), "tree.compare",
+                                pla_entry_get_kind(entry) == PLA_ENTRY_MESH);
+  graphene_point_t at;
+  if (!gtk_widget_compute_point(row, GTK_WIDGET(self), &GRAPHENE_POINT_INIT((float)x, (float)y),
+                                &at))
+    return;
+  gtk_popover_set_pointing_to(GTK_POPOVER(self->menu),
+                              &(GdkRectangle){ (int)at.x, (int)at.y, 1, 1 });
+  gtk_popover_popup(GTK_POPOVER(self->menu));
+}
+
+static void
+on_row_pressed(GtkGestureClick *click, int n_press, double x, double y, Row *row)
+{
+  GtkWidget *widget = gtk_event_controller_get_widget(GTK_EVENT_CONTROLLER(click));
+  GtkWidget *tree = gtk_widget_get_ancestor(widget, PLA_TYPE_CASE_TREE);
+  if (row->entry && tree)
+    ask_about(PLA_CASE_TREE(tree), row->entry, widget, x, y);
+}
+
+static void
+rename_to(PlaCaseTree *self, const char *name)
+{
+  PlaEntry *entry = self->asked;
+  const char *item = entry ? item_name(self, entry) : NULL;
+  if (!item || !*name || strcmp(name, pla_entry_get_name(entry)) == 0)
+    return;
+  g_autoptr(JsonObject) params = json_object_new();
+  json_object_set_string_member(params, "item", item);
+  if (pla_entry_get_kind(entry) == PLA_ENTRY_LABEL) {
+    JsonArray *labels = json_array_new();
+    JsonObject *label = json_object_new();
+    json_object_set_int_member(label, "id", pla_entry_get_label(entry));
+    json_object_set_string_member(label, "name", name);
+    json_array_add_object_element(labels, label);
+    json_object_set_array_member(params, "labels", labels);
+    pla_document_run(self->document, _("Renaming"), "set-labels", params);
+  } else {
+    json_object_set_string_member(params, "name", name);
+    pla_document_run(self->document, _("Renaming"), "rename", params);
+  }
+}
+
+static void
+on_name_activated(GtkEntry *entry, PlaCaseTree *self)
+{
+  g_autofree char *name = g_strstrip(g_strdup(gtk_editable_get_text(GTK_EDITABLE(entry))));
+  gtk_popover_popdown(GTK_POPOVER(gtk_widget_get_ancestor(GTK_WIDGET(entry), GTK_TYPE_POPOVER)));
+  rename_to(self, name);
+}
+
+static void
+on_rename(GtkWidget *widget, const char *action, GVariant *param)
+{
+  PlaCaseTree *self = PLA_CASE_TREE(widget);
+  if (!self->asked)
+    return;
+  GtkWidget *popover = gtk_widget_get_ancestor(self->name, GTK_TYPE_POPOVER);
+  GdkRectangle at;
+  gtk_popover_get_pointing_to(GTK_POPOVER(self->menu), &at);
+  gtk_popover_set_pointing_to(GTK_POPOVER(popover), &at);
+  gtk_editable_set_text(GTK_EDITABLE(self->name), pla_entry_get_name(self->asked));
+  gtk_popover_popup(GTK_POPOVER(popover));
+  gtk_widget_grab_focus(self->name);
+}
+
+static void
+on_delete(GtkWidget *widget, const char *action, GVariant *param)
+{
+  PlaCaseTree *self = PLA_CASE_TREE(widget);
+  const char *item = self->asked ? item_name(self, self->asked) : NULL;
+  if (!item)
+    return;
+  g_autoptr(JsonObject) params = json_object_new();
+  json_object_set_string_member(params, "item", item);
+  pla_document_run(self->document, _("Deleting"), "delete", params);
+}
+
+static void
+on_export_response(GtkNativeDialog *dialog, int response, PlaCaseTree *self)
+{
+  if (response == GTK_RESPONSE_ACCEPT && self->asked) {
+    g_autoptr(GFile) file = gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
+    g_autofree char *path = file ? g_file_get_path(file) : NULL;
+    if (path)
+      pla_document_export(self->document, self->asked, path);
+  }
+  g_clear_object(&self->chooser);
+}
+
+static void
+on_export(GtkWidget *widget, const char *action, GVariant *param)
+{
+  PlaCaseTree *self = PLA_CASE_TREE(widget);
+  if (!self->asked)
+    return;
+  const PlaMesh *mesh = pla_entry_get_mesh(self->asked);
+  const char *ending = !mesh                              ? "nii.gz"
+                       : mesh->n_tets + mesh->n_hexes > 0 ? "vtu"
+                                                          : "stl";
+  g_autofree char *name = g_strdup_printf("%s.%s", pla_entry_get_name(self->asked), ending);
+  g_clear_object(&self->chooser);
+  self->chooser =
+      gtk_file_chooser_native_new(_("Export"), GTK_WINDOW(gtk_widget_get_root(widget)),
+                                  GTK_FILE_CHOOSER_ACTION_SAVE, _("_Export"), _("_Cancel"));
+  gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(self->chooser), TRUE);
+  gtk_file_chooser_set_current_name(GTK_FILE_CHOOSER(self->chooser), name);
+  g_signal_connect(self->chooser, "response", G_CALLBACK(on_export_response), self);
+  gtk_native_dialog_show(GTK_NATIVE_DIALOG(self->chooser));
+}
+
+/* the other shape is the first one that is visible and not this */
+static void
+find_other(PlaEntry *entry, gpointer data)
+{
+  PlaEntry **pair = data;
+  if (entry != pair[0] && !pair[1] && pla_entry_get_visible(entry) && pla_entry_get_mesh(entry))
+    pair[1] = entry;
+}
+
+static void
+on_compare(GtkWidget *widget, const char *action, GVariant *param)
+{
+  PlaCaseTree *self = PLA_CASE_TREE(widget);
+  PlaEntry *pair[2] = { self->asked, NULL };
+  if (!self->asked)
+    return;
+  pla_document_foreach(self->document, find_other, pair);
+  if (pair[1])
+    pla_document_compare(self->document, pair[0], pair[1]);
+  else
+    g_signal_emit_by_name(self->document, "failed",
+                          _("Show a second shape to compare with, then try again"));
 }
 
 static void
@@ -174,6 +351,8 @@ static void
 pla_case_tree_dispose(GObject *object)
 {
   PlaCaseTree *self = PLA_CASE_TREE(object);
+  g_clear_object(&self->chooser);
+  g_clear_object(&self->asked);
   for (GtkWidget *child; (child = gtk_widget_get_first_child(GTK_WIDGET(self)));)
     gtk_widget_unparent(child);
   g_clear_object(&self->selection);
@@ -191,6 +370,12 @@ pla_case_tree_class_init(PlaCaseTreeClass *klass)
   gtk_widget_class_bind_template_child(widget, PlaCaseTree, opacity_box);
   gtk_widget_class_bind_template_child(widget, PlaCaseTree, opacity);
   gtk_widget_class_bind_template_child(widget, PlaCaseTree, opacity_adjustment);
+  gtk_widget_class_bind_template_child(widget, PlaCaseTree, menu);
+  gtk_widget_class_bind_template_child(widget, PlaCaseTree, name);
+  gtk_widget_class_install_action(widget, "tree.rename", NULL, on_rename);
+  gtk_widget_class_install_action(widget, "tree.delete", NULL, on_delete);
+  gtk_widget_class_install_action(widget, "tree.export", NULL, on_export);
+  gtk_widget_class_install_action(widget, "tree.compare", NULL, on_compare);
 }
 
 static void
@@ -198,6 +383,7 @@ pla_case_tree_init(PlaCaseTree *self)
 {
   gtk_widget_init_template(GTK_WIDGET(self));
   g_signal_connect_swapped(self->opacity_adjustment, "value-changed", G_CALLBACK(on_opacity), self);
+  g_signal_connect(self->name, "activate", G_CALLBACK(on_name_activated), self);
 }
 
 GtkWidget *

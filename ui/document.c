@@ -175,6 +175,7 @@ typedef struct {
   guint serial;
   GPtrArray *wanted; /* of Wanted */
   PlaSession *session; /* a case being opened: handed over, used by one thread at a time */
+  PlaContent *content; /* to be written */
   /* results */
   PlaItem item;
   Holding *new_volume, *new_labels;
@@ -212,6 +213,7 @@ work_free(gpointer data)
   holding_unref(work->new_volume);
   holding_unref(work->new_labels);
   g_free(work->changed);
+  pla_content_unref(work->content);
   g_clear_object(&work->session);
   pla_mesh_free(work->mesh);
   free(work->open);
@@ -536,10 +538,13 @@ new_mesh_entry(PlaDocument *self, const PlaMesh *mesh, const char *name)
 {
   PlaEntry *entry = pla_entry_new(PLA_ENTRY_MESH, name, ++self->next_id);
   const int solid = mesh->n_tets + mesh->n_hexes;
-  g_autofree char *detail = solid > 0 ? g_strdup_printf(_("%d elements"), solid)
-                                      : g_strdup_printf(_("%d triangles"), mesh->n_tris);
+  const int n = solid > 0 ? solid : mesh->n_tris;
+  const char *unit = mesh->n_tets > 0 ? _("tets") : solid > 0 ? _("hexes") : _("triangles");
+  g_autofree char *detail =
+      n < 10000 ? g_strdup_printf("%d %s", n, unit) : g_strdup_printf("%dk %s", (n + 500) / 1000, unit);
   pla_entry_set_detail(entry, detail);
-  pla_entry_set_edges(entry, solid > 0);
+  /* lines closer than a few pixels are only dirt */
+  pla_entry_set_edges(entry, solid > 0 && solid < 60000);
   watch(self, entry);
   return entry;
 }
@@ -746,6 +751,16 @@ clear_view_for(PlaDocument *self, PlaEntry *entry)
 {
   const PlaMesh *mesh = pla_entry_get_mesh(entry);
   const char *source = source_of(pla_entry_get_content(entry));
+  JsonNode *compared = json_object_get_member(pla_entry_get_content(entry)->meta, "compared");
+  if (compared && JSON_NODE_HOLDS_OBJECT(compared)) {
+    JsonObject *pair = json_node_get_object(compared);
+    for (const char *const *key = (const char *[]){ "item", "with", NULL }; *key; key++)
+      pla_document_foreach(
+          self, hide_named,
+          (gpointer)json_object_get_string_member_with_default(pair, *key, ""));
+    pla_entry_set_field(entry, pla_field_view_find("deviation"), 0.0, 0.0);
+    return;
+  }
   if (mesh->n_tets + mesh->n_hexes == 0)
     return;
   if (source)
@@ -1214,6 +1229,53 @@ pla_document_threshold(PlaDocument *self, double lo, double hi, const char *name
   start(self, _("Finding one tissue"), segment, on_segmented, work);
 }
 
+/* ------------------------------------------------------------------- export */
+
+static PlaStatus
+write_file(gpointer data, PlaProgress *progress, PlaError *err)
+{
+  Work *work = data;
+  PlaWriteOptions opts = pla_write_options_default();
+  PlaItem item = { .kind = PLA_KIND_VOLUME, .volume = work->volume ? work->volume->volume : NULL };
+  PlaStatus st = work->content ? pla_content_borrow_item(work->content, &item, err) : PLA_OK;
+  return st == PLA_OK ? pla_item_write(work->path, &item, &opts, err) : st;
+}
+
+static void
+on_written(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+{
+  Work *work = data;
+  finish(job, work, status, err);
+  retire(job, work->document);
+}
+
+void
+pla_document_export(PlaDocument *self, PlaEntry *entry, const char *path)
+{
+  PlaContent *content = pla_entry_get_content(entry);
+  if (!content && !self->volume)
+    return;
+  Work *work = work_new(self);
+  work->path = g_strdup(path);
+  work->content = content ? pla_content_ref(content) : NULL;
+  start(self, _("Exporting"), write_file, on_written, work);
+}
+
+void
+pla_document_compare(PlaDocument *self, PlaEntry *entry, PlaEntry *with)
+{
+  if (pla_entry_get_item(entry) == 0 || pla_entry_get_item(with) == 0) {
+    g_signal_emit(self, signals[FAILED], 0,
+                  _("Only meshes and surfaces of the case can be compared; keep a surface of the "
+                    "tissue first (Anatomy)"));
+    return;
+  }
+  g_autoptr(JsonObject) params = json_object_new();
+  json_object_set_string_member(params, "item", pla_entry_get_name(entry));
+  json_object_set_string_member(params, "with", pla_entry_get_name(with));
+  pla_document_run(self, _("Comparing"), "compare", params);
+}
+
 /* --------------------------------------------------------------------- demo */
 
 /* a file of the source tree that the program was built in, or NULL */
@@ -1313,6 +1375,19 @@ pla_document_get_range(PlaDocument *self, double range[2])
 {
   range[0] = self->volume ? self->volume->range[0] : 0.0;
   range[1] = self->volume ? self->volume->range[1] : 0.0;
+}
+
+gpointer
+pla_document_hold_volume(PlaDocument *self, const PlaVolume **volume)
+{
+  *volume = self->volume ? self->volume->volume : NULL;
+  return self->volume ? g_atomic_rc_box_acquire(self->volume) : NULL;
+}
+
+void
+pla_document_release(gpointer held)
+{
+  holding_unref(held);
 }
 
 PlaTools *

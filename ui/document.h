@@ -54,6 +54,11 @@ void pla_document_segment(PlaDocument *self, const char *preset);
 void pla_document_threshold(PlaDocument *self, double lo, double hi, const char *name,
                             gboolean largest);
 
+/* Writes what an entry shows to a file, in the background; the ending chooses the format. */
+void pla_document_export(PlaDocument *self, PlaEntry *entry, const char *path);
+/* How far one mesh of the case lies from another, as an operation. */
+void pla_document_compare(PlaDocument *self, PlaEntry *entry, PlaEntry *with);
+
 const PlaVolume *pla_document_get_volume(PlaDocument *self);   /* or NULL */
 gboolean pla_document_get_grey(PlaDocument *self); /* the tree shows the volume */
 const PlaLabelMap *pla_document_get_labels(PlaDocument *self); /* or NULL */
@@ -62,6 +67,9 @@ double pla_document_get_label_mm3(PlaDocument *self, int label); /* its volume *
 void pla_document_get_range(PlaDocument *self, double range[2]); /* of the volume's values */
 PlaTools *pla_document_get_tools(PlaDocument *self);
 PlaAnnotations *pla_document_get_annotations(PlaDocument *self);
+/* Keeps the present volume alive for a worker; NULL without one. */
+gpointer pla_document_hold_volume(PlaDocument *self, const PlaVolume **volume);
+void pla_document_release(gpointer held); /* any thread; NULL is fine */
 const PlaNotes *pla_document_get_notes(PlaDocument *self);     /* of the volume; or NULL */
 /* Colours of the overlay as the tree shows them; alpha 0 where hidden. */
 const PlaLabelTable *pla_document_get_overlay(PlaDocument *self);

@@ -16,11 +16,17 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE(PlaSceneView, pla_scene_view, PLA, SCENE_VIEW, GtkWidget)
 
 GtkWidget *pla_scene_view_new(PlaDocument *document);
+/* Lets the driver prepare its kinds of pictures while the window has nothing else to do; once the
+ * window is on the screen. */
+void pla_scene_view_warm_up(PlaSceneView *self);
+void pla_scene_view_turn(PlaSceneView *self, double right_deg, double up_deg);
 void pla_scene_view_look(PlaSceneView *self, PlaViewPreset preset); /* and fits */
 void pla_scene_view_set_slices(PlaSceneView *self, gboolean shown);
 /* Cuts away what lies to that side of the crosshair: "left", "right", "front", "back", "above",
  * "below"; NULL: nothing. */
 void pla_scene_view_set_clip(PlaSceneView *self, const char *side);
+/* Shows the scan itself instead of shapes, by a preset of anatomy/raycast.h; NULL: shapes. */
+void pla_scene_view_set_volume(PlaSceneView *self, const char *preset);
 void pla_scene_view_set_dark(PlaSceneView *self, gboolean dark);
 /* Nothing waits to be drawn in full quality. */
 gboolean pla_scene_view_is_settled(PlaSceneView *self);

@@ -229,8 +229,11 @@ pla_slice_view_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
   static const char *const names[3] = { N_("Sagittal"), N_("Coronal"), N_("Axial") };
   static const char *const sides[3][2] = { { "L", "R" }, { "P", "A" }, { "I", "S" } };
   double at = round(10.0 * cursor[self->axis]) / 10.0;
-  g_autofree char *place = g_strdup_printf("%s  %s %.1f mm", _(names[self->axis]),
-                                           sides[self->axis][at >= 0.0], fabs(at));
+  /* in a narrow view the name would reach the letter at the top */
+  const gboolean wide = w >= 300;
+  g_autofree char *place =
+      g_strdup_printf("%s%s%s %.1f%s", wide ? _(names[self->axis]) : "", wide ? "  " : "",
+                      sides[self->axis][at >= 0.0], fabs(at), wide ? " mm" : "");
   pla_overlay_text(cr, &ink, 10.0, 14.0, 0.0, place);
   cairo_destroy(cr);
 

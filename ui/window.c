@@ -1,5 +1,6 @@
 #include "ui/window.h"
 
+#include "anatomy/raycast.h"
 #include "app/render.h"
 #include "io/format.h"
 #include "ui/actions.h"
@@ -456,12 +457,28 @@ on_grey_window(GSimpleAction *action, GVariant *param, gpointer data)
 
 static const char *const layouts[] = { "sagittal", "coronal", "axial", "scene" };
 
+/* axial and sagittal above, coronal and 3-D below; or 3-D large, the slices in a column beside it */
+static void
+place_views(PlaWindow *self, gboolean large)
+{
+  static const struct {
+    int x, y, w, h;
+  } places[2][4] = { { { 1, 0, 1, 1 }, { 0, 1, 1, 1 }, { 0, 0, 1, 1 }, { 1, 1, 1, 1 } },
+                     { { 2, 1, 1, 1 }, { 2, 2, 1, 1 }, { 2, 0, 1, 1 }, { 0, 0, 2, 3 } } };
+  GtkWidget *const view[4] = { self->slice[0], self->slice[1], self->slice[2], self->scene };
+  GtkLayoutManager *grid = gtk_widget_get_layout_manager(GTK_WIDGET(self->views));
+  for (int v = 0; v < 4; v++)
+    g_object_set(gtk_layout_manager_get_layout_child(grid, view[v]), "column", places[large][v].x,
+                 "row", places[large][v].y, "column-span", places[large][v].w, "row-span",
+                 places[large][v].h, NULL);
+}
+
 static void
 change_layout(GSimpleAction *action, GVariant *state, gpointer data)
 {
   PlaWindow *self = data;
   const char *name = g_variant_get_string(state, NULL);
-  gboolean four = strcmp(name, "four") == 0;
+  gboolean large = strcmp(name, "large") == 0, four = large || strcmp(name, "four") == 0;
   GtkWidget *const view[4] = { self->slice[0], self->slice[1], self->slice[2], self->scene };
   gboolean known = four;
   for (int v = 0; v < 4; v++)
@@ -470,6 +487,7 @@ change_layout(GSimpleAction *action, GVariant *state, gpointer data)
     return;
   for (int v = 0; v < 4; v++)
     gtk_widget_set_visible(view[v], four || strcmp(name, layouts[v]) == 0);
+  place_views(self, large);
   g_simple_action_set_state(action, state);
 }
 
@@ -490,10 +508,17 @@ change_workspace(GSimpleAction *action, GVariant *state, gpointer data)
 {
   PlaWindow *self = data;
   const char *id = g_variant_get_string(state, NULL);
-  if (!pla_workspace_find(id))
+  const PlaWorkspace *to = pla_workspace_find(id);
+  g_autoptr(GVariant) before = g_action_get_state(G_ACTION(action));
+  const PlaWorkspace *from = pla_workspace_find(g_variant_get_string(before, NULL));
+  if (!to)
     return;
   adw_view_stack_set_visible_child_name(self->panels, id);
   g_simple_action_set_state(action, state);
+  pla_tools_set(pla_document_get_tools(self->document), PLA_TOOL_NONE, NULL, NULL);
+  /* a layout that the user chose stays until the work asks for another */
+  if (from && strcmp(from->layout, to->layout) != 0)
+    g_action_group_change_action_state(actions(self), "layout", g_variant_new_string(to->layout));
 }
 
 static void
@@ -522,6 +547,18 @@ change_cut_away(GSimpleAction *action, GVariant *state, gpointer data)
   if (!g_strv_contains(sides, side) && strcmp(side, "none") != 0)
     return;
   pla_scene_view_set_clip(PLA_SCENE_VIEW(self->scene), strcmp(side, "none") != 0 ? side : NULL);
+  g_simple_action_set_state(action, state);
+}
+
+static void
+change_volume(GSimpleAction *action, GVariant *state, gpointer data)
+{
+  PlaWindow *self = data;
+  const char *preset = g_variant_get_string(state, NULL);
+  const gboolean none = strcmp(preset, "none") == 0;
+  if (!none && !pla_transfer_find(preset))
+    return;
+  pla_scene_view_set_volume(PLA_SCENE_VIEW(self->scene), none ? NULL : preset);
   g_simple_action_set_state(action, state);
 }
 
@@ -654,6 +691,7 @@ static const GActionEntry action_entries[] = {
   { "workspace", NULL, "s", "'import'", change_workspace },
   { "smooth", NULL, NULL, "true", change_smooth },
   { "slices-in-space", NULL, NULL, "false", change_slices_in_space },
+  { "volume", NULL, "s", "'none'", change_volume },
   { "cut-away", NULL, "s", "'none'", change_cut_away },
   { "show-tree", NULL, NULL, "true", change_show_tree },
   { "show-panel", NULL, NULL, "true", change_show_panel },
@@ -892,6 +930,7 @@ pla_window_init(PlaWindow *self)
   g_signal_connect(self, "close-request", G_CALLBACK(on_close_request), NULL);
   /* pictures of patients are not mirrored with the direction of writing */
   gtk_widget_set_direction(GTK_WIDGET(self->views), GTK_TEXT_DIR_LTR);
+  g_signal_connect_swapped(self, "map", G_CALLBACK(pla_scene_view_warm_up), self->scene);
   on_dark(self);
   on_history(self);
   show_welcome(self);

@@ -10,12 +10,12 @@
 #include <glib/gi18n.h>
 
 static const PlaWorkspace workspaces[] = {
-  { "import", N_("Import"), "document-open-symbolic", pla_import_panel_new },
-  { "anatomy", N_("Anatomy"), "avatar-default-symbolic", pla_anatomy_panel_new },
-  { "mesh", N_("Mesh"), "view-app-grid-symbolic", pla_mesh_panel_new },
-  { "simulate", N_("Simulate"), "media-playback-start-symbolic", pla_simulate_panel_new },
-  { "history", N_("History"), "document-open-recent-symbolic", pla_history_panel_new },
-  { "report", N_("Report"), "x-office-document-symbolic", pla_report_panel_new },
+  { "import", N_("Import"), "document-open-symbolic", "four", pla_import_panel_new },
+  { "anatomy", N_("Anatomy"), "avatar-default-symbolic", "four", pla_anatomy_panel_new },
+  { "mesh", N_("Mesh"), "view-app-grid-symbolic", "large", pla_mesh_panel_new },
+  { "simulate", N_("Simulate"), "media-playback-start-symbolic", "large", pla_simulate_panel_new },
+  { "history", N_("History"), "document-open-recent-symbolic", "large", pla_history_panel_new },
+  { "report", N_("Report"), "x-office-document-symbolic", "four", pla_report_panel_new },
 };
 
 const PlaWorkspace *

@@ -12,6 +12,7 @@ extern const PlaOperation pla_operation_repair_surface;
 extern const PlaOperation pla_operation_mesh;
 extern const PlaOperation pla_operation_muscles;
 extern const PlaOperation pla_operation_simulate;
+extern const PlaOperation pla_operation_compare;
 extern const PlaOperation pla_operation_edit_label;
 extern const PlaOperation pla_operation_fill_outline;
 extern const PlaOperation pla_operation_grow_label;

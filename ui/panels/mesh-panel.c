@@ -1,5 +1,6 @@
 #include "ui/panels/mesh-panel.h"
 
+#include "app/mesh-method.h"
 #include "app/picture.h"
 #include "ui/panels/panel-rows.h"
 
@@ -14,7 +15,7 @@ struct _PlaMeshPanel {
   GtkSpinButton *cell;
   GtkSwitch *joined, *edges;
   GtkLabel *estimate, *failure;
-  AdwComboRow *colour, *cut;
+  AdwComboRow *method, *colour, *cut;
   PlaDocument *document;
   GPtrArray *tissue_rows, *result_rows; /* borrowed */
   GPtrArray *checks;                    /* of GtkCheckButton, borrowed, with their label's id */
@@ -26,6 +27,17 @@ struct _PlaMeshPanel {
 G_DEFINE_FINAL_TYPE(PlaMeshPanel, pla_mesh_panel, ADW_TYPE_BIN)
 
 /* ----------------------------------------------------------------- estimate */
+
+static const PlaMeshMethod *
+chosen_method(PlaMeshPanel *self)
+{
+  guint left = adw_combo_row_get_selected(self->method);
+  const PlaMeshMethod *const *m = pla_mesh_methods_get();
+  for (; m[1]; m++)
+    if ((*m)->takes_labels && left-- == 0)
+      break;
+  return *m;
+}
 
 static gboolean
 is_air(const char *name)
@@ -61,15 +73,16 @@ find_area(PlaEntry *entry, gpointer data)
   }
 }
 
-/* Cells of the lattice hold twelve tets each and double in size away from interfaces: a layer a few
- * cells deep along the surface is fine, the rest of the volume costs an eighth or less.  Seconds as
- * measured on two cores. */
+/* Tets that follow borders: cells of the lattice hold twelve each and double in size away from interfaces: a layer a few
+ * cells deep along the surface is fine, the rest of the volume costs an eighth or less.  Other methods
+ * fill the volume evenly.  Seconds as measured on two cores. */
 static void
 update_estimate(PlaMeshPanel *self)
 {
   const double cell = gtk_spin_button_get_value(self->cell);
   const double per_cell = 12.0, fine_cells = 3.8, tets_per_s = 35000.0;
-  double tets = 0.0;
+  const gboolean graded = strcmp(chosen_method(self)->name, "tets") == 0;
+  double elements = 0.0;
   int n = 0;
   for (guint i = 0; i < self->checks->len; i++) {
     GtkCheckButton *check = self->checks->pdata[i];
@@ -81,18 +94,18 @@ update_estimate(PlaMeshPanel *self)
     pla_document_foreach(self->document, find_area, &area);
     if (area.area_mm2 < 0.0)
       area.area_mm2 = 1.6 * 4.84 * pow(volume, 2.0 / 3.0); /* a ball's, and folds */
-    const double layer = fmin(volume, area.area_mm2 * fine_cells * cell);
-    tets += per_cell * (layer + (volume - layer) / 16.0) / pow(cell, 3.0);
+    const double layer = graded ? fmin(volume, area.area_mm2 * fine_cells * cell) : volume;
+    elements += (graded ? per_cell : 1.0) * (layer + (volume - layer) / 16.0) / pow(cell, 3.0);
     n++;
   }
-  const double rounded = pow(10.0, floor(log10(fmax(tets, 100.0))) - 1.0);
-  const double about = round(tets / rounded) * rounded;
+  const double rounded = pow(10.0, floor(log10(fmax(elements, 100.0))) - 1.0);
+  const double about = round(elements / rounded) * rounded;
   g_autofree char *text =
       n == 0 ? g_strdup(_("Choose at least one tissue."))
-             : g_strdup_printf(_("About %.0f tetrahedra, in about %.0f s."), about,
-                               fmax(1.0, ceil(tets / tets_per_s)));
+             : g_strdup_printf(_("About %.0f elements, in about %.0f s."), about,
+                               fmax(1.0, ceil(elements / tets_per_s)));
   gtk_label_set_label(self->estimate, text);
-  gboolean fits = n > 0 && pla_document_get_session(self->document) && tets < 2e7;
+  gboolean fits = n > 0 && pla_document_get_session(self->document) && elements < 2e7;
   gtk_widget_action_set_enabled(GTK_WIDGET(self), "mesh.make", fits);
 }
 
@@ -112,8 +125,14 @@ on_make(GtkWidget *widget, const char *action, GVariant *param)
   PlaMeshPanel *self = PLA_MESH_PANEL(widget);
   const char *item = pla_document_get_labels_name(self->document);
   g_autoptr(JsonObject) params = json_object_new();
-  JsonArray *labels = json_array_new();
-  json_object_set_array_member(params, "labels", labels);
+  /* a list within the list is one tissue */
+  const gboolean joined = gtk_switch_get_active(self->joined);
+  JsonArray *labels = json_array_new(), *list = joined ? json_array_new() : json_array_ref(labels);
+  json_object_set_array_member(params, "labels", list);
+  if (joined)
+    json_array_add_array_element(list, labels);
+  else
+    json_array_unref(labels); /* the parameters hold it */
   for (guint i = 0; i < self->checks->len; i++) {
     GtkCheckButton *check = self->checks->pdata[i];
     if (gtk_check_button_get_active(check))
@@ -123,7 +142,7 @@ on_make(GtkWidget *widget, const char *action, GVariant *param)
   if (!item || json_array_get_length(labels) == 0)
     return;
   json_object_set_string_member(params, "item", item);
-  json_object_set_boolean_member(params, "joined", gtk_switch_get_active(self->joined));
+  json_object_set_string_member(params, "method", chosen_method(self)->name);
   json_object_set_double_member(params, "cell_mm", gtk_spin_button_get_value(self->cell));
   gtk_widget_set_visible(self->failure_box, FALSE);
   pla_document_run_for(self->document, _("Making the mesh"), "mesh", params, on_made,
@@ -333,6 +352,7 @@ pla_mesh_panel_class_init(PlaMeshPanelClass *klass)
   CHILD(joined);
   CHILD(edges);
   CHILD(estimate);
+  CHILD(method);
   CHILD(colour);
   CHILD(cut);
 #undef CHILD
@@ -347,6 +367,11 @@ pla_mesh_panel_init(PlaMeshPanel *self)
   self->result_rows = g_ptr_array_new();
   self->checks = g_ptr_array_new();
   gtk_widget_init_template(GTK_WIDGET(self));
+  g_autoptr(GtkStringList) names = gtk_string_list_new(NULL);
+  for (const PlaMeshMethod *const *m = pla_mesh_methods_get(); *m; m++)
+    if ((*m)->takes_labels)
+      gtk_string_list_append(names, (*m)->name);
+  adw_combo_row_set_model(self->method, G_LIST_MODEL(names));
 }
 
 GtkWidget *
@@ -358,6 +383,7 @@ pla_mesh_panel_new(PlaDocument *document)
   g_signal_connect_object(document, "notify::busy", G_CALLBACK(update), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "entry-changed", G_CALLBACK(show_result), self,
                           G_CONNECT_SWAPPED);
+  g_signal_connect_swapped(self->method, "notify::selected", G_CALLBACK(update_estimate), self);
   g_signal_connect_swapped(self->cell, "value-changed", G_CALLBACK(update_estimate), self);
   g_signal_connect_swapped(self->edges, "notify::active", G_CALLBACK(on_edges), self);
   g_signal_connect_swapped(self->colour, "notify::selected", G_CALLBACK(on_colour), self);

@@ -44,6 +44,7 @@ extern "C" {
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cmath>
 #include <cstring>
 #include <dlfcn.h>
@@ -1038,6 +1039,85 @@ draw_pixels(PlaScene *scene, int width, int height, uint32_t *pixel, PlaError *e
   return st;
 }
 
+/* ------------------------------------------------------------------ warm-up */
+
+bool
+warm_up(PlaScene *scene, int stage)
+{
+  enum { SHADED, GLASS, EDGES, CELLS, CELL_EDGES, VALUES, BALLS, ARROWS, PICTURE, N_STAGES };
+  const int id = INT_MAX;
+  if (stage >= N_STAGES)
+    return false;
+  const double pos[12] = { 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1 }, value[4] = { 0, 1, 2, 3 };
+  const int tet[4] = { 0, 1, 2, 3 };
+  const float open[4] = { 1, 1, 1, 1 };
+  uint8_t map[256 * 3] = {};
+  PlaSceneStyle style = pla_scene_style_default();
+  PlaSceneMesh mesh = {};
+  mesh.n_verts = 4;
+  mesh.n_tets = 1;
+  mesh.pos = pos;
+  mesh.to_mm = 1.0;
+  mesh.tet = tet;
+  mesh.open = stage <= GLASS ? open : nullptr;
+  style.edges = style.flat = stage == EDGES || stage == CELL_EDGES;
+  if (stage == GLASS) {
+    style.opacity = 0.4;
+    style.rim = 0.7;
+    style.hide_back = true;
+  }
+  PlaSceneColours colours = { value, stage != VALUES, 0.0, 3.0, map };
+  PlaSceneMarkers markers = { 1, pos, 1.0, stage == ARROWS ? pos + 3 : nullptr };
+  const uint32_t white = 0xffffffffu;
+  PlaSceneImage image = { 1, 1, &white, { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 } };
+  PlaError err;
+  PlaStatus st = stage == PICTURE                   ? put_image(scene, id, &image, &err)
+                 : stage == BALLS || stage == ARROWS ? put_markers(scene, id, &markers, &err)
+                                                     : put_mesh(scene, id, &mesh, &err);
+  if (st == PLA_OK && stage >= CELLS && stage <= VALUES)
+    set_colours(scene, id, &colours);
+  if (st == PLA_OK)
+    set_style(scene, id, &style);
+
+  /* alone and from close by; what the scene shows meanwhile is not touched */
+  const PlaCamera before = scene->camera;
+  PlaCamera close = {};
+  close.eye_mm[2] = 5.0;
+  close.up[1] = 1.0;
+  close.angle_deg = 30.0;
+  std::vector<vtkActor *> hidden;
+  for (const auto &[other, item] : scene->items)
+    if (other != id && item->actor->GetVisibility()) {
+      item->actor->VisibilityOff();
+      hidden.push_back(item->actor);
+    }
+  PlaTarget target;
+  if (st == PLA_OK)
+    st = pla_target_init(&target, 16, 16, &err);
+  if (st == PLA_OK) {
+    set_camera(scene, &close);
+    draw(scene, 16, 16, PLA_QUALITY_MOVING, &err);
+    draw(scene, 16, 16, PLA_QUALITY_FULL, &err);
+    /* and beside something translucent, which changes how all is drawn */
+    mesh.open = open;
+    style.opacity = 0.4;
+    style.rim = 0.7;
+    style.edges = style.flat = false;
+    if (put_mesh(scene, id - 1, &mesh, &err) == PLA_OK) {
+      set_style(scene, id - 1, &style);
+      draw(scene, 16, 16, PLA_QUALITY_MOVING, &err);
+      draw(scene, 16, 16, PLA_QUALITY_FULL, &err);
+      remove_item(scene, id - 1);
+    }
+    pla_target_clear(&target);
+    set_camera(scene, &before);
+  }
+  for (vtkActor *actor : hidden)
+    actor->VisibilityOn();
+  remove_item(scene, id);
+  return st == PLA_OK;
+}
+
 /* ----------------------------------------------------------------- picking */
 
 /* distance along the ray to a triangle in units of @dir, or infinity (Moeller and Trumbore) */
@@ -1171,7 +1251,7 @@ const PlaRenderer renderer = {
   PLA_RENDERER_ABI, scene_new,  scene_free,  scene_release, put_mesh,    put_lines, put_markers,
   put_image,        move_verts, set_colours, set_style,     remove_item, bounds,    set_camera,
   set_background,   set_clip,   draw,        draw_pixels,   pick,        shape_new, shape_free,
-  put_shape,        draw_band,  show_bands,
+  put_shape,        draw_band,  show_bands,  warm_up,
 };
 
 } // namespace

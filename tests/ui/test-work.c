@@ -1,0 +1,411 @@
+/* A whole session as a clinician would have it, by actions and by a real pointer: a scan is opened
+ * and segmented, a tissue painted on a slice, a surface and a mesh made, the body held by bone and
+ * pulled by a hook on the cheek, solved and coloured; then everything is undone and redone. */
+#include "app/report.h"
+#include "io/format.h"
+#include "tests/ui/fixture.h"
+#include "tests/ui/pointer.h"
+#include "ui/panels/anatomy-panel.h"
+#include "ui/panels/mesh-panel.h"
+#include "ui/panels/simulate-panel.h"
+#include "ui/scene-view.h"
+#include "ui/slice-view.h"
+
+#include <cairo.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- how long the main loop is away ---------------------------------------------------------- */
+
+/* CPU time of the main thread between two waits: what the hand would wait for on an idle machine */
+static double turn_from, turn_longest;
+static gboolean turn_was_mine; /* the test itself worked since the last wait */
+
+static double
+thread_seconds(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int
+watched_poll(GPollFD *fds, guint n, int timeout)
+{
+  if (!turn_was_mine)
+    turn_longest = fmax(turn_longest, thread_seconds() - turn_from);
+  turn_was_mine = FALSE;
+  int ready = g_poll(fds, n, timeout);
+  turn_from = thread_seconds();
+  return ready;
+}
+
+/* What a driver sees for the first time it compiles, once on a machine and as long as it takes:
+ * only what is done @again must be short. */
+static void
+expect_short_turns(const char *after, gboolean again)
+{
+  g_test_message("longest turn of the main loop while %s: %.0f ms", after, 1e3 * turn_longest);
+  if (again && !g_getenv("PLA_SMALL")) /* instrumented code is several times slower */
+    g_assert_cmpfloat(turn_longest, <, 0.1);
+  turn_longest = 0.0;
+  turn_was_mine = TRUE;
+}
+
+/* ---- the scan -------------------------------------------------------------------------------- */
+
+static const double axes_mm[3] = { 50.0, 60.0, 54.0 }; /* of the head, an ellipsoid */
+
+static double
+ellipsoid(const double p[3])
+{
+  double f = 0.0;
+  for (int d = 0; d < 3; d++)
+    f += pow(p[d] / axes_mm[d], 2.0);
+  return sqrt(f);
+}
+
+/* bone of the same shape within, half as large; values of a CT */
+static char *
+write_head(void)
+{
+  enum { NI = 60, NJ = 70, NK = 64 };
+  PlaItem item = { .kind = PLA_KIND_VOLUME };
+  PlaError err;
+  g_assert_cmpint(pla_volume_new((int[4]){ NI, NJ, NK, 1 }, PLA_I16, &item.volume, &err), ==, PLA_OK);
+  const double affine[12] = { 2, 0, 0, -59, 0, 2, 0, -69, 0, 0, 2, -63 };
+  memcpy(item.volume->affine_mm, affine, sizeof affine);
+  item.volume->audit.source = PLA_FRAME_MADE;
+  for (int v = 0; v < NI * NJ * NK; v++) {
+    const double ijk[3] = { v % NI, v / NI % NJ, v / (NI * NJ) };
+    double p[3];
+    pla_volume_to_ras_mm(item.volume, ijk, p);
+    const double r = ellipsoid(p);
+    ((int16_t *)item.volume->voxels)[v] = r < 0.5 ? 900 : r < 1.0 ? 40 : -1000;
+  }
+  char *path = g_build_filename(fixture_dir, "head.nii", NULL);
+  PlaWriteOptions opts = pla_write_options_default();
+  if (pla_item_write(path, &item, &opts, &err) != PLA_OK)
+    g_error("%s", err.message);
+  pla_item_clear(&item);
+  return path;
+}
+
+/* ---- what the case holds --------------------------------------------------------------------- */
+
+static PlaHash
+state_hash(PlaWindow *window)
+{
+  return pla_state_hash(
+      pla_session_get_state(pla_document_get_session(pla_window_get_document(window))));
+}
+
+static int
+label_at(PlaWindow *window, const double ras_mm[3])
+{
+  const PlaLabelMap *map = pla_document_get_labels(pla_window_get_document(window));
+  uint16_t id;
+  PlaSlicePlane pixel = pla_slice_plane(PLA_AXIS_AXIAL, ras_mm, 1.0, 1, 1, true);
+  pla_slice_labels(map, &pixel, &id);
+  return id;
+}
+
+static int
+label_named(PlaWindow *window, const char *name)
+{
+  const PlaLabelMap *map = pla_document_get_labels(pla_window_get_document(window));
+  const PlaLabel *label = pla_label_table_find_name(&map->table, name);
+  if (!label)
+    g_error("there is no tissue '%s'", name);
+  return label->id;
+}
+
+typedef struct {
+  const char *name;
+  PlaEntry *found;
+} Wanted;
+
+static void
+find_entry(PlaEntry *entry, gpointer data)
+{
+  Wanted *wanted = data;
+  if (strcmp(pla_entry_get_name(entry), wanted->name) == 0)
+    wanted->found = entry;
+}
+
+static PlaEntry *
+entry_named(PlaWindow *window, const char *name)
+{
+  Wanted wanted = { name, NULL };
+  pla_document_foreach(pla_window_get_document(window), find_entry, &wanted);
+  if (!wanted.found)
+    g_error("there is no entry '%s'", name);
+  return wanted.found;
+}
+
+/* pixels of a view that are more red than blue by so much */
+static int
+count_warm(PlaWindow *window, GtkWidget *widget, int least)
+{
+  g_autofree char *path = g_build_filename(fixture_dir, "warm.png", NULL);
+  turn_was_mine = TRUE;
+  PlaError err;
+  if (pla_window_save(window, path, &err) != PLA_OK)
+    g_error("%s", err.message);
+  cairo_surface_t *png = cairo_image_surface_create_from_png(path);
+  graphene_rect_t box;
+  g_assert_true(gtk_widget_compute_bounds(widget, GTK_WIDGET(window), &box));
+  const uint8_t *data = cairo_image_surface_get_data(png);
+  const int stride = cairo_image_surface_get_stride(png);
+  int warm = 0;
+  for (int y = (int)box.origin.y + 4; y < box.origin.y + box.size.height - 4; y++)
+    for (int x = (int)box.origin.x + 4; x < box.origin.x + box.size.width - 4; x++) {
+      const uint8_t *bgr = data + (size_t)y * stride + 4 * (size_t)x;
+      warm += bgr[2] - bgr[0] > least;
+    }
+  cairo_surface_destroy(png);
+  return warm;
+}
+
+static void
+on_moved(int *count)
+{
+  ++*count;
+}
+
+static int
+colours_of(PlaWindow *window, GtkWidget *widget)
+{
+  turn_was_mine = TRUE;
+  return count_colours(window, widget);
+}
+
+/* puts a control into view and presses it with the pointer */
+static void
+press_button(PlaWindow *window, const char *label)
+{
+  GtkWidget *button = find_button(GTK_WIDGET(window), label);
+  gtk_widget_grab_focus(button);
+  let_run(300);
+  pointer_click(button, 0.5 * gtk_widget_get_width(button), 0.5 * gtk_widget_get_height(button), 1);
+}
+
+/* ---- the session ----------------------------------------------------------------------------- */
+
+static void
+test_session(void)
+{
+  g_main_context_set_poll_func(NULL, watched_poll);
+  turn_from = thread_seconds();
+  PlaWindow *window = new_window();
+  gtk_window_set_default_size(GTK_WINDOW(window), 1280, 800);
+  settle(window);
+  turn_longest = 0.0; /* the window itself comes up once */
+  PlaDocument *document = pla_window_get_document(window);
+  PlaTools *tools = pla_document_get_tools(document);
+  GActionGroup *group = G_ACTION_GROUP(window);
+  PlaHash hash[16];
+  int n = 0;
+
+  /* open a scan in a new case */
+  g_autofree char *scan = write_head();
+  turn_was_mine = TRUE;
+  g_autofree char *path = g_build_filename(fixture_dir, "session.platysma", NULL);
+  pla_window_create(window, path);
+  settle(window);
+  hash[n++] = state_hash(window);
+  pla_window_open(window, scan);
+  settle(window);
+  hash[n++] = state_hash(window);
+  expect_short_turns("opening", FALSE);
+  GtkWidget *axial = pla_window_get_slice(window, PLA_AXIS_AXIAL);
+  g_assert_cmpint(colours_of(window, axial), >, 20);
+
+  /* find tissues */
+  pla_window_activate(window, "anatomy.segment");
+  settle(window);
+  hash[n++] = state_hash(window);
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+  const int soft = label_named(window, "soft tissue"), bone = label_named(window, "bone");
+  g_assert_cmpint(label_at(window, (double[3]){ 0, 0, 0 }), ==, bone);
+  g_assert_cmpint(label_at(window, (double[3]){ 0, 45, 0 }), ==, soft);
+  g_assert_cmpint(label_at(window, (double[3]){ 55, 0, 0 }), ==, 0);
+  expect_short_turns("segmenting", FALSE);
+
+  /* paint bone into soft tissue on the axial slice */
+  GtkWidget *anatomy = find_type(GTK_WIDGET(window), PLA_TYPE_ANATOMY_PANEL, 0);
+  const PlaLabelTable *table = &pla_document_get_labels(document)->table;
+  for (int i = 0; i < table->n; i++)
+    if (table->label[i].id == bone) /* the third list: after scans and nothing else */
+      for (int row = 0; row < 4; row++) {
+        GtkWidget *combo = find_type(anatomy, ADW_TYPE_COMBO_ROW, row);
+        if (combo && g_strcmp0(adw_preferences_row_get_title(ADW_PREFERENCES_ROW(combo)),
+                               "Ti_ssue") == 0)
+          adw_combo_row_set_selected(ADW_COMBO_ROW(combo), (guint)i);
+      }
+  press_button(window, "_Paint");
+  g_assert_cmpint(pla_tools_get(tools), ==, PLA_TOOL_BRUSH);
+  PlaSlicePlane plane = pla_slice_view_get_plane(PLA_SLICE_VIEW(axial));
+  const double from[3] = { -36, 10, 0 }, to[3] = { -36, -10, 0 };
+  double stroke[6][2];
+  for (int i = 0; i < 6; i++) {
+    double at[3];
+    for (int d = 0; d < 3; d++)
+      at[d] = from[d] + i / 5.0 * (to[d] - from[d]);
+    pla_slice_from_ras(&plane, at, &stroke[i][0], &stroke[i][1]);
+    stroke[i][0] += 0.5;
+    stroke[i][1] += 0.5;
+  }
+  pointer_drag(axial, stroke, 6);
+  settle(window);
+  hash[n++] = state_hash(window);
+  g_assert_cmpint(label_at(window, (double[3]){ -36, 0, 0 }), ==, bone);
+  g_assert_cmpint(label_at(window, (double[3]){ 36, 0, 0 }), ==, soft);
+  expect_short_turns("painting", FALSE);
+  press_button(window, "_Paint");
+  g_assert_cmpint(pla_tools_get(tools), ==, PLA_TOOL_NONE);
+
+  /* a surface of the first tissue */
+  pla_window_activate(window, "anatomy.surface");
+  settle(window);
+  hash[n++] = state_hash(window);
+  g_assert_cmpint(pla_entry_get_mesh(entry_named(window, "soft tissue surface"))->n_tris, >, 1000);
+  expect_short_turns("making a surface", FALSE);
+
+  /* a mesh of soft tissue */
+  pla_window_set_workspace(window, "mesh");
+  settle(window);
+  GtkWidget *mesh_panel = find_type(GTK_WIDGET(window), PLA_TYPE_MESH_PANEL, 0);
+  gtk_spin_button_set_value(GTK_SPIN_BUTTON(find_type(mesh_panel, GTK_TYPE_SPIN_BUTTON, 0)), 7.0);
+  pla_window_activate(window, "mesh.make");
+  settle(window);
+  hash[n++] = state_hash(window);
+  const PlaMesh *mesh = pla_entry_get_mesh(entry_named(window, "soft tissue mesh"));
+  g_assert_cmpint(mesh->n_tets, >, 1000);
+  expect_short_turns("meshing", FALSE);
+
+  /* a hook on the front, pulled to the right of the picture: the patient's left */
+  pla_entry_set_visible(entry_named(window, "soft tissue surface"), FALSE);
+  pla_window_set_workspace(window, "simulate");
+  g_action_group_activate_action(group, "look", g_variant_new_string("anterior"));
+  settle(window);
+  press_button(window, "_Pull…");
+  g_assert_cmpint(pla_tools_get(tools), ==, PLA_TOOL_HOOK);
+  settle(window);
+  int shapes = 0;
+  g_signal_connect_swapped(tools, "moved", G_CALLBACK(on_moved), &shapes);
+  GtkWidget *scene = pla_window_get_scene(window);
+  const double x = 0.46 * gtk_widget_get_width(scene), y = 0.55 * gtk_widget_get_height(scene);
+  PlaScenePick hit = pla_scene_view_pick(PLA_SCENE_VIEW(scene), x, y);
+  const double way[5][2] = { { x, y }, { x + 8, y }, { x + 16, y }, { x + 24, y }, { x + 30, y } };
+  pointer_drag(scene, way, 5);
+  int n_marks;
+  const PlaMark *marks = pla_tools_get_marks(tools, &n_marks);
+  g_assert_cmpint(n_marks, ==, 1);
+  for (int i = 0; i < 600 && marks[0].pull_mm[0] > -3.0; i++) {
+    let_run(50); /* a busy machine hands motion on late */
+    marks = pla_tools_get_marks(tools, &n_marks);
+  }
+  g_assert_cmpint(marks[0].kind, ==, PLA_MARK_HOOK);
+  double off = 0.0, gradient = 0.0;
+  for (int d = 0; d < 3; d++) {
+    off += pow(marks[0].at_mm[d] - hit.point_mm[d], 2.0);
+    gradient += pow(marks[0].at_mm[d] / pow(axes_mm[d], 2.0), 2.0);
+  }
+  g_assert_cmpfloat(sqrt(off), <, 1.0); /* the pointer stands on whole pixels */
+  const double f = ellipsoid(marks[0].at_mm);
+  g_assert_cmpfloat(fabs(f - 1.0) * f / sqrt(gradient), <, 1.0); /* mm from the true head */
+  g_assert_cmpfloat(marks[0].pull_mm[0], <, -3.0);
+  g_assert_cmpfloat(fabs(marks[0].pull_mm[1]), <, 1e-6);
+
+  /* the body follows */
+  for (int i = 0; i < 200 && shapes < 2; i++)
+    let_run(50);
+  g_assert_cmpint(shapes, >=, 2);
+  expect_short_turns("pulling", FALSE);
+
+  /* further, with the hook that is there; then around the head */
+  const double more[4][2] = { { x + 30, y }, { x + 32, y + 4 }, { x + 34, y + 8 }, { x + 36, y + 12 } };
+  pointer_drag(scene, more, 4);
+  let_run(300);
+  pla_tools_get_marks(tools, &n_marks);
+  g_assert_cmpint(n_marks, ==, 1);
+  expect_short_turns("pulling again", TRUE);
+  pla_tools_set(tools, PLA_TOOL_NONE, NULL, NULL);
+  const double around[5][2] = { { 40, 60 }, { 60, 70 }, { 80, 60 }, { 60, 50 }, { 40, 60 } };
+  pointer_drag(scene, around, 5);
+  settle(window);
+  expect_short_turns("turning the head", TRUE);
+
+  /* solve, and look at the stretch */
+  pla_window_activate(window, "simulate.solve");
+  settle(window);
+  hash[n++] = state_hash(window);
+  PlaEntry *result = entry_named(window, "soft tissue mesh result");
+  JsonObject *found =
+      json_object_get_object_member(pla_entry_get_content(result)->meta, "simulated");
+  g_assert_true(json_object_get_boolean_member(found, "converged"));
+  g_assert_cmpint((int)json_object_get_int_member(found, "inverted"), ==, 0);
+  g_assert_cmpstr(pla_entry_get_field(result)->id, ==, "stretch");
+  g_assert_true(pla_entry_get_visible(result));
+  g_assert_false(pla_entry_get_visible(entry_named(window, "soft tissue mesh")));
+  const int warm = count_warm(window, scene, 90);
+  g_assert_cmpint(warm, >, 50); /* the bar and the stretched skin */
+  pla_entry_set_field(result, NULL, 0.0, 0.0);
+  settle(window);
+  g_assert_cmpint(count_warm(window, scene, 90), <, warm);
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+  expect_short_turns("solving", FALSE);
+
+  /* undo all, redo all: each state is what it was */
+  for (int i = n - 1; i > 0; i--) {
+    PlaHash now = state_hash(window);
+    g_assert_true(pla_hash_equal(&now, &hash[i]));
+    g_action_group_activate_action(group, "undo", NULL);
+    settle(window);
+  }
+  g_assert_false(g_action_group_get_action_enabled(group, "undo"));
+  g_assert_null(pla_document_get_volume(document));
+  for (int i = 1; i < n; i++) {
+    g_action_group_activate_action(group, "redo", NULL);
+    settle(window);
+    PlaHash now = state_hash(window);
+    g_assert_true(pla_hash_equal(&now, &hash[i]));
+  }
+  g_assert_false(g_action_group_get_action_enabled(group, "redo"));
+  entry_named(window, "soft tissue mesh result");
+  g_assert_cmpint(colours_of(window, scene), >, 300);
+  expect_short_turns("undoing and redoing", TRUE);
+
+  /* the history has every step, and its first row goes back before them all */
+  pla_window_set_workspace(window, "history");
+  settle(window);
+  pla_document_go_to(document, 0);
+  settle(window);
+  PlaHash start = state_hash(window);
+  g_assert_true(pla_hash_equal(&start, &hash[0]));
+  pla_document_go_to(document, n - 1);
+  settle(window);
+
+  /* the report tells of the solve; it draws in a context of its own */
+  gdk_gl_context_clear_current();
+  PlaReport *report = NULL;
+  PlaError err;
+  PlaReportOptions opts = pla_report_options_default();
+  opts.sections = PLA_REPORT_MESHES | PLA_REPORT_OPERATIONS;
+  if (pla_report_make(pla_document_get_session(document), &opts, NULL, &report, &err) != PLA_OK)
+    g_error("%s", err.message);
+  g_assert_cmpint(pla_report_n_tables(report), >, 0);
+  pla_report_free(report);
+  g_main_context_set_poll_func(NULL, NULL);
+  close_window(window);
+}
+
+int
+main(int argc, char **argv)
+{
+  fixture_start(&argc, &argv);
+  g_test_add_func("/session/all", test_session);
+  return fixture_run();
+}
