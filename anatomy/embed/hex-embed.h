@@ -64,9 +64,9 @@ typedef struct {
 
 /* Embeds @surface: closed, every edge in exactly two triangles that run along it oppositely, any
  * number of components; cavities are components that face inwards.  PLA_ERR_GEOMETRY, with the
- * place in mm, for a surface that is open, thinner than a cell, inside out, or folded so that the
- * fold would have to be turned inside out to be undone.  @progress and @report may be NULL.
- * Release with pla_hex_embed_clear(). */
+ * place in mm, for a surface that is open, thinner than a cell over more than a fiftieth of it,
+ * inside out, or folded so that the fold would have to be turned inside out to be undone. @progress
+ * and @report may be NULL. Release with pla_hex_embed_clear(). */
 PlaStatus pla_hex_embed(const PlaTriMesh *surface, const PlaHexEmbedOptions *opts,
                         PlaProgress *progress, PlaHexEmbed *out, PlaHexEmbedReport *report,
                         PlaError *err);

@@ -211,8 +211,8 @@ PlaStatus pla_hex_find_regions(PlaHexWork *w, PlaError *err);
 PlaStatus pla_hex_find_pieces(PlaHexWork *w, PlaError *err);
 /* corners of a cell that uncut edges of its own connect: masks of corners, and how many */
 int pla_hex_cell_parts(uint16_t cut, uint8_t part[8]);
-/* turns inner sheet vertices where the winding number says outside, and counts the sheets that this
- * leaves without an inner vertex; *cell is the first such one's */
+/* turns inner sheet vertices where the winding number says outside, and counts the cells with a
+ * sheet that this leaves without an inner vertex; *cell is the first */
 void pla_hex_find_thin(PlaHexWork *w, uint32_t *cell);
 
 /* in hex-embed.c */

@@ -463,6 +463,7 @@ turn_outer(PlaHexWork *w)
 void
 pla_hex_find_thin(PlaHexWork *w, uint32_t *first)
 {
+  uint32_t last = PLA_HEX_NONE;
   turn_outer(w);
   *first = PLA_HEX_NONE;
   for (uint32_t s = 0; s < w->n_sheets; s++) {
@@ -472,7 +473,10 @@ pla_hex_find_thin(PlaHexWork *w, uint32_t *first)
       turned = turned || sign == PLA_HEX_TURNED;
       inner = inner || sign < 0;
     }
-    if (turned && !inner && w->report.thin_cells++ == 0)
-      *first = w->sheet_cell[s];
+    if (!turned || inner || last == w->sheet_cell[s])
+      continue;
+    last = w->sheet_cell[s];
+    if (w->report.thin_cells++ == 0)
+      *first = last;
   }
 }

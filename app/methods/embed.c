@@ -44,6 +44,7 @@ report(const PlaHexEmbed *hexes, const PlaHexEmbedReport *r, const PlaMesh *carr
   json_object_set_int_member(out->found, "joined_copies", r->joined_copies);
   json_object_set_int_member(out->found, "repaired_copies", r->repaired_copies);
   json_object_set_int_member(out->found, "unresolved_nodes", r->unresolved_nodes);
+  json_object_set_int_member(out->found, "thin_cells", r->thin_cells);
   json_object_set_int_member(out->found, "topology_defects", pla_hex_topology_defects(r));
   json_object_set_int_member(out->found, "surface_vertices", carried->n_verts);
   json_object_set_int_member(out->found, "surface_triangles", carried->n_tris);
@@ -64,6 +65,16 @@ report(const PlaHexEmbed *hexes, const PlaHexEmbedReport *r, const PlaMesh *carr
                     g_strdup_printf("%d grid points lie in overlaps too small for this cell, which "
                                     "may be glued there; a smaller cell tells them apart",
                                     r->unresolved_nodes));
+  if (r->thin_cells > 0)
+    g_ptr_array_add(out->lines,
+                    g_strdup_printf("%d cells are thicker than the body; its two faces share them",
+                                    r->thin_cells));
+  if (pla_hex_topology_defects(r) > 0)
+    g_ptr_array_add(
+        out->lines,
+        g_strdup_printf("%d holes, pockets or bridges more or fewer than the surface has: "
+                        "detail and folds too small for this cell",
+                        pla_hex_topology_defects(r)));
   g_ptr_array_add(out->lines,
                   g_strdup_printf("carries a surface of %d triangles", carried->n_tris));
 }

@@ -751,6 +751,37 @@ test_moebius(void)
     check_sum(phantom_surface("moebius-pair", k == 2 ? 1.5 : 2.5), 101.0 / (cells[k] - 0.5));
 }
 
+/* the same, and what must hold of one body, at more than a million hexes */
+static void
+test_large(void)
+{
+  if (!g_getenv("PLA_LONG")) {
+    g_test_skip("millions of hexes: set PLA_LONG=1");
+    return;
+  }
+  check_sum(phantom_surface("crossing-boxes", 5), 0.44);
+  check_sum(phantom_surface("moebius-pair", 1.5), 0.38);
+  static const struct {
+    const char *name;
+    double cell_mm;
+  } cases[] = { { "crossed-lips", 0.43 }, { "c-ring", 0.38 }, { "spiral", 0.41 } };
+  for (size_t c = 0; c < G_N_ELEMENTS(cases); c++) {
+    PlaMesh *surface = phantom_surface(cases[c].name, 1.5);
+    const PlaHexEmbedOptions opts = cell_options(cases[c].cell_mm);
+    PlaHexEmbedReport report;
+    PlaHexEmbed mesh = embed(surface, &opts, &report);
+    g_test_message("%s: %d hexes, Euler characteristic %d", cases[c].name, mesh.mesh->n_hexes,
+                   report.euler);
+    g_assert_cmpint(mesh.mesh->n_hexes, >, 1000000);
+    g_assert_cmpint(report.components, ==, 1);
+    g_assert_cmpint(report.winding_violations, ==, 0);
+    check_layers(surface, &mesh);
+    check_geometry(surface, &mesh);
+    pla_hex_embed_clear(&mesh);
+    pla_mesh_free(surface);
+  }
+}
+
 /* ---- bodies inside bodies ---- */
 
 static void
@@ -825,6 +856,30 @@ test_thin(void)
   PlaMesh *inside = join_meshes(phantom_surface("sphere-surface", 6), sheet);
   assert_refused(inside, 1.9, PLA_ERR_GEOMETRY, "thinner than the cell of 1.9 mm");
   pla_mesh_free(inside);
+}
+
+/* a block with a short fin of 0.5 mm: its two faces share the cells that it is thinner than */
+static void
+test_fin(void)
+{
+  const double inner[4][2] = { { 0, 0 }, { 40, 0 }, { 40.01, 15 }, { 43, 15 } };
+  const double outer[4][2] = { { 0, 30 }, { 40, 30 }, { 40.01, 15.5 }, { 43, 15.5 } };
+  PlaMesh *surface = strip_prism(inner, outer, 4, 30.0, false);
+  int thin = 0;
+  for (double cell_mm = 1.3; cell_mm < 4.0; cell_mm *= 1.4) {
+    const PlaHexEmbedOptions opts = cell_options(cell_mm);
+    PlaHexEmbedReport report;
+    PlaHexEmbed mesh = embed(surface, &opts, &report);
+    g_test_message("%g mm: %d thin cells of %d", cell_mm, report.thin_cells, report.crossed_cells);
+    g_assert_cmpint(report.components, ==, 1);
+    g_assert_cmpint(report.winding_violations, ==, 0);
+    g_assert_cmpint(report.euler, ==, 1);
+    check_geometry(surface, &mesh);
+    pla_hex_embed_clear(&mesh);
+    thin += report.thin_cells;
+  }
+  g_assert_cmpint(thin, >, 0);
+  pla_mesh_free(surface);
 }
 
 static void
@@ -1077,8 +1132,10 @@ main(int argc, char **argv)
   g_test_add_func("/hex-embed/more-windings", test_more_windings);
   g_test_add_func("/hex-embed/sums", test_sums);
   g_test_add_func("/hex-embed/moebius", test_moebius);
+  g_test_add_func("/hex-embed/large", test_large);
   g_test_add_func("/hex-embed/nested", test_nested);
   g_test_add_func("/hex-embed/thin", test_thin);
+  g_test_add_func("/hex-embed/fin", test_fin);
   g_test_add_func("/hex-embed/crease", test_crease);
   g_test_add_func("/hex-embed/bad-input", test_bad_input);
   g_test_add_func("/hex-embed/same-bytes", test_same_bytes);
