@@ -47,8 +47,9 @@ beyond_mm(const Field *f, const double x[3])
 {
   double most = -INFINITY;
   for (int d = 0; d < 3; d++) {
-    double out = fmax(-0.5 - x[d], x[d] - (f->ls->dims[d] - 0.5)) * f->step_mm[d];
-    most = fmax(most, out);
+    const double below = -0.5 - x[d], above = x[d] - (f->ls->dims[d] - 0.5);
+    const double out = (below > above ? below : above) * f->step_mm[d];
+    most = out > most ? out : most;
   }
   return most;
 }
@@ -59,9 +60,12 @@ field_at(const Field *f, const double pos[3])
   const double mm[3] = { 1000.0 * pos[0], 1000.0 * pos[1], 1000.0 * pos[2] };
   double x[3], inside[3];
   pla_affine_apply(f->ls->inverse_mm, mm, x);
-  for (int d = 0; d < 3; d++)
-    inside[d] = fmin(fmax(x[d], 0.0), f->ls->dims[d] - 1.0);
-  return fmax(pla_levelset_at_index(f->ls, inside), beyond_mm(f, x));
+  for (int d = 0; d < 3; d++) {
+    const double last = f->ls->dims[d] - 1.0;
+    inside[d] = x[d] < 0.0 ? 0.0 : x[d] > last ? last : x[d];
+  }
+  const double value = pla_levelset_at_index(f->ls, inside), beyond = beyond_mm(f, x);
+  return value > beyond ? value : beyond;
 }
 
 static bool

@@ -15,6 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* fmin() and fmax() without the care for NaN, which costs a call */
+static inline double
+lesser(double a, double b)
+{
+  return a < b ? a : b;
+}
+
+static inline double
+greater(double a, double b)
+{
+  return a > b ? a : b;
+}
+
 /* whether the plane of points i, j, k separates the first n_a of n points from the others */
 static bool
 separates(const double *const *p, int n_a, int n, int i, int j, int k)
@@ -45,8 +58,8 @@ pla_hulls_meet(const double *const *a, int n_a, const double *const *b, int n_b)
     double lo[2] = { INFINITY, INFINITY }, hi[2] = { -INFINITY, -INFINITY };
     for (int i = 0; i < n; i++) {
       const int s = i >= n_a;
-      lo[s] = fmin(lo[s], p[i][d]);
-      hi[s] = fmax(hi[s], p[i][d]);
+      lo[s] = lesser(lo[s], p[i][d]);
+      hi[s] = greater(hi[s], p[i][d]);
     }
     if (lo[0] > hi[1] || lo[1] > hi[0])
       return false;
@@ -154,8 +167,8 @@ find_roots(const PlaSoup *soup, const PlaLatticeFrame *frame, int s, PlaBytes *o
     hi[d] = -INFINITY;
     for (int c = 0; c < soup->per; c++) {
       const double x = (p[c][d] - frame->origin[d]) / side;
-      lo[d] = fmin(lo[d], x);
-      hi[d] = fmax(hi[d], x);
+      lo[d] = lesser(lo[d], x);
+      hi[d] = greater(hi[d], x);
     }
     from[d] = (int)floor(lo[d] - 1.001);
     to[d] = (int)ceil(hi[d] + 0.501);

@@ -80,8 +80,9 @@ cross(const PlaSoup *soup, int t, const double a[3], const double b[3], Crossing
 {
   const double *p[3] = { place(soup, t, 0), place(soup, t, 1), place(soup, t, 2) };
   for (int d = 0; d < 3; d++) {
-    const double lo = fmin(a[d], b[d]), hi = fmax(a[d], b[d]);
-    if (fmax(fmax(p[0][d], p[1][d]), p[2][d]) < lo || fmin(fmin(p[0][d], p[1][d]), p[2][d]) > hi)
+    const double lo = a[d] < b[d] ? a[d] : b[d], hi = a[d] < b[d] ? b[d] : a[d];
+    if ((p[0][d] < lo && p[1][d] < lo && p[2][d] < lo) ||
+        (p[0][d] > hi && p[1][d] > hi && p[2][d] > hi))
       return 0;
   }
   const int sa = pla_orient3d(p[0], p[1], p[2], a), sb = pla_orient3d(p[0], p[1], p[2], b);
