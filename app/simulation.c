@@ -809,6 +809,119 @@ add_fields(const PlaSimulation *scene, const double *pos, PlaMesh *mesh, PlaErro
   return PLA_OK;
 }
 
+/* what each constraint holds with, at the end of the motions */
+static PlaStatus
+add_reactions(const PlaSimulation *scene, const double *pos, double *target,
+              PlaSimulationResult *out, PlaError *err)
+{
+  PlaFemConditions conditions = pla_simulation_conditions(scene, 1.0, target);
+  g_autofree double *force = g_new(double, 3 * (gsize)scene->mesh->n_verts);
+  PlaStatus st = pla_fem_reactions(scene->model, &conditions, pos, force, err);
+  if (st != PLA_OK)
+    return st;
+  out->n_reactions = (int)scene->held->len;
+  out->reaction = g_new0(PlaReaction, scene->held->len + 1);
+  for (int i = 0; i < out->n_reactions; i++) {
+    const GArray *held = g_ptr_array_index(scene->held, (guint)i);
+    for (guint k = 0; k < held->len; k++)
+      for (size_t d = 0; d < 3; d++)
+        out->reaction[i].force_n[d] += force[3 * (size_t)g_array_index(held, int, k) + d];
+  }
+  return PLA_OK;
+}
+
+/* the cells with the smallest det F */
+static void
+add_worst(const PlaSimulation *scene, const double *jacobian, PlaSimulationResult *out)
+{
+  const PlaMesh *mesh = scene->mesh;
+  for (int c = 0; c < mesh->n_tets + mesh->n_hexes; c++) {
+    int at = out->n_worst;
+    while (at > 0 && jacobian[c] < out->worst[at - 1].jacobian)
+      at--;
+    if (at == PLA_WORST_ELEMENTS)
+      continue;
+    if (out->n_worst < PLA_WORST_ELEMENTS)
+      out->n_worst++;
+    memmove(out->worst + at + 1, out->worst + at,
+            (size_t)(out->n_worst - 1 - at) * sizeof *out->worst);
+    out->worst[at] = (PlaWorstElement){ .element = c, .jacobian = jacobian[c] };
+  }
+  for (int k = 0; k < out->n_worst; k++) {
+    const int *verts;
+    int n = cell_of(mesh, (size_t)out->worst[k].element, &verts);
+    for (int a = 0; a < n; a++)
+      for (int d = 0; d < 3; d++)
+        out->worst[k].centre_mm[d] += 1e3 * mesh->pos[3 * (size_t)verts[a] + (size_t)d] / n;
+  }
+}
+
+bool
+pla_simulation_wants_sensitivity(const PlaSimulation *scene)
+{
+  return scene->sensitivity;
+}
+
+static double
+reaction_size(const PlaReaction *reaction)
+{
+  return pla_vec3_norm(reaction->force_n);
+}
+
+PlaStatus
+pla_simulation_sensitivity(const char *path, PlaProgress *progress, PlaSimulationResult *result,
+                           PlaError *err)
+{
+  PlaSensitivity *out = &result->sensitivity;
+  PlaMesh *shape[2] = { NULL, NULL };
+  PlaStatus st = PLA_OK;
+  out->reaction_n = g_malloc0_n((gsize)result->n_reactions + 1, sizeof *out->reaction_n);
+  out->probe_mm = g_new0(double, result->n_probes + 1);
+  for (int end = 0; st == PLA_OK && end < 2; end++) {
+    PlaSimulation *scene = NULL;
+    PlaSimulationResult other = { 0 };
+    pla_progress_phase(progress, end ? "Solving with stiff tissues" : "Solving with soft tissues",
+                       0.5 * (end + 1));
+    PlaProgressSpan span = pla_progress_push(progress);
+    st = load_at(path, end ? PLA_STIFFNESS_HIGH : PLA_STIFFNESS_LOW, progress, &scene, err);
+    if (st == PLA_OK && scene->n_presets == 0)
+      st = pla_fail(err, PLA_ERR_USAGE,
+                    "%s: sensitivity needs the ranges of tissues, and no material is a \"preset\"",
+                    path);
+    if (st == PLA_OK)
+      st = pla_simulation_solve(scene, progress, &other, err);
+    pla_progress_pop(progress, span);
+    if (st == PLA_OK) {
+      out->converged[end] = other.solve.reason == PLA_STOP_CONVERGED;
+      for (int i = 0; i < result->n_reactions; i++)
+        out->reaction_n[i][end] = reaction_size(&other.reaction[i]);
+      shape[end] = g_steal_pointer(&other.mesh);
+    }
+    pla_simulation_result_clear(&other);
+    pla_simulation_free(scene);
+  }
+  double *field = st == PLA_OK ? pla_mesh_add_field(result->mesh, "sensitivity_mm", PLA_ON_VERTS,
+                                                    PLA_F64, 1)
+                               : NULL;
+  if (st == PLA_OK && !field)
+    st = pla_fail_memory(err, "the result");
+  for (int v = 0; st == PLA_OK && v < result->mesh->n_verts; v++) {
+    double d[3];
+    pla_vec3_sub(shape[1]->pos + 3 * (size_t)v, shape[0]->pos + 3 * (size_t)v, d);
+    field[v] = 1e3 * pla_vec3_norm(d);
+    if (field[v] > out->spread_mm) {
+      out->spread_mm = field[v];
+      out->spread_vert = v;
+    }
+  }
+  for (int i = 0; st == PLA_OK && i < result->n_probes; i++)
+    out->probe_mm[i] = field[result->probe[i].vert];
+  out->done = st == PLA_OK;
+  pla_mesh_free(shape[0]);
+  pla_mesh_free(shape[1]);
+  return st;
+}
+
 PlaStatus
 pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimulationResult *out, PlaError *err)
 {
@@ -842,7 +955,12 @@ pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimul
     st = pla_mesh_dup(mesh, &out->mesh, err);
   if (st == PLA_OK)
     st = add_fields(scene, pos, out->mesh, err);
+  if (st == PLA_OK)
+    st = add_reactions(scene, pos, target, out, err);
   if (st == PLA_OK) {
+    const PlaField *jacobian = pla_mesh_find_field(out->mesh, "jacobian", PLA_ON_CELLS);
+    add_worst(scene, (const double *)jacobian->data + mesh->n_tris, out);
+    out->notes = scene->notes ? g_ptr_array_ref(scene->notes) : NULL;
     out->n_probes = (int)scene->probes->len;
     out->probe = g_new0(PlaProbe, scene->probes->len + 1);
     for (int i = 0; i < out->n_probes; i++) {
@@ -870,6 +988,10 @@ pla_simulation_result_clear(PlaSimulationResult *result)
   for (int i = 0; i < result->n_probes; i++)
     g_free(result->probe[i].name);
   g_free(result->probe);
+  g_free(result->reaction);
+  g_free(result->sensitivity.probe_mm);
+  g_free(result->sensitivity.reaction_n);
+  g_clear_pointer(&result->notes, g_ptr_array_unref);
   pla_mesh_free(result->mesh);
   *result = (PlaSimulationResult){ 0 };
 }

@@ -5,6 +5,8 @@
 #include "anatomy/mesh.h"
 #include "sim/fem/model.h"
 
+#include <glib.h>
+
 typedef struct PlaSimulation PlaSimulation;
 
 /* Reads a scene file; paths in it are relative to it.  Every unknown key, model, region and empty
@@ -33,15 +35,49 @@ typedef struct {
   double displacement_mm[3];
 } PlaProbe;
 
+/* What a constraint has to hold with. */
+typedef struct {
+  double force_n[3];   /* sum over its vertices */
+} PlaReaction;
+
+enum { PLA_WORST_ELEMENTS = 5 };
+
+typedef struct {
+  int element;         /* tets, then hexes */
+  double jacobian;
+  double centre_mm[3]; /* at rest */
+} PlaWorstElement;
+
+/* How far the answer depends on what is not known about the tissues: solved again with every preset at
+ * the low and at the high end of its range. */
+typedef struct {
+  bool done, converged[2];
+  double spread_mm;          /* greatest distance between the two answers over all vertices */
+  int spread_vert;           /* where */
+  double *probe_mm;          /* of each probe; owned */
+  double (*reaction_n)[2];   /* size of each constraint's force, low and high; owned */
+} PlaSensitivity;
+
 typedef struct {
   PlaFemReport solve;
   double seconds;      /* of the solve */
   int n_probes;
   PlaProbe *probe;     /* owned */
   PlaMesh *mesh;       /* owned: the deformed body with displacement, stress and stretch fields */
+  int n_reactions;
+  PlaReaction *reaction; /* of each constraint of the scene; owned */
+  int n_worst;
+  PlaWorstElement worst[PLA_WORST_ELEMENTS]; /* smallest det F first */
+  GPtrArray *notes;    /* of char *: what was assumed; owned */
+  PlaSensitivity sensitivity;
 } PlaSimulationResult;
 
 /* Solves the static scene.  Not reaching the tolerance is a result (solve.reason). */
 PlaStatus pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimulationResult *out,
                           PlaError *err);
+/* Adds what the presets' ranges mean for @result, the typical answer of the scene at @path: also a
+ * field "sensitivity_mm" on its vertices.  PLA_ERR_USAGE when no material is a preset. */
+PlaStatus pla_simulation_sensitivity(const char *path, PlaProgress *progress,
+                                     PlaSimulationResult *result, PlaError *err);
+bool pla_simulation_wants_sensitivity(const PlaSimulation *scene); /* the scene asks for it */
 void pla_simulation_result_clear(PlaSimulationResult *result);

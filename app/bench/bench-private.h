@@ -3,16 +3,20 @@
 
 #include "app/bench/bench.h"
 
+extern const PlaBenchmark pla_benchmark_armadillo_sag;
 extern const PlaBenchmark pla_benchmark_bar_sag;
 extern const PlaBenchmark pla_benchmark_bar_twist;
 extern const PlaBenchmark pla_benchmark_csfd;
 extern const PlaBenchmark pla_benchmark_cut;
 extern const PlaBenchmark pla_benchmark_cut_scaling;
 extern const PlaBenchmark pla_benchmark_case_store;
+extern const PlaBenchmark pla_benchmark_frames;
 extern const PlaBenchmark pla_benchmark_hex_embed;
 extern const PlaBenchmark pla_benchmark_lattice;
 extern const PlaBenchmark pla_benchmark_nifti_read;
 extern const PlaBenchmark pla_benchmark_pbng_box;
 extern const PlaBenchmark pla_benchmark_distance;
+extern const PlaBenchmark pla_benchmark_scatter;
+extern const PlaBenchmark pla_benchmark_stiffness;
 extern const PlaBenchmark pla_benchmark_svd;
 extern const PlaBenchmark pla_benchmark_tets;

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 static const PlaBenchmark *const benchmarks[] = {
+  &pla_benchmark_armadillo_sag,
   &pla_benchmark_bar_sag,
   &pla_benchmark_bar_twist,
   &pla_benchmark_csfd,
@@ -22,6 +23,9 @@ static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_nifti_read,
   &pla_benchmark_pbng_box,
   &pla_benchmark_distance,
+  &pla_benchmark_frames,
+  &pla_benchmark_scatter,
+  &pla_benchmark_stiffness,
   &pla_benchmark_svd,
   &pla_benchmark_tets,
   NULL,

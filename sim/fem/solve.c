@@ -65,6 +65,23 @@ check_bindings(const PlaFemModel *model, const PlaFemConditions *conditions, Pla
   return st;
 }
 
+/* A force, N, that moves a body by a billionth of its size: below it, a residual is rounding, and
+ * nothing to be relative to. */
+static double
+least_force(const PlaFemModel *model)
+{
+  double mu = 0.0, extent = 0.0;
+  for (int m = 0; m < model->n_materials; m++) {
+    double shear, lambda, vol;
+    pla_material_moduli(model->material[m].material, model->material[m].constants, &shear, &lambda,
+                        &vol);
+    mu = fmax(mu, shear);
+  }
+  for (size_t i = 3; i < 3 * (size_t)model->n_verts; i++)
+    extent = fmax(extent, fabs(model->rest[i] - model->rest[i % 3]));
+  return 1e-9 * mu * extent * extent;
+}
+
 /* the unbalanced force on free coordinates at the start, which the residual is measured against */
 static PlaStatus
 start_residual(const PlaFemModel *model, const PlaFemConditions *conditions, const double *pos,
@@ -138,6 +155,7 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
     pla_bindings_place(conditions->bindings, pos);
   if (st == PLA_OK)
     st = start_residual(model, conditions, pos, &report->residual_scale_n, err);
+  report->residual_scale_n = fmax(report->residual_scale_n, least_force(model));
   if (st == PLA_OK && !options->warm_start)
     st = pla_fem_coarse_start(model, conditions, options, pos, report, err);
   if (st == PLA_OK && options->method == PLA_SOLVER_PBNG) {

@@ -55,7 +55,9 @@ solve(const char *json)
     st = pla_simulation_solve(scene, NULL, &result, &err);
   if (st != PLA_OK)
     g_error("%s", err.message);
-  g_assert_cmpint(result.solve.reason, ==, PLA_STOP_CONVERGED);
+  if (result.solve.reason != PLA_STOP_CONVERGED)
+    g_error("%s: residual %g after %d iterations, %d inverted", json, result.solve.residual_rel,
+            result.solve.iterations, result.solve.inverted);
   pla_simulation_free(scene);
   return result;
 }
@@ -182,6 +184,30 @@ test_mistakes(void)
       "gravity_m_s2[1]" },
     { "{'mesh': 'bar.vtu', " OK_MATERIAL ", " OK_CLAMP ", 'solver': {'method': 'magic'}}", "magic" },
     { "{'mesh': 'bar.vtu', " OK_MATERIAL ", " OK_CLAMP ", 'mesh_unit': 'furlong'}", "furlong" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'preset': 'chrome'}]," OK_CLAMP "}",
+      "chrome" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'preset': 'by-label'}]," OK_CLAMP
+      "}",
+      "by label" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'model': 'linear',"
+      "'activation': 0.5}]," OK_CLAMP "}",
+      "no 'fibre'" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'model': 'linear',"
+      "'fibre': [1,0,0], 'activation': 0.5}]," OK_CLAMP "}",
+      "has no fibres" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'model': 'muscle',"
+      "'fibre': [1,0,0], 'activation': 1.5}]," OK_CLAMP "}",
+      "activation" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'model': 'muscle',"
+      "'fibre': 'grain'}]," OK_CLAMP "}",
+      "grain" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'mixture': [{'preset': 'fat',"
+      "'fraction': 0.5}, {'preset': 'skin', 'fraction': 0.6}]}]," OK_CLAMP "}",
+      "sum" },
+    { "{'mesh': 'bar.vtu', 'materials': [{'where': {'label': 'Skin'}, 'preset': 'skin'}]," OK_CLAMP
+      "}",
+      "Skin" },
+    { "{'mesh': 'bar.vtu', 'formulation': 'mixed', " OK_MATERIAL ", " OK_CLAMP "}", "linear" },
     { "{'mesh': 'bar.vtu', ", "line" },
     { "[1, 2]", "object" },
   };
@@ -193,6 +219,133 @@ test_mistakes(void)
       g_error("mistake %zu: expected a sentence with '%s', got '%s'", k, cases[k].word, err.message);
     g_assert_null(scene);
   }
+}
+
+/* a bar of two labels with fields for fibres and stiffness; tissues by name, no pascals */
+static void
+write_labelled(const char *name)
+{
+  const double lo[3] = { 0, 0, 0 }, hi[3] = { 0.04, 0.01, 0.01 };
+  const int n[3] = { 8, 2, 2 };
+  PlaError err = { 0 };
+  PlaItem item = { .kind = PLA_KIND_MESH };
+  PlaWriteOptions opts = pla_write_options_default();
+  g_assert_cmpint(pla_box_mesh_new(lo, hi, n, PLA_BOX_TETS_6, &item.mesh, &err), ==, PLA_OK);
+  int32_t *label = pla_mesh_add_field(item.mesh, "label", PLA_ON_CELLS, PLA_I32, 1);
+  double *fibre = pla_mesh_add_field(item.mesh, "fibre", PLA_ON_CELLS, PLA_F64, 3);
+  double *young = pla_mesh_add_field(item.mesh, "young", PLA_ON_CELLS, PLA_F64, 1);
+  double *share = pla_mesh_add_field(item.mesh, "share", PLA_ON_CELLS, PLA_F64, 1);
+  double *rest = pla_mesh_add_field(item.mesh, "rest", PLA_ON_CELLS, PLA_F64, 1);
+  for (int t = 0; t < item.mesh->n_tets; t++) {
+    double x = 0.0;
+    for (int a = 0; a < 4; a++)
+      x += item.mesh->pos[3 * item.mesh->tet[4 * t + a]] / 4.0;
+    label[t] = x < 0.01 ? 7 : 3;
+    fibre[3 * t] = 2.0;
+    young[t] = x < 0.02 ? 1e4 : 2e4;
+    share[t] = x < 0.02 ? 1.0 : 0.25;
+    rest[t] = 1.0 - share[t];
+  }
+  g_autofree char *path = path_of(name);
+  g_assert_cmpint(pla_item_write(path, &item, &opts, &err), ==, PLA_OK);
+  pla_item_clear(&item);
+}
+
+#define HELD "'constraints': [{'where': {'box_mm': [[-1,-1,-1],[0.01,11,11]]}, 'fix': 'xyz'}],"
+#define TIP "'probes': [{'name': 'tip', 'nearest_mm': [40,10,10]}]"
+
+static double
+tip_x(const char *materials)
+{
+  g_autofree char *json =
+      g_strdup_printf("{'mesh': 'labelled.vtu', 'materials': [%s], " HELD TIP "}", materials);
+  PlaSimulationResult result = solve(json);
+  double x = result.probe[0].displacement_mm[0];
+  pla_simulation_result_clear(&result);
+  return x;
+}
+
+static void
+test_tissues(void)
+{
+  write_labelled("labelled.vtu");
+  /* muscle shortens along its fibres, more so when more active, and not at all when at rest */
+  double last = 1e-9;
+  for (int k = 0; k < 3; k++) {
+    g_autofree char *muscle = g_strdup_printf(
+        "{'where': {'all': true}, 'preset': 'left masseter', 'fibre': 'fibre', 'activation': %g}",
+        0.02 * k);
+    double x = tip_x(muscle);
+    g_assert_cmpfloat(x, <, last);
+    last = x - 0.01;
+  }
+  /* by its rest shape, 1/s long: free of stress, but for the clamp */
+  double x = tip_x("{'where': {'all': true}, 'model': 'neo-hookean', 'fibre': [1,0,0],"
+                   "'activation': 1, 'contraction': 'rest-shape', 'gamma': 0.4}");
+  g_assert_cmpfloat_with_epsilon(x, 40.0 * (0.7 - 1.0), 2.0);
+  /* skin under tension pulls its free end back, less near the clamp */
+  x = tip_x("{'where': {'all': true}, 'preset': 'skin', 'prestretch': {'line': [1,0,0],"
+            "'normal': [0,0,1], 'along': 1.1, 'across': 1.0}}");
+  g_assert_cmpfloat_with_epsilon(x, 40.0 * (1.0 / 1.1 - 1.0), 0.7);
+
+  /* constants from a field, and the same as a mixture of two */
+  const char *load = "'gravity_m_s2': [0,0,-9.81], " HELD TIP "}";
+  double sag[2];
+  for (int k = 0; k < 2; k++) {
+    g_autofree char *json = g_strdup_printf(
+        "{'mesh': 'labelled.vtu', 'materials': [{'where': {'all': true}, %s}], %s",
+        k == 0 ? "'model': 'neo-hookean', 'young_pa': 'young', 'poisson': 0.4"
+               : "'mixture': [{'model': 'neo-hookean', 'young_pa': 10000, 'poisson': 0.4,"
+                 "'fraction': 'share'}, {'model': 'neo-hookean', 'young_pa': 23333.333333333332,"
+                 "'poisson': 0.4, 'fraction': 'rest'}]",
+        load);
+    PlaSimulationResult result = solve(json);
+    sag[k] = result.probe[0].displacement_mm[2];
+    pla_simulation_result_clear(&result);
+  }
+  g_assert_cmpfloat(sag[0], <, -0.1);
+  g_assert_cmpfloat_with_epsilon(sag[1], sag[0], 1e-5);
+
+  /* by label: bone holds still without being told, and the notes say what was assumed */
+  PlaSimulationResult result =
+      solve("{'mesh': 'labelled.vtu', 'labels': {'7': 'Mandible', '3': 'Left cheek'},"
+            "'materials': [{'where': {'all': true}, 'preset': 'by-label'}],"
+            "'gravity_m_s2': [0,0,-9.81], " TIP "}");
+  g_assert_cmpfloat(result.probe[0].displacement_mm[2], <, -0.1);
+  g_assert_cmpuint(result.notes->len, ==, 2);
+  g_assert_nonnull(strstr(g_ptr_array_index(result.notes, 0), "Mandible"));
+  g_assert_cmpint(result.n_worst, ==, PLA_WORST_ELEMENTS);
+  g_assert_cmpfloat(result.worst[0].jacobian, <=, result.worst[1].jacobian);
+  g_assert_cmpint(result.worst[0].element, ==, result.solve.worst_element);
+  pla_simulation_result_clear(&result);
+}
+
+/* the reaction carries the weight; soft tissue gives way further than stiff tissue, and the typical
+ * answer lies between */
+static void
+test_sensitivity(void)
+{
+  write_labelled("labelled.vtu");
+  const char *json = "{'mesh': 'labelled.vtu', 'sensitivity': true,"
+                     "'materials': [{'where': {'all': true}, 'preset': 'skin'}],"
+                     "'gravity_m_s2': [0,0,-9.81], " HELD TIP "}";
+  PlaSimulationResult result = solve(json);
+  PlaError err = { 0 };
+  g_autofree char *path = path_of("scene.json");
+  /* 1090 kg/m^3 in 40 x 10 x 10 mm */
+  g_assert_cmpint(result.n_reactions, ==, 1);
+  g_assert_cmpfloat_with_epsilon(result.reaction[0].force_n[2], 1090.0 * 4e-6 * 9.81, 1e-6);
+  g_assert_cmpint(pla_simulation_sensitivity(path, NULL, &result, &err), ==, PLA_OK);
+  g_assert_true(result.sensitivity.converged[0] && result.sensitivity.converged[1]);
+  g_assert_cmpfloat(result.sensitivity.probe_mm[0], >, -result.probe[0].displacement_mm[2]);
+  g_assert_cmpfloat(result.sensitivity.spread_mm, >=, result.sensitivity.probe_mm[0]);
+  g_assert_nonnull(pla_mesh_find_field(result.mesh, "sensitivity_mm", PLA_ON_VERTS));
+  pla_simulation_result_clear(&result);
+  result = solve("{'mesh': 'labelled.vtu', 'materials': [{'where': {'all': true}, 'model': "
+                 "'linear'}], " HELD TIP "}");
+  g_assert_cmpint(pla_simulation_sensitivity(path, NULL, &result, &err), ==, PLA_ERR_USAGE);
+  g_assert_nonnull(strstr(err.message, "preset"));
+  pla_simulation_result_clear(&result);
 }
 
 /* two bars of which one is free: the sentence says where it is */
@@ -233,9 +386,11 @@ main(int argc, char **argv)
   g_test_add_func("/simulation/stretched-cube", test_stretched_cube);
   g_test_add_func("/simulation/twist", test_twist);
   g_test_add_func("/simulation/mistakes", test_mistakes);
+  g_test_add_func("/simulation/tissues", test_tissues);
+  g_test_add_func("/simulation/sensitivity", test_sensitivity);
   g_test_add_func("/simulation/loose-piece", test_loose_piece);
   int failures = g_test_run();
-  const char *const names[] = { "cube.vtu", "bar.vtu", "two.vtu", "scene.json" };
+  const char *const names[] = { "cube.vtu", "bar.vtu", "two.vtu", "labelled.vtu", "scene.json" };
   for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autofree char *path = path_of(names[i]);
     g_remove(path);
