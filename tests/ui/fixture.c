@@ -2,6 +2,7 @@
 
 #include "io/format.h"
 #include "ui/application.h"
+#include "ui/settings.h"
 
 #include <cairo.h>
 #include <glib/gstdio.h>
@@ -138,6 +139,9 @@ fixture_start(int *argc, char ***argv)
   g_test_init(argc, argv, NULL);
   application = GTK_APPLICATION(pla_application_new());
   g_assert_true(g_application_register(G_APPLICATION(application), NULL, NULL));
+  /* for pictures of the tests in the other appearance */
+  if (g_getenv("PLA_STYLE"))
+    g_settings_set_string(pla_settings_get(), "style", g_getenv("PLA_STYLE"));
 }
 
 static void

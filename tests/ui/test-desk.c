@@ -1,5 +1,6 @@
 /* The table of actions and what is made from it, preferences, files of the desktop. */
 #include "io/format.h"
+#include "io/pvd.h"
 #include "tests/ui/fixture.h"
 #include "ui/actions.h"
 #include "ui/export-window.h"
@@ -383,6 +384,46 @@ test_timeline(void)
   close_window(window);
 }
 
+/* a series of meshes plays as one motion; one whose meshes differ is a sentence */
+static void
+test_series(void)
+{
+  static const double rest[4][3] = { { 0, 0, 0 }, { 0.05, 0, 0 }, { 0, 0.05, 0 }, { 0, 0, 0.05 } };
+  static const char *const names[] = { "a.vtu", "b.vtu", "c.vtu" };
+  static const double times[] = { 0.0, 0.5, 1.0 };
+  PlaWriteOptions opts = pla_write_options_default();
+  PlaError err;
+  for (int f = 0; f < 3; f++) {
+    PlaItem item = { .kind = PLA_KIND_MESH };
+    g_autofree char *file = g_build_filename(fixture_dir, names[f], NULL);
+    g_assert_cmpint(pla_mesh_new(f < 2 ? 4 : 5, 0, 1, 0, &item.mesh, &err), ==, PLA_OK);
+    memcpy(item.mesh->pos, rest, sizeof rest);
+    item.mesh->pos[11] += 0.01 * f;
+    for (int v = 0; v < 4; v++)
+      item.mesh->tet[v] = v;
+    if (pla_item_write(file, &item, &opts, &err) != PLA_OK)
+      g_error("%s", err.message);
+    pla_item_clear(&item);
+  }
+  g_autofree char *path = g_build_filename(fixture_dir, "motion.pvd", NULL);
+  PlaWindow *window = new_window();
+  PlaTimeline *timeline = PLA_TIMELINE(pla_window_get_timeline(window));
+  g_assert_cmpint(pla_pvd_write(path, 2, times, names, &err), ==, PLA_OK);
+  pla_window_open(window, path);
+  settle(window);
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+  g_assert_cmpint(pla_timeline_n_frames(timeline), ==, 2);
+  pla_timeline_set_frame(timeline, 1);
+  g_assert_cmpfloat(pla_timeline_get_time(timeline), ==, 0.5);
+  settle(window);
+  let_it_show(GTK_WIDGET(window), "series");
+  g_assert_cmpint(pla_pvd_write(path, 3, times, names, &err), ==, PLA_OK);
+  pla_window_open(window, path);
+  settle(window);
+  g_assert_nonnull(strstr(pla_window_get_failure(window), "c.vtu has 5 vertices"));
+  close_window(window);
+}
+
 /* every page has a title and valid markup, every button an action that exists, every workspace a
  * page */
 static void
@@ -528,6 +569,7 @@ main(int argc, char **argv)
   g_test_add_func("/desk/welcome", test_welcome);
   g_test_add_func("/desk/right-to-left", test_right_to_left);
   g_test_add_func("/desk/timeline", test_timeline);
+  g_test_add_func("/desk/series", test_series);
   g_test_add_func("/desk/help", test_help);
   g_test_add_func("/desk/export", test_export);
   return fixture_run();
