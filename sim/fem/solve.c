@@ -106,7 +106,9 @@ start_residual(const PlaFemModel *model, const PlaFemConditions *conditions, con
 /* Sweeps over the vertices before Newton's method begins.  A start with inverted elements, such as a
  * jump of what is prescribed, is repaired from @before, the positions without the jump.  Any other
  * start is smoothed: an interpolated or stretched one has most of its error in the short waves, which
- * sweeps remove for a fraction of a factorisation.  Kept only where it helps. */
+ * sweeps remove for a fraction of a factorisation.  Kept only where it helps.  What cannot be untangled
+ * so, such as vertices strewn about, is given up: the rest shape, bent to fit what is prescribed, is the
+ * better start. */
 static PlaStatus
 sweep_start(const PlaFemModel *model, const PlaFemConditions *conditions, const double *before,
             double *pos, PlaFemReport *report, PlaError *err)
@@ -130,6 +132,20 @@ sweep_start(const PlaFemModel *model, const PlaFemConditions *conditions, const 
         pla_pbng_residual(state) < residual && pla_pbng_energy(state) < energy) {
       memcpy(pos, trial, n * sizeof *pos);
       report->method = "pbng+newton";
+    }
+  }
+  int tangled = st == PLA_OK && inverted ? pla_fem_inverted(model, pos, NULL, NULL) : 0;
+  if (tangled) {
+    pla_pbng_free(state);
+    state = NULL;
+    st = pla_pbng_new(model, conditions, &options, model->rest, &state, err);
+    if (st == PLA_OK) {
+      pla_pbng_sweep(state, REPAIR_SWEEPS);
+      pla_pbng_get_positions(state, trial);
+      if (pla_fem_inverted(model, trial, NULL, NULL) < tangled) {
+        memcpy(pos, trial, n * sizeof *pos);
+        report->method = "pbng+newton";
+      }
     }
   }
   pla_pbng_free(state);

@@ -1,5 +1,7 @@
-/* The table of tissues.  Ranges span methods and subjects: a factor of ten is usual.  Bulk moduli
- * give Poisson's ratios of 0.45 to 0.49, which linear tets bear. */
+/* The table of tissues.  Ranges span methods and subjects: a factor of ten is usual, and where no
+ * published range is at hand the source says that it is approximate.  Poisson's ratios of 0.45 and the
+ * bulk moduli that give 0.45 to 0.49 stand for "nearly incompressible": what linear tets bear, not what
+ * was measured. */
 #include "sim/material/presets.h"
 
 #include <assert.h>
@@ -16,7 +18,8 @@ static const PlaPreset soft_tissue = {
   .material = "neo-hookean",
   .density = 1060.0,
   .rows = { { "young_pa", { 5e3, 15e3, 60e3 } }, { "poisson", { 0.45, 0.45, 0.45 } } },
-  .source = "face as one tissue, 15 kPa: Chabanas, Luboz and Payan 2003",
+  .source = "face as one tissue, 15 kPa: Chabanas, Luboz and Payan 2003; range approximate, from fat to "
+            "skin",
   .density_source = ICRU,
   .names = { (const char *const[]){ "soft tissue", "soft tissues", "flesh", NULL },
              (const char *const[]){ "gland", "glands", "parotid", "submandibular gland",
@@ -65,7 +68,8 @@ static const PlaPreset muscle = {
             { "bulk_pa", { 35e3, 58e3, 240e3 } } },
   .source =
       "shear-wave elastography of relaxed masseter: 6.4 kPa in children, Olchowy et al. 2021; "
-      "10.4 kPa, Arda et al. 2011; 42.8 kPa, Ariji et al. 2016",
+      "10.4 kPa, Arda et al. 2011; 42.8 kPa, Ariji et al. 2016; as Young's moduli, approximate: "
+      "elastography takes muscle for isotropic",
   .density_source = ICRU,
   .names = { (const char *const[]){ "muscle", "muscles", "musculus", "musculature", NULL },
              (const char *const[]){ "masseter", "temporalis", "pterygoid", "buccinator",
@@ -103,7 +107,7 @@ static const PlaPreset mucosa = {
   .material = "neo-hookean",
   .density = 1060.0,
   .rows = { { "young_pa", { 60e3, 1e6, 8.9e6 } }, { "poisson", { 0.45, 0.45, 0.45 } } },
-  .source = "compression, 0.06 to 8.9 MPa: review by Chen et al. 2015",
+  .source = "compression, 0.06 to 8.9 MPa: review by Chen et al. 2015; typical value approximate",
   .density_source = "as soft tissue, " ICRU,
   .names = { (const char *const[]){ "mucosa", "oral mucosa", "mucous membrane", "gingiva", NULL },
              (const char *const[]){ "gum", "gums", NULL } },
@@ -132,7 +136,7 @@ static const PlaPreset tendon = {
   .rows = { { "young_pa", { 200e6, 820e6, 1.5e9 } }, { "poisson", { 0.45, 0.45, 0.45 } } },
   .source =
       "Achilles, 819 MPa: Wren et al. 2001; tibialis anterior in vivo, 1.2 GPa: Maganaris and "
-      "Paul 1999",
+      "Paul 1999; range approximate",
   .density_source = "Ker 1981",
   .names = { (const char *const[]){ "tendon", "tendons", "ligament", "ligaments", "aponeurosis",
                                     NULL },
@@ -146,7 +150,7 @@ static const PlaPreset bone = {
   .rigid = true,
   .density = 1920.0,
   .rows = { { "young_pa", { 10e9, 17e9, 20e9 } }, { "poisson", { 0.3, 0.3, 0.3 } } },
-  .source = "cortical, lengthwise, 17 GPa: Reilly and Burstein 1975",
+  .source = "cortical, lengthwise, 17 GPa: Reilly and Burstein 1975; range approximate",
   .density_source = ICRU,
   .names = { (const char *const[]){ "bone", "bones", "cortical", "cancellous", NULL },
              (const char *const[]){ "skull", "cranium", "mandible", "maxilla", "jaw", "jawbone",

@@ -324,6 +324,32 @@ test_incompressible_block(void)
   g_assert_cmpfloat(plain, <, 0.6 * refined);
 }
 
+/* ---- scatter ------------------------------------------------------------------------------ */
+
+/* vertices strewn over a cube ten times as long as the bar: back to rest, nothing inverted, whatever the
+ * material */
+static void
+test_scatter(void)
+{
+  static const char *const materials[] = { "neo-hookean", "mooney-rivlin", "corotated" };
+  const double size[3] = { 0.1, 0.025, 0.025 };
+  const int cells[3] = { 16, 4, 4 };
+  for (size_t m = 0; m < G_N_ELEMENTS(materials); m++)
+    for (guint32 seed = 1; seed <= 2; seed++) {
+      Case c = case_new(box_new(materials[m], 1e4, 0.45, 1000.0, PLA_BOX_TETS_6, size, cells));
+      g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+      case_hold(&c, 0.0);
+      case_hold(&c, size[0]);
+      for (int i = 0; i < 3 * c.model->n_verts; i++)
+        c.pos[i] = c.fixed[i] ? c.model->rest[i] : g_rand_double_range(rand, -0.45, 0.55);
+      g_assert_cmpint(pla_fem_inverted(c.model, c.pos, NULL, NULL), >, c.model->n_tets / 3);
+      PlaFemReport report = solve(&c, NULL, 1e-12);
+      g_assert_cmpint(report.inverted, ==, 0);
+      g_assert_cmpfloat(largest_difference(c.pos, c.model->rest, c.model->n_verts), <, 1e-6);
+      case_clear(&c);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -333,5 +359,6 @@ main(int argc, char **argv)
     g_test_add_func("/bodies/heavy-cylinder", test_heavy_cylinder);
   g_test_add_func("/bodies/pressurised-sphere", test_pressurised_sphere);
   g_test_add_func("/bodies/incompressible-block", test_incompressible_block);
+  g_test_add_func("/bodies/scatter", test_scatter);
   return g_test_run();
 }
