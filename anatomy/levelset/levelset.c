@@ -159,6 +159,12 @@ sample_one(const PlaLevelSet *ls, const double pos_mm[3], double gradient[3])
   return value;
 }
 
+double
+pla_levelset_at(const PlaLevelSet *ls, const double pos_mm[3])
+{
+  return sample_one(ls, pos_mm, NULL);
+}
+
 void
 pla_levelset_sample(const PlaLevelSet *ls, size_t n, const double *pos_mm, double *value_mm,
                     double *gradient)

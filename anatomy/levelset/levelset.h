@@ -43,6 +43,8 @@ PlaStatus pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *
  * to that point. */
 void pla_levelset_sample(const PlaLevelSet *ls, size_t n, const double *pos_mm, double *value_mm,
                          double *gradient);
+/* One value, mm, on the calling thread: for callers that bring their own loop. */
+double pla_levelset_at(const PlaLevelSet *ls, const double pos_mm[3]);
 /* One point in index coordinates: the same without the affine, and only inside the grid's box. */
 double pla_levelset_at_index(const PlaLevelSet *ls, const double ijk[3]);
 

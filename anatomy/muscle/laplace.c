@@ -6,27 +6,18 @@
  * Naga 2005), which keeps second order at free surfaces, where fibres matter most. */
 #include "anatomy/muscle/fibre.h"
 
+#include "anatomy/base/blas.h"
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/union-find.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <suitesparse/cholmod.h>
 
 /* below this many unknowns a factor column by column is quicker than one by supernodes */
 enum { SMALL_SYSTEM = 4000 };
-
-extern void openblas_set_num_threads(int n);
-
-/* one thread for each BLAS call: its bits then do not depend on their number */
-static void
-quiet_blas(void)
-{
-  openblas_set_num_threads(1);
-}
 
 static bool
 in_use(const double *weight, int t)
@@ -124,8 +115,7 @@ static PlaStatus
 solve(const PlaTetMesh *mesh, const double *weight, const uint8_t *end, const double *fixed,
       const int *id, int n, PlaProgress *progress, double *potential, PlaError *err)
 {
-  static pthread_once_t quiet = PTHREAD_ONCE_INIT;
-  pthread_once(&quiet, quiet_blas);
+  pla_blas_single_thread();
   cholmod_common common;
   cholmod_start(&common);
   common.print = 0;

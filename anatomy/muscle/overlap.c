@@ -278,9 +278,7 @@ pla_mesh_overlap(const PlaTetMesh *mesh, const PlaMuscleShape *shape, double lea
 static double
 levelset_distance(const double pos_mm[3], const void *data)
 {
-  double value;
-  pla_levelset_sample(data, 1, pos_mm, &value, NULL);
-  return value;
+  return pla_levelset_at(data, pos_mm);
 }
 
 PlaMuscleShape

@@ -1,26 +1,17 @@
 /* Analysis, conjugate gradients, and the choice of precision of the sparse Cholesky factor. */
 #include "sim/linear/cholesky-private.h"
 
+#include "anatomy/base/blas.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 
 #include <suitesparse/cholmod.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* below this many vertices AMD is as good as METIS, and its analysis is cheaper */
 enum { AMD_VERTS = 3600 };
-
-extern void openblas_set_num_threads(int n);
-
-/* every BLAS call runs on the thread that makes it: the task tree owns the parallelism */
-static void
-quiet_blas(void)
-{
-  openblas_set_num_threads(1);
-}
 
 void
 pla_cholesky_free(PlaCholesky *self)
@@ -126,8 +117,7 @@ take_symbolic(PlaCholesky *self, const cholmod_factor *l, PlaError *err)
 PlaStatus
 pla_cholesky_new(const PlaBlockMatrix *a, PlaOrdering ordering, PlaCholesky **out, PlaError *err)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, quiet_blas);
+  pla_blas_single_thread();
   *out = NULL;
   PlaCholesky *self = pla_array_new0(1, sizeof *self);
   if (!self)
