@@ -9,7 +9,21 @@ static PlaStatus
 read_description(PlaWork *work, PlaJsonFile **file, PlaJson *root, PlaError *err)
 {
   g_autoptr(JsonObject) object = json_object_new();
-  json_object_set_array_member(object, "muscles", json_array_ref(pla_work_list(work, "muscles")));
+  g_autoptr(JsonObject) meta = NULL;
+  JsonArray *muscles = pla_work_list(work, "muscles");
+  int64_t item;
+  if (!pla_work_is_null(work, "description")) {
+    PlaStatus st = pla_work_item(work, "description", PLA_ITEM_MUSCLES, &item, err);
+    if (st == PLA_OK)
+      st = pla_work_load_meta(work, item, &meta, err);
+    if (st != PLA_OK)
+      return st;
+    if (!json_object_has_member(meta, "muscles"))
+      return pla_fail(err, PLA_ERR_USAGE, "'%s' describes no muscles",
+                      pla_work_item_name(work, item));
+    muscles = json_object_get_array_member(meta, "muscles");
+  }
+  json_object_set_array_member(object, "muscles", json_array_ref(muscles));
   if (json_array_get_length(pla_work_list(work, "bones")) > 0)
     json_object_set_array_member(object, "bones", json_array_ref(pla_work_list(work, "bones")));
   g_autofree char *text = pla_json_canonical(object);
@@ -133,6 +147,7 @@ static const PlaOpParam params[] = {
     "tetrahedra of the soft tissue; a phantom's are made when not given" },
   { "labels", PLA_PARAM_ITEM, NULL, 0, 0, "null", "the label map with muscles and bones" },
   { "muscles", PLA_PARAM_LIST, NULL, 0, 0, "[]", "descriptions of muscles" },
+  { "description", PLA_PARAM_ITEM, NULL, 0, 0, "null", "or an item that describes them" },
   { "bones", PLA_PARAM_LIST, NULL, 0, 0, "[]", "bones that are not labels of that name" },
   { "phantom", PLA_PARAM_TEXT, NULL, 1, 100, "null", "take all from this phantom instead" },
   { "cell_mm", PLA_PARAM_NUMBER, "mm", 0.5, 100, "null", "element size of a phantom's mesh" },

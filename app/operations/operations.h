@@ -11,6 +11,7 @@ extern const PlaOperation pla_operation_surface;
 extern const PlaOperation pla_operation_repair_surface;
 extern const PlaOperation pla_operation_mesh;
 extern const PlaOperation pla_operation_muscles;
+extern const PlaOperation pla_operation_warp;
 extern const PlaOperation pla_operation_simulate;
 extern const PlaOperation pla_operation_compare;
 extern const PlaOperation pla_operation_edit_label;
