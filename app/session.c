@@ -985,3 +985,11 @@ pla_case_summary_clear(PlaCaseSummary *summary)
   g_free(summary->title);
   *summary = (PlaCaseSummary){ 0 };
 }
+
+bool
+pla_session_is_case(const char *path)
+{
+  uint8_t head[128];
+  size_t n = 0;
+  return pla_source_head(path, head, sizeof head, &n, NULL) == PLA_OK && pla_store_probe(head, n);
+}

@@ -22,6 +22,9 @@ G_DECLARE_FINAL_TYPE(PlaSession, pla_session, PLA, SESSION, GObject)
 PlaStatus pla_session_create(const char *path, const char *title, PlaSession **out, PlaError *err);
 PlaStatus pla_session_open(const char *path, PlaSession **out, PlaError *err);
 
+/* Whether the file's first bytes are those of a case. */
+bool pla_session_is_case(const char *path);
+
 const char *pla_session_get_path(PlaSession *self);
 const char *pla_session_get_title(PlaSession *self);
 const char *pla_session_get_read_only_reason(PlaSession *self); /* NULL: can be changed */

@@ -53,14 +53,6 @@ describe_case(PlaInvocation *inv, const char *path, PlaError *err)
   return PLA_OK;
 }
 
-static bool
-is_case(const char *path)
-{
-  uint8_t head[128];
-  size_t n = 0;
-  return pla_source_head(path, head, sizeof head, &n, NULL) == PLA_OK && pla_store_probe(head, n);
-}
-
 static PlaStatus
 run_info(PlaInvocation *inv, PlaError *err)
 {
@@ -71,7 +63,7 @@ run_info(PlaInvocation *inv, PlaError *err)
   const char *path = pla_invocation_file(inv, 0);
   if (!path)
     return pla_fail(err, PLA_ERR_USAGE, "name a file, or give --formats");
-  if (is_case(path))
+  if (pla_session_is_case(path))
     return describe_case(inv, path, err);
   PlaReadOptions opts = pla_read_options_default();
   PlaItem item = { 0 };

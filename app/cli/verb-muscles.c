@@ -385,14 +385,6 @@ run_in_case(PlaInvocation *inv, PlaError *err)
   return st;
 }
 
-static bool
-is_case(const char *path)
-{
-  const PlaFormat *format = NULL;
-  return g_file_test(path, G_FILE_TEST_EXISTS) && pla_format_detect(path, &format, NULL) == PLA_OK &&
-         format->kind == PLA_KIND_CASE;
-}
-
 static PlaStatus
 run_muscles(PlaInvocation *inv, PlaError *err)
 {
@@ -406,7 +398,7 @@ run_muscles(PlaInvocation *inv, PlaError *err)
   PlaMuscleSet set = { 0 };
   PlaMuscleOptions opts = pla_muscle_options_default();
   PlaStatus st = PLA_OK;
-  if (!phantom && is_case(input))
+  if (!phantom && pla_session_is_case(input))
     return run_in_case(inv, err);
   opts.leaf_mm = pla_invocation_number(inv, "detail-mm", opts.leaf_mm);
   opts.n_lines = pla_invocation_int(inv, "lines", opts.n_lines);
