@@ -120,8 +120,7 @@ typedef struct {
 static void
 offer(Search *s, int id, double d2)
 {
-  if (s->n == s->k &&
-      (d2 > s->d2[s->n - 1] || (d2 == s->d2[s->n - 1] && id > s->index[s->n - 1])))
+  if (s->n == s->k && (d2 > s->d2[s->n - 1] || (d2 == s->d2[s->n - 1] && id > s->index[s->n - 1])))
     return;
   int at = s->n < s->k ? s->n++ : s->n - 1;
   while (at > 0 && (d2 < s->d2[at - 1] || (d2 == s->d2[at - 1] && id < s->index[at - 1]))) {

@@ -117,7 +117,7 @@ struct PlaTetLocator {
   int *across;
   double lo[3], step; /* m: corner and cell size of the grid of buckets */
   int dims[3];
-  size_t *start;      /* per bucket, +1 */
+  size_t *start; /* per bucket, +1 */
   int *tet;
   /* the boundary */
   int *tri, *tri_tet;

@@ -18,7 +18,7 @@ typedef struct PlaTetLocator PlaTetLocator;
 
 /* @mesh and its arrays are borrowed and must outlive the locator. */
 PlaStatus pla_tet_locator_new(const PlaTetMesh *mesh, PlaTetLocator **out, PlaError *err);
-void pla_tet_locator_free(PlaTetLocator *self); /* NULL is fine */
+void pla_tet_locator_free(PlaTetLocator *self);                   /* NULL is fine */
 const int *pla_tet_locator_neighbours(const PlaTetLocator *self); /* as pla_tet_neighbours() */
 
 /* The tet that holds @pos, or, outside of the mesh, the one nearest to it and no farther than

@@ -15,10 +15,9 @@ enum { REPORT = 14 };
 static void
 report_to_numbers(const PlaMuscleReport *r, double n[REPORT])
 {
-  const double all[REPORT] = { (double)r->method, r->volume_mm3,    r->inside_mm3,
-                               r->length_mm,      r->section_mm2,   r->force_n,
-                               r->gap_mm[0],      r->gap_mm[1],     r->n_tets,
-                               r->n_region[0],    r->n_region[1],   r->n_region[2],
+  const double all[REPORT] = { (double)r->method, r->volume_mm3,  r->inside_mm3,  r->length_mm,
+                               r->section_mm2,    r->force_n,     r->gap_mm[0],   r->gap_mm[1],
+                               r->n_tets,         r->n_region[0], r->n_region[1], r->n_region[2],
                                r->n_lines,        r->straightness };
   memcpy(n, all, sizeof all);
 }
@@ -73,7 +72,7 @@ pla_muscle_set_to_content(const PlaMuscleSet *set, const char *mesh_name, PlaCon
   json_object_set_array_member(c->meta, "bones", bones);
   json_object_set_array_member(c->meta, "notes", notes);
 
-  g_autofree double *report = g_new(double, (size_t)REPORT * (size_t)set->list.n);
+  g_autofree double *report = g_new(double, (size_t)REPORT *(size_t)set->list.n);
   for (int m = 0; m < set->list.n; m++)
     report_to_numbers(&set->report[m], report + REPORT * m);
   const size_t n_pairs = (size_t)set->n_pairs, n_points = (size_t)set->point.n_points;

@@ -205,8 +205,9 @@ read_numbers(PlaJson json, int width, int *n, double **out, PlaError *err)
   if (*n == 0)
     *n = length;
   if (length != *n || length < 2 || length > 10000)
-    return pla_json_fail(json, err, "has %d entries; a line has at least 2 points and as many of "
-                                    "everything that goes with it",
+    return pla_json_fail(json, err,
+                         "has %d entries; a line has at least 2 points and as many of "
+                         "everything that goes with it",
                          length);
   *out = pla_array_new((size_t)width * (size_t)length, sizeof **out);
   if (!*out)
@@ -225,8 +226,8 @@ read_numbers(PlaJson json, int width, int *n, double **out, PlaError *err)
 static PlaStatus
 read_head(PlaJson json, PlaMuscle *muscle, PlaError *err)
 {
-  static const char *const known[] = { "origin",        "insertion",     "line_mm",
-                                       "half_width_mm", "half_thick_mm", "normal", NULL };
+  static const char *const known[] = { "origin",        "insertion", "line_mm", "half_width_mm",
+                                       "half_thick_mm", "normal",    NULL };
   g_autofree char *origin = NULL;
   g_autofree char *insertion = NULL;
   PlaJson at;
@@ -285,8 +286,8 @@ read_tendon(PlaJson json, PlaMuscle *muscle, PlaError *err)
 static PlaStatus
 read_muscle(PlaJson json, PlaMuscleList *list, PlaError *err)
 {
-  static const char *const known[] = { "name",    "label", "surface", "peak_stress_pa",
-                                       "fibres",  "heads", "tendons", NULL };
+  static const char *const known[] = { "name",   "label", "surface", "peak_stress_pa",
+                                       "fibres", "heads", "tendons", NULL };
   g_autofree char *name = NULL;
   PlaJson at, one;
   PlaStatus st = pla_json_check_keys(json, known, err);
@@ -435,8 +436,7 @@ label_shape(Reader *r, int id, PlaProgress *progress, PlaMuscleShape *out, PlaEr
   PlaLabelLevelSetOptions opts = pla_label_levelset_options_default();
   opts.band_mm = INFINITY;
   PlaLevelSet *ls = NULL;
-  PlaStatus st =
-      pla_levelset_from_labels(r->map, &id, 1, &opts, progress, &ls, NULL, err);
+  PlaStatus st = pla_levelset_from_labels(r->map, &id, 1, &opts, progress, &ls, NULL, err);
   if (st == PLA_OK) {
     g_ptr_array_add(r->model->sources->levels, ls);
     *out = pla_muscle_shape_levelset(ls);
@@ -509,7 +509,8 @@ find_shape(Reader *r, PlaJson json, const char *name, PlaProgress *progress, int
     label = pla_label_table_find_name(&r->map->table, name);
   if (!label)
     return pla_json_fail(json, err,
-                         "has neither \"label\" nor \"surface\", and no label is called '%s'", name);
+                         "has neither \"label\" nor \"surface\", and no label is called '%s'",
+                         name);
   *id = label->id;
   return label_shape(r, label->id, progress, out, err);
 }
@@ -595,14 +596,14 @@ pla_muscle_model_set_vectors(PlaMuscleModel *self, const PlaMesh *mesh, PlaError
   const PlaField *field = pla_mesh_find_field(mesh, "fibre", PLA_ON_CELLS);
   if (!field)
     field = pla_mesh_find_field(mesh, "fibre", PLA_ON_VERTS);
-  if (!field || field->n_components != 3 ||
-      (field->dtype != PLA_F32 && field->dtype != PLA_F64))
+  if (!field || field->n_components != 3 || (field->dtype != PLA_F32 && field->dtype != PLA_F64))
     return pla_fail(err, PLA_ERR_USAGE,
                     "The mesh has no field \"fibre\" of three numbers on its cells or vertices.");
   const bool on_cells = field->place == PLA_ON_CELLS;
   const int n = on_cells ? mesh->n_tets : mesh->n_verts;
   const size_t skip = on_cells ? (size_t)mesh->n_tris : 0;
-  g_autofree double *pos = g_new(double, 3 * (size_t)n + 1), *dir = g_new(double, 3 * (size_t)n + 1);
+  g_autofree double *pos = g_new(double, 3 * (size_t)n + 1),
+                    *dir = g_new(double, 3 * (size_t)n + 1);
   for (size_t i = 0; i < (size_t)n; i++)
     for (size_t d = 0; d < 3; d++) {
       double x = 0.0;

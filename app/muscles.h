@@ -3,10 +3,9 @@
  *
  * A description:
  *
- *   { "muscles": [ { "name": "masseter, right", "label": 112,     (an id or a name; default: the name)
- *                    "surface": "masseter.stl",                   (in place of a label)
- *                    "peak_stress_pa": 300000, "fibres": "potential",
- *                    "heads": [ { "origin": "skull", "insertion": "mandible",
+ *   { "muscles": [ { "name": "masseter, right", "label": 112,     (an id or a name; default: the
+ * name) "surface": "masseter.stl",                   (in place of a label) "peak_stress_pa":
+ * 300000, "fibres": "potential", "heads": [ { "origin": "skull", "insertion": "mandible",
  *                                 "line_mm": [[56,48,-13], ...], "half_width_mm": [13, ...],
  *                                 "half_thick_mm": [4.4, ...], "normal": [[1,0,0], ...] } ],
  *                    "tendons": [ { "from_mm": [..], "to_mm": [..], "radius_mm": [2, 3] } ] } ],

@@ -38,8 +38,8 @@ PlaMuscle *
 pla_muscle_list_add(PlaMuscleList *self, const char *name)
 {
   char *copy = pla_strdup(name);
-  if (!copy || !pla_array_resize((void **)&self->muscle, (size_t)self->n + 1,
-                                 sizeof *self->muscle)) {
+  if (!copy ||
+      !pla_array_resize((void **)&self->muscle, (size_t)self->n + 1, sizeof *self->muscle)) {
     free(copy);
     return NULL;
   }
@@ -64,8 +64,7 @@ pla_muscle_add_head(PlaMuscle *self, const char *origin, const char *insertion, 
     h->normal = pla_array_new0(3 * (size_t)n_points, sizeof *h->normal);
   }
   return h->origin && h->insertion &&
-                 (n_points == 0 ||
-                  (h->pos_mm && h->half_width_mm && h->half_thick_mm && h->normal))
+                 (n_points == 0 || (h->pos_mm && h->half_width_mm && h->half_thick_mm && h->normal))
              ? h
              : NULL;
 }

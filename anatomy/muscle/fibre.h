@@ -32,9 +32,9 @@ typedef struct {
 /* Solves div(weight grad u) = 0 by linear finite elements and a sparse Cholesky factor; u = 0 where
  * @end (n_verts, PlaMuscleEnd) is the origin, 1 where it is the insertion, natural elsewhere.
  * @value (n_verts, may be NULL): used at the ends in place of 0 and 1, for vertices that do not lie
- * quite where the muscle ends.  @weight (n_tets, >= 0; NULL: all 1): the share of each tet that is muscle; tets of weight 0 are
- * left out.  @potential (n_verts): NaN where no piece of muscle joins both ends.
- * PLA_ERR_GEOMETRY when no piece does.  Same bits for any number of threads. */
+ * quite where the muscle ends.  @weight (n_tets, >= 0; NULL: all 1): the share of each tet that is
+ * muscle; tets of weight 0 are left out.  @potential (n_verts): NaN where no piece of muscle joins
+ * both ends. PLA_ERR_GEOMETRY when no piece does.  Same bits for any number of threads. */
 PlaStatus pla_fibre_potential(const PlaTetMesh *mesh, const double *weight, const uint8_t *end,
                               const double *value, PlaProgress *progress, double *potential,
                               PlaPotentialReport *report, PlaError *err);
@@ -52,18 +52,24 @@ PlaStatus pla_fibre_vert_gradient(const PlaTetMesh *mesh, const double *weight,
 
 typedef struct {
   int n_lines, n_points;
-  int *start;     /* first point of each line (n_lines + 1) */
-  double *pos;    /* m (n_points x 3), origin first */
+  int *start;  /* first point of each line (n_lines + 1) */
+  double *pos; /* m (n_points x 3), origin first */
 } PlaStreamlines;
 void pla_streamlines_clear(PlaStreamlines *self);
 
-/* Up to @n_lines curves through the field of @gradient (at vertices), from origin to insertion.
- * They start in the middle section (potential 1/2), evenly by its area, so each stands for the same
- * physiological cross-section. */
-PlaStatus pla_streamlines_trace(const PlaTetLocator *locator, const PlaTetMesh *mesh,
-                                const double *weight, const double *potential,
-                                const double *gradient, int n_lines, PlaStreamlines *out,
-                                PlaError *err);
+/* What streamlines run through: results of the functions above, borrowed. */
+typedef struct {
+  const PlaTetMesh *mesh;
+  const PlaTetLocator *locator; /* of that mesh */
+  const double *weight;         /* may be NULL */
+  const uint8_t *end;
+  const double *potential, *gradient; /* at vertices */
+} PlaFibreFlow;
+
+/* Up to @n_lines curves from origin to insertion.  They start in the section where the potential is
+ * @level, evenly by its area, so each stands for the same physiological cross-section. */
+PlaStatus pla_streamlines_trace(const PlaFibreFlow *flow, double level, int n_lines,
+                                PlaStreamlines *out, PlaError *err);
 
 /* ---- (c) given vectors (vectors.c) ---- */
 

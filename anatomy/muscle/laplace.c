@@ -75,9 +75,8 @@ keep_joined(const PlaTetMesh *mesh, const double *weight, const uint8_t *end, in
   for (int t = 0; t < mesh->n_tets; t++) {
     if (!in_use(weight, t))
       continue;
-    const bool both =
-        (touch[pla_union_find_root(parent, mesh->tet[4 * (size_t)t])] & 3) ==
-        (PLA_END_ORIGIN | PLA_END_INSERTION);
+    const bool both = (touch[pla_union_find_root(parent, mesh->tet[4 * (size_t)t])] & 3) ==
+                      (PLA_END_ORIGIN | PLA_END_INSERTION);
     kept += both;
     *n_cut_off += !both;
   }
@@ -124,8 +123,9 @@ solve(const PlaTetMesh *mesh, const double *weight, const uint8_t *end, const do
   /* METIS draws random numbers from a state that threads share, so its order would vary */
   common.method[0].ordering = CHOLMOD_AMD;
   common.postorder = 1;
-  cholmod_triplet *triplet = cholmod_allocate_triplet(
-      (size_t)n, (size_t)n, 10 * (size_t)mesh->n_tets + 1, -1, CHOLMOD_REAL, &common);
+  cholmod_triplet *triplet =
+      cholmod_allocate_triplet((size_t)n, (size_t)n, 10 * (size_t)mesh->n_tets + 1, -1,
+                               CHOLMOD_REAL, &common);
   cholmod_dense *b = cholmod_zeros((size_t)n, 1, CHOLMOD_REAL, &common), *x = NULL;
   cholmod_sparse *matrix = NULL;
   cholmod_factor *factor = NULL;
@@ -301,7 +301,8 @@ gather_around(const PlaTetMesh *mesh, const Incidence *inc, const double *potent
   return n;
 }
 
-/* solves the symmetric positive system a x = b of @n <= TERMS in place; false when it is singular */
+/* solves the symmetric positive system a x = b of @n <= TERMS in place; false when it is singular
+ */
 static bool
 solve_small(double a[TERMS][TERMS], double b[TERMS], int n)
 {

@@ -1,5 +1,5 @@
-/* One shape by itself: samples of its distance, and a lattice of small tets around it, each with the
- * share that lies in the shape. */
+/* One shape by itself: samples of its distance, and a lattice of small tets around it, each with
+ * the share that lies in the shape. */
 #include "anatomy/base/memory.h"
 #include "anatomy/muscle/overlap.h"
 
@@ -108,8 +108,7 @@ typedef struct {
 static size_t
 node_at(const Grid *g, int i, int j, int k)
 {
-  return (size_t)i + (size_t)(g->dims[0] + 1) *
-                         ((size_t)j + (size_t)(g->dims[1] + 1) * (size_t)k);
+  return (size_t)i + (size_t)(g->dims[0] + 1) * ((size_t)j + (size_t)(g->dims[1] + 1) * (size_t)k);
 }
 
 static double
@@ -164,8 +163,8 @@ static const int cube_tet[6][4] = {
 static PlaStatus
 make_mesh(Grid *g, PlaMesh **out, PlaError *err)
 {
-  const size_t n_grid = (size_t)(g->dims[0] + 1) * (size_t)(g->dims[1] + 1) *
-                        (size_t)(g->dims[2] + 1);
+  const size_t n_grid =
+      (size_t)(g->dims[0] + 1) * (size_t)(g->dims[1] + 1) * (size_t)(g->dims[2] + 1);
   g->node = pla_array_new(n_grid, sizeof *g->node);
   if (!g->node)
     return pla_fail_memory(err, "the lattice of a muscle");

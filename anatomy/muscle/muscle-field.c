@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define END_CELLS 0.6   /* an end at bone reaches this many cells beyond the attached layer */
-#define LINE_CELLS 1.8  /* an end of a line reaches so far that all edges across it are held */
-#define BONE_SHARE 0.25 /* bone beside the line holds the muscle within this share of its end */
-#define LEAST_WEIGHT 1e-4 /* of tets the muscle barely touches: keeps the system regular */
+#define END_CELLS 0.6      /* an end at bone reaches this many cells beyond the attached layer */
+#define LINE_CELLS 1.8     /* an end of a line reaches so far that all edges across it are held */
+#define BONE_SHARE 0.25    /* bone beside the line holds the muscle within this share of its end */
+#define LEAST_WEIGHT 1e-4  /* of tets the muscle barely touches: keeps the system regular */
 enum { LINE_POINTS = 33 }; /* of a stored streamline, at most */
 
 struct PlaMuscleField {
@@ -111,6 +111,25 @@ line_value(const PlaMuscleHead *h, const double *value, int width, double along,
   }
 }
 
+static double
+longest_line(const PlaMuscle *m)
+{
+  double longest = 0.0;
+  for (int h = 0; h < m->n_heads; h++)
+    longest = fmax(longest, line_length(&m->head[h]));
+  return longest;
+}
+
+/* The potential of a head's origin.  All insertions have 1 and the longest head begins at 0;
+ * shorter ones begin later, so that the potential falls as steeply in all and none drains the
+ * others. */
+static double
+origin_value(const PlaMuscle *m, int h)
+{
+  const double longest = longest_line(m);
+  return m->head[h].n_points >= 2 && longest > 0.0 ? 1.0 - line_length(&m->head[h]) / longest : 0.0;
+}
+
 /* ---- ends ---- */
 
 static const PlaMuscleBone *
@@ -177,8 +196,8 @@ bone_distances(const PlaMuscleField *f, int h, PlaMuscleEnd which, const PlaMusc
     double x[3];
     distance[v] = INFINITY;
     if (head->n_points >= 2 &&
-        (courses->head[v] != h || from_end_mm(head, length, which, courses->along[v]) >
-                                      BONE_SHARE * length))
+        (courses->head[v] != h ||
+         from_end_mm(head, length, which, courses->along[v]) > BONE_SHARE * length))
       continue;
     for (int d = 0; d < 3; d++)
       x[d] = 1000.0 * f->tets.rest[3 * (size_t)v + d];
@@ -189,15 +208,16 @@ bone_distances(const PlaMuscleField *f, int h, PlaMuscleEnd which, const PlaMusc
 }
 
 /* Marks one end of one head.  With a line, what lies around and beyond its end, whose values go on
- * as those of the line do, and bone beside the first quarter; without one, what the bone touches, or
- * the layer nearest to it. */
+ * as those of the line do, and bone beside the first quarter; without one, what the bone touches,
+ * or the layer nearest to it. */
 static void
 mark_end(const PlaMuscleField *f, int h, PlaMuscleEnd which, const double *bone_mm,
          double attach_mm, const Courses *courses, uint8_t *end, double *value)
 {
   const PlaMuscleHead *head = &f->muscle->head[h];
   const double reach = END_CELLS * f->lattice.cell_mm, line_reach = LINE_CELLS * f->lattice.cell_mm;
-  const double length = line_length(head), here_value = which == PLA_END_INSERTION ? 1.0 : 0.0;
+  const double length = line_length(head), start = origin_value(f->muscle, h);
+  const double here_value = which == PLA_END_INSERTION ? 1.0 : start;
   double nearest = attach_mm;
   if (bone_mm && head->n_points < 2) {
     double least = INFINITY;
@@ -214,7 +234,7 @@ mark_end(const PlaMuscleField *f, int h, PlaMuscleEnd which, const double *bone_
       value[v] = here_value;
     } else if (lined && from_end_mm(head, length, which, courses->along[v]) < line_reach) {
       end[v] = (uint8_t)which;
-      value[v] = courses->along[v] / length;
+      value[v] = start + (1.0 - start) * courses->along[v] / length;
     }
   }
 }
@@ -296,9 +316,19 @@ build_potential(PlaMuscleField *f, const PlaMuscleBone *bones, int n_bones,
     st = pla_fibre_potential(&f->tets, weight, end, value, progress, f->potential, &report, err);
   if (st == PLA_OK)
     st = pla_fibre_vert_gradient(&f->tets, weight, f->potential, f->gradient, err);
-  if (st == PLA_OK)
-    st = pla_streamlines_trace(f->locator, &f->tets, f->lattice.share, f->potential, f->gradient,
-                               opts->n_lines, &f->lines, err);
+  if (st == PLA_OK) {
+    /* half way along the shortest head, which all heads pass */
+    double level = 0.5;
+    for (int h = 0; h < f->muscle->n_heads; h++)
+      level = fmax(level, 0.5 * (1.0 + origin_value(f->muscle, h)));
+    const PlaFibreFlow flow = { .mesh = &f->tets,
+                                .locator = f->locator,
+                                .weight = f->lattice.share,
+                                .end = end,
+                                .potential = f->potential,
+                                .gradient = f->gradient };
+    st = pla_streamlines_trace(&flow, level, opts->n_lines, &f->lines, err);
+  }
   if (st == PLA_OK) {
     f->cut_off = (double)report.n_cut_off / (double)n_tets;
     for (size_t v = 0; v < n_verts; v++)
@@ -628,8 +658,7 @@ pla_muscle_field_report(const PlaMuscleField *self, PlaMuscleReport *report)
   report->n_lines = lines->n_lines;
   report->length_mm = lines->n_lines ? 1000.0 * sum / lines->n_lines : 0.0;
   report->straightness = lines->n_lines ? straight / lines->n_lines : 0.0;
-  report->section_mm2 =
-      report->length_mm > 0.0 ? report->volume_mm3 / report->length_mm : 0.0;
+  report->section_mm2 = report->length_mm > 0.0 ? report->volume_mm3 / report->length_mm : 0.0;
   report->force_n = 1e-6 * report->section_mm2 * self->muscle->peak_stress_pa;
   memcpy(report->gap_mm, self->gap_mm, sizeof self->gap_mm);
 }

@@ -5,8 +5,8 @@
 
 typedef struct PlaMuscleField PlaMuscleField;
 
-/* @muscle, @shape, @vectors and @bones are borrowed; @vectors may be NULL.  @cell_mm: of the lattice
- * that fibres are computed on. */
+/* @muscle, @shape, @vectors and @bones are borrowed; @vectors may be NULL.  @cell_mm: of the
+ * lattice that fibres are computed on. */
 PlaStatus pla_muscle_field_new(const PlaMuscle *muscle, const PlaMuscleShape *shape,
                                const PlaFibreSamples *vectors, const PlaMuscleBone *bones,
                                int n_bones, double cell_mm, const PlaMuscleOptions *opts,

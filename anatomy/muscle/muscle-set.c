@@ -13,14 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR_MM 20.0 /* streamlines that end farther from the mesh are no use in it */
+#define FAR_MM 20.0      /* streamlines that end farther from the mesh are no use in it */
 #define SAMPLE_CELLS 0.7 /* spacing of a shape's samples, in cells of its lattice */
-#define GAP_MM 3.0  /* between a muscle and its bone that deserves a sentence */
+#define GAP_MM 3.0       /* between a muscle and its bone that deserves a sentence */
 
 PlaMuscleOptions
 pla_muscle_options_default(void)
 {
-  return (PlaMuscleOptions){ .n_cells = 20000, .n_lines = 16, .attach_mm = 1.0, .least_share = 1e-4 };
+  return (
+      PlaMuscleOptions){ .n_cells = 20000, .n_lines = 16, .attach_mm = 1.0, .least_share = 1e-4 };
 }
 
 void
@@ -188,9 +189,8 @@ work_on(const Job *job, int m, PlaProgress *progress, Found *found)
                               job->n_bones, cell_mm, job->opts, progress, &field, err);
   if (st == PLA_OK) {
     /* thin muscles have small cells, and ask for small pieces */
-    const double leaf_mm = job->opts->leaf_mm > 0.0
-                               ? job->opts->leaf_mm
-                               : fmin(job->leaf_mm, 2.0 * cell_mm);
+    const double leaf_mm =
+        job->opts->leaf_mm > 0.0 ? job->opts->leaf_mm : fmin(job->leaf_mm, 2.0 * cell_mm);
     st = pla_mesh_overlap(job->mesh, &shape, leaf_mm, progress, &found->overlap, err);
   }
   if (st == PLA_OK) {
@@ -217,8 +217,8 @@ work_on(const Job *job, int m, PlaProgress *progress, Found *found)
       double along;
       const double *x = o->centre_mm + 3 * (size_t)i;
       pla_muscle_field_at(field, x, found->fibre + 3 * (size_t)i, &along);
-      found->region[i] = (uint8_t)tissue_at(muscle, &job->shape[m], job->bones, job->n_bones,
-                                            job->opts, x, along);
+      found->region[i] =
+          (uint8_t)tissue_at(muscle, &job->shape[m], job->bones, job->n_bones, job->opts, x, along);
     }
     pla_muscle_field_report(field, &found->report);
     found->cut_off = pla_muscle_field_cut_off(field);
@@ -383,9 +383,8 @@ merge_lines(PlaMuscleSet *set, const PlaTetMesh *mesh, const PlaTetLocator *loca
       bool near = true;
 #pragma omp parallel for schedule(static)
       for (int i = from; i < to; i++) {
-        const int t =
-            pla_tet_locator_find(locator, lines->pos + 3 * (size_t)i, 1e-3 * FAR_MM,
-                                 set->point.weight + 4 * (size_t)(n + i - from), NULL);
+        const int t = pla_tet_locator_find(locator, lines->pos + 3 * (size_t)i, 1e-3 * FAR_MM,
+                                           set->point.weight + 4 * (size_t)(n + i - from), NULL);
         set->point.elem[n + i - from] = t;
         if (t < 0)
 #pragma omp atomic write
@@ -462,10 +461,10 @@ remark(PlaMuscleSet *set, int m, const Found *found)
 }
 
 PlaStatus
-pla_muscle_set_build(const PlaTetMesh *mesh, const PlaMuscleList *list,
-                     const PlaMuscleShape *shape, const PlaFibreSamples *const *vectors,
-                     const PlaMuscleBone *bones, int n_bones, const PlaMuscleOptions *opts,
-                     PlaProgress *progress, PlaMuscleSet *out, PlaError *err)
+pla_muscle_set_build(const PlaTetMesh *mesh, const PlaMuscleList *list, const PlaMuscleShape *shape,
+                     const PlaFibreSamples *const *vectors, const PlaMuscleBone *bones, int n_bones,
+                     const PlaMuscleOptions *opts, PlaProgress *progress, PlaMuscleSet *out,
+                     PlaError *err)
 {
   memset(out, 0, sizeof *out);
   if (mesh->n_tets < 1 || list->n < 1)
@@ -583,11 +582,10 @@ pla_muscle_set_grow(PlaMuscleSet *self, const int *across, int muscle, PlaTissue
   memset(region, OUTSIDE, (size_t)self->n_tets);
   for (int i = self->muscle_start[muscle]; i < self->muscle_start[muscle + 1]; i++)
     region[self->pair_tet[self->pair[i]]] = self->region[self->pair[i]];
-  const int changed =
-      layers >= 0
-          ? pla_region_grow(self->n_tets, across, layers, (uint8_t)tag, PLA_TISSUE_MUSCLE, region)
-          : pla_region_shrink(self->n_tets, across, -layers, (uint8_t)tag, PLA_TISSUE_MUSCLE,
-                              region);
+  const int changed = layers >= 0 ? pla_region_grow(self->n_tets, across, layers, (uint8_t)tag,
+                                                    PLA_TISSUE_MUSCLE, region)
+                                  : pla_region_shrink(self->n_tets, across, -layers, (uint8_t)tag,
+                                                      PLA_TISSUE_MUSCLE, region);
   memset(self->report[muscle].n_region, 0, sizeof self->report[muscle].n_region);
   for (int i = self->muscle_start[muscle]; i < self->muscle_start[muscle + 1]; i++) {
     const int p = self->pair[i];

@@ -81,7 +81,7 @@ typedef struct {
   int n_tets;            /* that it meets */
   int n_region[3];       /* of these by PlaTissue */
   int n_lines;
-  double straightness;   /* mean of end-to-end distance over length of streamlines */
+  double straightness; /* mean of end-to-end distance over length of streamlines */
 } PlaMuscleReport;
 
 typedef struct {
@@ -151,8 +151,8 @@ int pla_muscle_set_grow(PlaMuscleSet *self, const int *across, int muscle, PlaTi
                         int layers, PlaError *err);
 
 /* Adds fields to @mesh (the one the set was built on, tets only): cells "muscle" (the largest
- * share's label or number + 1, 0 without), "share" (of all muscles), "fibre" (of the largest), "tissue"
- * (PlaTissue of the largest, 255 without), and vertices "bone" (number + 1).  One cell field
- * "share: NAME" per muscle where @each. */
+ * share's label or number + 1, 0 without), "share" (of all muscles), "fibre" (of the largest),
+ * "tissue" (PlaTissue of the largest, 255 without), and vertices "bone" (number + 1).  One cell
+ * field "share: NAME" per muscle where @each. */
 PlaStatus pla_muscle_set_to_fields(const PlaMuscleSet *self, bool each, PlaMesh *mesh,
                                    PlaError *err);

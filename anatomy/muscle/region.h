@@ -1,4 +1,5 @@
-/* Which elements of a muscle are muscle, tendon or held by bone, as tags that a hand can correct. */
+/* Which elements of a muscle are muscle, tendon or held by bone, as tags that a hand can correct.
+ */
 #pragma once
 
 #include "anatomy/muscle/overlap.h"

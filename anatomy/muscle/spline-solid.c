@@ -48,7 +48,8 @@ basis(int n, int degree, double u, double value[MAX_DEGREE + 1], double slope[MA
     memcpy(lower, b, sizeof lower);
     double carry = 0.0;
     for (int r = 0; r < p; r++) {
-      const double right = knot(n, degree, span + r + 1) - u, left = u - knot(n, degree, span + 1 - p + r);
+      const double right = knot(n, degree, span + r + 1) - u,
+                   left = u - knot(n, degree, span + 1 - p + r);
       const double t = lower[r] / (right + left);
       b[r] = carry + right * t;
       carry = left * t;
@@ -79,10 +80,9 @@ pla_spline_solid_eval(const PlaSplineSolid *self, const double uvw[3], double po
   for (int k = 0; k <= self->degree[2]; k++)
     for (int j = 0; j <= self->degree[1]; j++)
       for (int i = 0; i <= self->degree[0]; i++) {
-        const size_t at =
-            (size_t)(first[0] + i) +
-            (size_t)self->n[0] *
-                ((size_t)(first[1] + j) + (size_t)self->n[1] * (size_t)(first[2] + k));
+        const size_t at = (size_t)(first[0] + i) +
+                          (size_t)self->n[0] * ((size_t)(first[1] + j) +
+                                                (size_t)self->n[1] * (size_t)(first[2] + k));
         const double w[4] = { b[0][i] * b[1][j] * b[2][k], s[0][i] * b[1][j] * b[2][k],
                               b[0][i] * s[1][j] * b[2][k], b[0][i] * b[1][j] * s[2][k] };
         for (int f = 0; f < 4; f++)
@@ -121,16 +121,18 @@ pla_spline_solid_new(const int n[3], const int degree[3], const double *control,
   for (int a = 0; a < 3; a++)
     if (degree[a] < 1 || degree[a] > MAX_DEGREE || n[a] <= degree[a] ||
         n[a] > PLA_SPLINE_MAX_CONTROL)
-      return pla_fail(err, PLA_ERR_USAGE,
-                      "A B-spline solid of degree %d needs %d to %d control points along each axis, "
-                      "not %d.",
-                      degree[a], degree[a] + 1, PLA_SPLINE_MAX_CONTROL, n[a]);
+      return pla_fail(
+          err, PLA_ERR_USAGE,
+          "A B-spline solid of degree %d needs %d to %d control points along each axis, "
+          "not %d.",
+          degree[a], degree[a] + 1, PLA_SPLINE_MAX_CONTROL, n[a]);
   const size_t n_control = (size_t)n[0] * (size_t)n[1] * (size_t)n[2];
   PlaSplineSolid *self = pla_array_new0(1, sizeof *self);
   double *sample = pla_array_new(3 * TABLE * TABLE * TABLE, sizeof *sample);
   if (self)
     self->control = pla_array_dup(control, 3 * n_control, sizeof *control);
-  PlaStatus st = self && sample && self->control ? PLA_OK : pla_fail_memory(err, "a B-spline solid");
+  PlaStatus st =
+      self && sample && self->control ? PLA_OK : pla_fail_memory(err, "a B-spline solid");
   if (st == PLA_OK) {
     double lo[3] = { INFINITY, INFINITY, INFINITY }, hi[3] = { -INFINITY, -INFINITY, -INFINITY };
     memcpy(self->n, n, sizeof self->n);
@@ -143,7 +145,8 @@ pla_spline_solid_new(const int n[3], const int degree[3], const double *control,
     pla_vec3_sub(hi, lo, hi);
     self->size = pla_vec3_norm(hi);
     if (!isfinite(self->size) || !(self->size > 0.0))
-      st = pla_fail(err, PLA_ERR_GEOMETRY, "The control points of the B-spline solid span nothing.");
+      st =
+          pla_fail(err, PLA_ERR_GEOMETRY, "The control points of the B-spline solid span nothing.");
   }
   for (int i = 0; i < TABLE * TABLE * TABLE && st == PLA_OK; i++) {
     double uvw[3];
@@ -222,8 +225,8 @@ pla_spline_solid_interpolate(const int n[3], const int degree[3], const double *
   PlaStatus st = pla_spline_solid_new(n, degree, sample, &self, err);
   if (st != PLA_OK)
     return st;
-  double *control = pla_array_dup(sample, 3 * (size_t)n[0] * (size_t)n[1] * (size_t)n[2],
-                                  sizeof *sample);
+  double *control =
+      pla_array_dup(sample, 3 * (size_t)n[0] * (size_t)n[1] * (size_t)n[2], sizeof *sample);
   double *lu = pla_array_new((size_t)PLA_SPLINE_MAX_CONTROL * PLA_SPLINE_MAX_CONTROL, sizeof *lu);
   int pivot[PLA_SPLINE_MAX_CONTROL];
   if (!control || !lu)
@@ -235,8 +238,8 @@ pla_spline_solid_interpolate(const int n[3], const int degree[3], const double *
     for (int j = 0; j < n[b]; j++)
       for (int k = 0; k < n[c]; k++)
         for (int d = 0; d < 3; d++)
-          collocate(lu, pivot, n[a],
-                    control + 3 * ((size_t)j * step[b] + (size_t)k * step[c]) + d, 3 * step[a]);
+          collocate(lu, pivot, n[a], control + 3 * ((size_t)j * step[b] + (size_t)k * step[c]) + d,
+                    3 * step[a]);
   }
   pla_spline_solid_free(self);
   if (st == PLA_OK)
@@ -246,8 +249,8 @@ pla_spline_solid_interpolate(const int n[3], const int degree[3], const double *
   return st;
 }
 
-/* The step that brings F nearest to the place, to first order, with some parameters held; false when
- * the map is folded there. */
+/* The step that brings F nearest to the place, to first order, with some parameters held; false
+ * when the map is folded there. */
 static bool
 newton_move(const double j[9], const double miss[3], const bool held[3], double move[3])
 {

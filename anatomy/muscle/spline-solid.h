@@ -15,7 +15,8 @@ typedef struct PlaSplineSolid PlaSplineSolid;
 #define PLA_SPLINE_MAX_CONTROL 64 /* control points along one axis */
 
 /* Through given points: sample (i, j, k), at sample[3 (i + n[0] (j + n[1] k))], is the place of the
- * parameters pla_spline_abscissa(n[0], degree[0], i), ...  Each n[a] > degree[a], 1 <= degree <= 3. */
+ * parameters pla_spline_abscissa(n[0], degree[0], i), ...  Each n[a] > degree[a], 1 <= degree <= 3.
+ */
 PlaStatus pla_spline_solid_interpolate(const int n[3], const int degree[3], const double *sample,
                                        PlaSplineSolid **out, PlaError *err);
 /* From control points in the same order. */

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP 0.33     /* of the element's size */
-#define END_SHARE 1e-3 /* potential this close to an end has arrived */
+#define STEP 0.33 /* of the element's size */
 enum { MAX_STEPS = 20000, MAX_WALK = 200, MAX_BEYOND = 24 };
 
 void
@@ -24,6 +23,8 @@ typedef struct {
   const PlaTetMesh *mesh;
   const int *across;
   const double *weight, *potential, *gradient;
+  const uint8_t *end;
+  double level; /* potential of the section that lines start from */
 } Field;
 
 /* a place: the tet it is in and its weights there */
@@ -84,6 +85,17 @@ potential_at(const Field *f, const Place *p)
   return u;
 }
 
+/* whether the place lies between vertices of the end that the line runs to, mostly */
+static bool
+has_arrived(const Field *f, const Place *p, double sign)
+{
+  const uint8_t end = sign > 0.0 ? PLA_END_INSERTION : PLA_END_ORIGIN;
+  double share = 0.0;
+  for (int c = 0; c < 4; c++)
+    share += f->end[f->mesh->tet[4 * (size_t)p->tet + c]] == end ? p->w[c] : 0.0;
+  return share > 0.9;
+}
+
 static void
 position_of(const Field *f, const Place *p, double pos[3])
 {
@@ -136,7 +148,7 @@ trace(const Field *f, Place at, double sign, double **pos, size_t *n, size_t *ro
         return TRACE_MEMORY;
     }
     memcpy(*pos + 3 * (*n)++, x, sizeof x);
-    if (sign > 0.0 ? u > 1.0 - END_SHARE : u < END_SHARE)
+    if (beyond > 0 || has_arrived(f, &at, sign))
       beyond++;
     if (beyond > MAX_BEYOND)
       return TRACE_ENDED;
@@ -172,7 +184,7 @@ trace(const Field *f, Place at, double sign, double **pos, size_t *n, size_t *ro
   return TRACE_LOST;
 }
 
-/* area of the section at potential 1/2 through tet @t, and its middle as a place */
+/* area of the section through tet @t, and its middle as a place */
 static double
 section(const Field *f, int t, Place *place)
 {
@@ -183,7 +195,7 @@ section(const Field *f, int t, Place *place)
   /* edges from below to above, in an order that walks around the section */
   int low[4], high[4], n_low = 0, n_high = 0;
   for (int c = 0; c < 4; c++)
-    if (f->potential[v[c]] < 0.5)
+    if (f->potential[v[c]] < f->level)
       low[n_low++] = c;
     else
       high[n_high++] = c;
@@ -193,7 +205,7 @@ section(const Field *f, int t, Place *place)
     for (int k = 0; k < n_high; k++) {
       const int j = i % 2 == 0 ? k : n_high - 1 - k;
       const double a = f->potential[v[low[i]]], b = f->potential[v[high[j]]];
-      const double s = (0.5 - a) / (b - a);
+      const double s = (f->level - a) / (b - a);
       memset(corner[n], 0, sizeof corner[n]);
       corner[n][low[i]] = 1.0 - s;
       corner[n][high[j]] = s;
@@ -291,11 +303,16 @@ make_seeds(const Field *f, Seed **out)
 }
 
 PlaStatus
-pla_streamlines_trace(const PlaTetLocator *locator, const PlaTetMesh *mesh, const double *weight,
-                      const double *potential, const double *gradient, int n_lines,
-                      PlaStreamlines *out, PlaError *err)
+pla_streamlines_trace(const PlaFibreFlow *flow, double level, int n_lines, PlaStreamlines *out,
+                      PlaError *err)
 {
-  const Field f = { mesh, pla_tet_locator_neighbours(locator), weight, potential, gradient };
+  const Field f = { .mesh = flow->mesh,
+                    .across = pla_tet_locator_neighbours(flow->locator),
+                    .weight = flow->weight,
+                    .potential = flow->potential,
+                    .gradient = flow->gradient,
+                    .end = flow->end,
+                    .level = level };
   Seed *seed = NULL;
   double *line = NULL;
   size_t room = 0;
@@ -332,8 +349,8 @@ pla_streamlines_trace(const PlaTetLocator *locator, const PlaTetMesh *mesh, cons
       continue;
     while (next < n_lines && passed >= (next + 0.5) * total / n_lines)
       next++;
-    memory = pla_array_resize((void **)&out->pos, 3 * ((size_t)out->n_points + n),
-                              sizeof *out->pos);
+    memory =
+        pla_array_resize((void **)&out->pos, 3 * ((size_t)out->n_points + n), sizeof *out->pos);
     if (memory) {
       memcpy(out->pos + 3 * (size_t)out->n_points, line, 3 * n * sizeof *line);
       out->n_points += (int)n;

@@ -1,9 +1,9 @@
 /* Fibres from given vectors.
  *
- * A fibre is an axis, so the vectors around a place are first averaged as dyads d d^T, which forgets
- * their signs.  Turned to the side of that axis they are then fitted by d = a + B (x - p), weighted
- * by nearness, so that a field that turns steadily is met to second order; a little is charged for
- * B, which keeps the fit sound where samples lie on a line. */
+ * A fibre is an axis, so the vectors around a place are first averaged as dyads d d^T, which
+ * forgets their signs.  Turned to the side of that axis they are then fitted by d = a + B (x - p),
+ * weighted by nearness, so that a field that turns steadily is met to second order; a little is
+ * charged for B, which keeps the fit sound where samples lie on a line. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/svd3.h"
@@ -44,8 +44,7 @@ pla_fibre_samples_new(int n, const double *pos, const double *dir, PlaFibreSampl
     self->pos = pla_array_new(3 * (size_t)n, sizeof *self->pos);
     self->dir = pla_array_new(3 * (size_t)n, sizeof *self->dir);
   }
-  PlaStatus st =
-      self && self->pos && self->dir ? PLA_OK : pla_fail_memory(err, "fibre directions");
+  PlaStatus st = self && self->pos && self->dir ? PLA_OK : pla_fail_memory(err, "fibre directions");
   for (int i = 0; i < n && st == PLA_OK; i++) {
     const double *p = pos + 3 * (size_t)i, *d = dir + 3 * (size_t)i;
     const double l = pla_vec3_norm(d);
@@ -69,7 +68,8 @@ pla_fibre_samples_new(int n, const double *pos, const double *dir, PlaFibreSampl
   return st;
 }
 
-/* a of the weighted fit d = a + B (x - p): by its 4 x 4 normal equations, x in units of the reach */
+/* a of the weighted fit d = a + B (x - p): by its 4 x 4 normal equations, x in units of the reach
+ */
 static bool
 fit(const double rel[][3], const double dir[][3], const double *w, int n, double a[3])
 {

@@ -66,7 +66,7 @@ spread_points(const PlaTriMesh *mesh, int n)
 
 typedef struct {
   int n;
-  const double *pos;  /* samples of the moving surface, m */
+  const double *pos; /* samples of the moving surface, m */
   const PlaTriMesh *fixed;
   const PlaTriTree *tree;
   const PlaIcpOptions *opts;
@@ -118,7 +118,8 @@ find_partners(Icp *s, const PlaRigid *t)
 static bool
 step(Icp *s, double median, PlaRigid *t, double *moved, PlaIcpReport *r)
 {
-  const double limit = fmin(s->sorted[(int)((1.0 - s->opts->trim) * (s->n - 1))], s->opts->reach_mm);
+  const double limit =
+      fmin(s->sorted[(int)((1.0 - s->opts->trim) * (s->n - 1))], s->opts->reach_mm);
   const double scale = fmax(4.685 * 1.4826 * median, 1e-6);
   double centre[3] = { 0 }, radius = 0.0;
   int n_used = 0;
@@ -186,8 +187,8 @@ step(Icp *s, double median, PlaRigid *t, double *moved, PlaIcpReport *r)
   const double turn[3] = { z[0] / radius, z[1] / radius, z[2] / radius };
   const PlaRigid small = pla_rigid_about(centre, turn, z + 3);
   *t = pla_rigid_then(t, &small);
-  *moved = sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2]) +
-           sqrt(z[3] * z[3] + z[4] * z[4] + z[5] * z[5]);
+  *moved =
+      sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2]) + sqrt(z[3] * z[3] + z[4] * z[4] + z[5] * z[5]);
   return true;
 }
 
@@ -217,7 +218,7 @@ iterate(Icp *s, int most, PlaProgress *progress, PlaRigid *t, PlaIcpReport *r, P
 static PlaRigid
 start_of(int k, const double from[3], const double to[3])
 {
-  static const double axes[6][3] = { { 0, 0, 0 },        { 0, M_PI / 2, 0 }, { 0, M_PI, 0 },
+  static const double axes[6][3] = { { 0, 0, 0 },         { 0, M_PI / 2, 0 }, { 0, M_PI, 0 },
                                      { 0, -M_PI / 2, 0 }, { M_PI / 2, 0, 0 }, { -M_PI / 2, 0, 0 } };
   const double spin[3] = { 0, 0, (k % 4) * M_PI / 2 }, none[3] = { 0 };
   double shift[3];

@@ -2,10 +2,10 @@
  *
  *     I = sum_ab p(a, b) ln (p(a, b) / (p(a) p(b)))
  *
- * p is the joint histogram of the fixed volume's samples (into one bin each) and the moving volume's
- * values at the same places (spread by a cubic B-spline, so that I is smooth in the motion and has a
- * gradient in closed form).  BFGS climbs it on coarse, then finer volumes.  Histograms are summed in
- * fixed pieces, in order: the same bits for any number of threads. */
+ * p is the joint histogram of the fixed volume's samples (into one bin each) and the moving
+ * volume's values at the same places (spread by a cubic B-spline, so that I is smooth in the motion
+ * and has a gradient in closed form).  BFGS climbs it on coarse, then finer volumes.  Histograms
+ * are summed in fixed pieces, in order: the same bits for any number of threads. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/registration/registration.h"
@@ -79,9 +79,10 @@ image_init(Image *im, const PlaVolume *vol, double size_mm, PlaError *err)
         for (int c = k * step[2]; c < (k + 1) * step[2]; c++)
           for (int b = j * step[1]; b < (j + 1) * step[1]; b++)
             for (int a = i * step[0]; a < (i + 1) * step[0]; a++) {
-              const double v = pla_dtype_get(
-                  vol->dtype, vol->voxels,
-                  (size_t)a + (size_t)vol->dims[0] * ((size_t)b + (size_t)vol->dims[1] * (size_t)c));
+              const double v =
+                  pla_dtype_get(vol->dtype, vol->voxels,
+                                (size_t)a + (size_t)vol->dims[0] *
+                                                ((size_t)b + (size_t)vol->dims[1] * (size_t)c));
               sum += isfinite(v) ? v : 0.0;
             }
         im->value[(size_t)i + (size_t)im->dims[0] * ((size_t)j + (size_t)im->dims[1] * (size_t)k)] =
@@ -145,10 +146,10 @@ image_at(const Image *im, const double pos[3], double *value, double gradient[3]
 typedef struct {
   const Image *moving;
   int n;
-  double *pos;  /* samples of the fixed volume, mm (n x 3) */
-  uint8_t *bin; /* and their bins */
+  double *pos;              /* samples of the fixed volume, mm (n x 3) */
+  uint8_t *bin;             /* and their bins */
   double centre[3], radius; /* of the samples: turns are about it, measured at it */
-  PlaRigid base; /* fixed -> moving, before the parameters */
+  PlaRigid base;            /* fixed -> moving, before the parameters */
 } Measure;
 
 static double
@@ -164,9 +165,7 @@ static double
 cubic_slope(double x)
 {
   const double a = fabs(x), s = x < 0.0 ? -1.0 : 1.0;
-  return a < 1.0   ? s * (1.5 * a * a - 2.0 * a)
-         : a < 2.0 ? -0.5 * s * (2.0 - a) * (2.0 - a)
-                   : 0.0;
+  return a < 1.0 ? s * (1.5 * a * a - 2.0 * a) : a < 2.0 ? -0.5 * s * (2.0 - a) * (2.0 - a) : 0.0;
 }
 
 /* place of a moving value on the axis of bins */
@@ -289,8 +288,7 @@ measure_init(Measure *m, const Image *fixed, const Image *moving, int n, PlaErro
   for (int i = 0; i < m->n; i++) {
     /* multiples of the golden ratio visit the voxels evenly */
     const double share = fmod((i + 0.5) * 0.6180339887498949, 1.0);
-    const size_t v = (size_t)n == (size_t)m->n ? (size_t)(share * (double)n_voxels)
-                                               : (size_t)i;
+    const size_t v = (size_t)n == (size_t)m->n ? (size_t)(share * (double)n_voxels) : (size_t)i;
     const double ijk[3] = { (double)(v % (size_t)fixed->dims[0]),
                             (double)(v / (size_t)fixed->dims[0] % (size_t)fixed->dims[1]),
                             (double)(v / ((size_t)fixed->dims[0] * (size_t)fixed->dims[1])) };
@@ -319,8 +317,8 @@ measure_clear(Measure *m)
 /* BFGS with halved steps, on -I; first step @step_mm long.  Where it stalls (values between voxels
  * have kinks) it begins anew uphill, with shorter steps each time. */
 static PlaStatus
-climb(Measure *m, double step_mm, Piece *piece, PlaProgress *progress, double *info, double *overlap,
-      int *evaluations, PlaError *err)
+climb(Measure *m, double step_mm, Piece *piece, PlaProgress *progress, double *info,
+      double *overlap, int *evaluations, PlaError *err)
 {
   double g[6], h[6][6] = { { 0 } };
   double value = measure(m, (const double[6]){ 0 }, g, overlap, piece);
@@ -504,19 +502,22 @@ pla_register_volumes(const PlaVolume *moving, const PlaVolume *fixed, const PlaR
       if (level == 0)
         r.before = measure(&m, none, g, &r.overlap, piece);
       if (r.overlap < LEAST_OVERLAP)
-        st = pla_fail(err, PLA_ERR_GEOMETRY,
-                      "The volumes hardly overlap (%.0f %%), so they cannot be aligned; give a start.",
-                      100.0 * r.overlap);
+        st = pla_fail(
+            err, PLA_ERR_GEOMETRY,
+            "The volumes hardly overlap (%.0f %%), so they cannot be aligned; give a start.",
+            100.0 * r.overlap);
     }
     if (st == PLA_OK)
-      st = climb(&m, 2.0 * size_mm, piece, progress, &r.information, &r.overlap, &r.evaluations, err);
+      st = climb(&m, 2.0 * size_mm, piece, progress, &r.information, &r.overlap, &r.evaluations,
+                 err);
     t = m.base;
     if (st == PLA_OK && level == levels - 1) {
       r.stiffness = stiffness_of(&m, 2.0 * size_mm, piece);
       if (r.stiffness < LEAST_STIFFNESS)
-        st = pla_fail(err, PLA_ERR_GEOMETRY,
-                      "The volumes match as well in another position, as those of a ball do however "
-                      "it is turned, so they cannot be aligned by their images; use landmarks.");
+        st =
+            pla_fail(err, PLA_ERR_GEOMETRY,
+                     "The volumes match as well in another position, as those of a ball do however "
+                     "it is turned, so they cannot be aligned by their images; use landmarks.");
     }
     measure_clear(&m);
     image_clear(&im[0]);

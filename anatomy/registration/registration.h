@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 typedef struct {
-  double r[9];    /* proper rotation, row-major */
+  double r[9]; /* proper rotation, row-major */
   double t_mm[3];
 } PlaRigid;
 
@@ -34,11 +34,11 @@ typedef struct {
   int n_used;            /* points that count; the others were found to be outliers */
 } PlaLandmarkReport;
 
-/* The rigid transform that brings @n points @moving onto their partners @fixed (n x 3) with the least
- * squares of distances (Horn 1987; Arun, Huang and Blostein 1987).  @robust: points that do not fit
- * the others are found and left out, as long as more than half fit.  @residual_mm (n, may be NULL):
- * of all points.  PLA_ERR_GEOMETRY with a sentence for fewer than three, coinciding or collinear
- * points. */
+/* The rigid transform that brings @n points @moving onto their partners @fixed (n x 3) with the
+ * least squares of distances (Horn 1987; Arun, Huang and Blostein 1987).  @robust: points that do
+ * not fit the others are found and left out, as long as more than half fit.  @residual_mm (n, may
+ * be NULL): of all points.  PLA_ERR_GEOMETRY with a sentence for fewer than three, coinciding or
+ * collinear points. */
 PlaStatus pla_register_landmarks(int n, const double *moving, const double *fixed, bool robust,
                                  PlaRigid *out, double *residual_mm, PlaLandmarkReport *report,
                                  PlaError *err);
@@ -47,10 +47,10 @@ PlaStatus pla_register_landmarks(int n, const double *moving, const double *fixe
 
 typedef struct {
   int max_iterations;
-  double trim;        /* share of the farthest pairs left out of every step, 0..0.9 */
-  double reach_mm;    /* pairs farther apart never count; INFINITY: all */
-  int n_samples;      /* points of the moving surface that are used; 0: 4000 */
-  bool search;        /* also start from 24 turned positions about the middles */
+  double trim;     /* share of the farthest pairs left out of every step, 0..0.9 */
+  double reach_mm; /* pairs farther apart never count; INFINITY: all */
+  int n_samples;   /* points of the moving surface that are used; 0: 4000 */
+  bool search;     /* also start from 24 turned positions about the middles */
 } PlaIcpOptions;
 PlaIcpOptions pla_icp_options_default(void); /* 60, 0.1, INFINITY, 0, false */
 
@@ -64,8 +64,8 @@ typedef struct {
 } PlaIcpReport;
 
 /* Iterated nearest points, point to plane (Chen and Medioni 1992), robust by trimming and Tukey's
- * weights, from @start (NULL: as they lie).  PLA_ERR_GEOMETRY with a sentence when the fixed surface
- * leaves a motion free: a ball, a plane, a cylinder. */
+ * weights, from @start (NULL: as they lie).  PLA_ERR_GEOMETRY with a sentence when the fixed
+ * surface leaves a motion free: a ball, a plane, a cylinder. */
 PlaStatus pla_register_surfaces(const PlaTriMesh *moving, const PlaTriMesh *fixed,
                                 const PlaRigid *start, const PlaIcpOptions *opts,
                                 PlaProgress *progress, PlaRigid *out, PlaIcpReport *report,
@@ -81,17 +81,17 @@ typedef struct {
 PlaVolumeRegistrationOptions pla_volume_registration_options_default(void); /* 3, 30000, 0 */
 
 typedef struct {
-  double information;     /* mutual information reached, nats */
-  double before;          /* and at the start */
+  double information; /* mutual information reached, nats */
+  double before;      /* and at the start */
   int evaluations;
-  double overlap;         /* share of samples inside the moving volume */
-  double stiffness;       /* what the freest motion costs over the best held: 0 when one is free */
+  double overlap;   /* share of samples inside the moving volume */
+  double stiffness; /* what the freest motion costs over the best held: 0 when one is free */
 } PlaVolumeRegistrationReport;
 
 /* Aligns @moving to @fixed by their mutual information (Mattes et al. 2003; Viola and Wells 1997):
  * any two kinds of image of the same anatomy, CT and MR, before and after.  From @start (NULL: the
- * centres of the images' mass).  PLA_ERR_GEOMETRY with a sentence where the images have no contrast,
- * do not overlap, or look the same however they are turned. */
+ * centres of the images' mass).  PLA_ERR_GEOMETRY with a sentence where the images have no
+ * contrast, do not overlap, or look the same however they are turned. */
 PlaStatus pla_register_volumes(const PlaVolume *moving, const PlaVolume *fixed,
                                const PlaRigid *start, const PlaVolumeRegistrationOptions *opts,
                                PlaProgress *progress, PlaRigid *out,
@@ -102,20 +102,20 @@ PlaStatus pla_register_volumes(const PlaVolume *moving, const PlaVolume *fixed,
 typedef struct PlaWarp PlaWarp;
 
 typedef struct {
-  double rigid_mm;     /* rms of the landmarks after the best rigid motion, */
-  double affine_mm;    /* after the best affine map, */
-  double rms_mm;       /* and after the warp (0 unless it is relaxed) */
-  double left_out_mm;  /* rms of predicting each landmark from all others */
-  int worst;           /* the landmark that the others predict worst */
+  double rigid_mm;    /* rms of the landmarks after the best rigid motion, */
+  double affine_mm;   /* after the best affine map, */
+  double rms_mm;      /* and after the warp (0 unless it is relaxed) */
+  double left_out_mm; /* rms of predicting each landmark from all others */
+  int worst;          /* the landmark that the others predict worst */
   double worst_mm;
-  double condition;    /* of the system, estimated */
+  double condition; /* of the system, estimated */
 } PlaWarpReport;
 
 /* The smooth map that takes @n landmarks @from to @to (n x 3): affine plus sum_i w_i |x - from_i|,
- * the biharmonic spline of space (Bookstein 1989; Sifakis, Neverov and Fedkiw 2005).  @relax_mm: the
- * landmarks' own uncertainty, by which the map may miss them; 0 meets them exactly.  @left_out_mm
- * (n, may be NULL): how far each is from where the others predict it.  PLA_ERR_GEOMETRY with a
- * sentence for fewer than four landmarks, two at one place, or all in one plane. */
+ * the biharmonic spline of space (Bookstein 1989; Sifakis, Neverov and Fedkiw 2005).  @relax_mm:
+ * the landmarks' own uncertainty, by which the map may miss them; 0 meets them exactly.
+ * @left_out_mm (n, may be NULL): how far each is from where the others predict it. PLA_ERR_GEOMETRY
+ * with a sentence for fewer than four landmarks, two at one place, or all in one plane. */
 PlaStatus pla_warp_new(int n, const double *from, const double *to, double relax_mm, PlaWarp **out,
                        double *left_out_mm, PlaWarpReport *report, PlaError *err);
 void pla_warp_free(PlaWarp *self); /* NULL is fine */

@@ -4,9 +4,10 @@
  *     [ K + s I   P ] [ w ]   [ y ]        K_ij = -|x_i - x_j|,  P_i = (1, x_i)
  *     [ P^T       0 ] [ c ] = [ 0 ]
  *
- * has one solution for landmarks that do not lie in one plane.  s = 0 meets them; a relaxed warp takes
- * the s at which their rms residual is what was allowed.  How well the others predict landmark i
- * needs no second solution: it is w_i / (M^-1)_ii, M being the matrix above (Rippa 1999). */
+ * has one solution for landmarks that do not lie in one plane.  s = 0 meets them; a relaxed warp
+ * takes the s at which their rms residual is what was allowed.  How well the others predict
+ * landmark i needs no second solution: it is w_i / (M^-1)_ii, M being the matrix above (Rippa
+ * 1999). */
 #include "anatomy/base/blas.h"
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
@@ -539,8 +540,8 @@ pla_warp_labels(const PlaWarp *self, const PlaLabelMap *map, double spacing_mm,
         double at[3] = { 0 };
         for (int b = 0; b < 8; b++) {
           const size_t node =
-              (size_t)(c[0] + (b & 1)) +
-              (size_t)n[0] * ((size_t)(c[1] + (b >> 1 & 1)) + (size_t)n[1] * (size_t)(c[2] + (b >> 2)));
+              (size_t)(c[0] + (b & 1)) + (size_t)n[0] * ((size_t)(c[1] + (b >> 1 & 1)) +
+                                                         (size_t)n[1] * (size_t)(c[2] + (b >> 2)));
           const double w = (b & 1 ? f[0] : 1.0 - f[0]) * (b >> 1 & 1 ? f[1] : 1.0 - f[1]) *
                            (b >> 2 ? f[2] : 1.0 - f[2]);
           if (w > 0.0)
@@ -555,11 +556,11 @@ pla_warp_labels(const PlaWarp *self, const PlaLabelMap *map, double spacing_mm,
         }
         if (!inside)
           continue;
-        const int id = pla_label_map_get(
-            map, (size_t)voxel[0] + (size_t)from->dims[0] *
-                                        ((size_t)voxel[1] + (size_t)from->dims[1] * (size_t)voxel[2]));
-        const size_t to =
-            (size_t)i + (size_t)dims[0] * ((size_t)j + (size_t)dims[1] * (size_t)k);
+        const int id = pla_label_map_get(map, (size_t)voxel[0] +
+                                                  (size_t)from->dims[0] *
+                                                      ((size_t)voxel[1] +
+                                                       (size_t)from->dims[1] * (size_t)voxel[2]));
+        const size_t to = (size_t)i + (size_t)dims[0] * ((size_t)j + (size_t)dims[1] * (size_t)k);
         if (vol->dtype == PLA_U8)
           ((uint8_t *)vol->voxels)[to] = (uint8_t)id;
         else

@@ -82,10 +82,11 @@ describe(PlaInvocation *inv, const PlaMuscleSet *set, double seconds)
   pla_json_int(json, "held_vertices", held);
   pla_json_int(json, "streamlines", set->n_lines);
   pla_json_number(json, "seconds", seconds);
-  pla_say(inv,
-          "%d muscles in %d tets: %d pairs, up to %d muscles in one tet, %d streamlines, %d vertices "
-          "held by bone",
-          set->list.n, set->n_tets, set->n_pairs, most, set->n_lines, held);
+  pla_say(
+      inv,
+      "%d muscles in %d tets: %d pairs, up to %d muscles in one tet, %d streamlines, %d vertices "
+      "held by bone",
+      set->list.n, set->n_tets, set->n_pairs, most, set->n_lines, held);
 }
 
 /* what the command line names */
@@ -134,8 +135,7 @@ static PlaStatus
 load_surface(const char *name, void *data, PlaMesh **out, PlaError *err)
 {
   PlaInvocation *inv = data;
-  g_autofree char *folder =
-      g_path_get_dirname(pla_invocation_text(inv, "description", 0, "."));
+  g_autofree char *folder = g_path_get_dirname(pla_invocation_text(inv, "description", 0, "."));
   g_autofree char *path =
       g_path_is_absolute(name) ? g_strdup(name) : g_build_filename(folder, name, NULL);
   PlaItem item = { 0 };
@@ -246,10 +246,11 @@ write_all(PlaInvocation *inv, const PlaMuscleSet *set, Input *in, PlaError *err)
     const PlaTetMesh tets = pla_mesh_tets(in->mesh);
     const char *view = pla_invocation_text(inv, "view", 0, "three-quarter");
     if (!pla_view_preset_from_name(view, &opts.view))
-      return pla_fail(err, PLA_ERR_USAGE,
-                      "there is no view '%s'; anterior, left, right, superior and three-quarter are "
-                      "some",
-                      view);
+      return pla_fail(
+          err, PLA_ERR_USAGE,
+          "there is no view '%s'; anterior, left, right, superior and three-quarter are "
+          "some",
+          view);
     st = pla_muscle_picture(set, &tets, in->labels, &opts,
                             pla_invocation_text(inv, "picture", 0, NULL), err);
   }
@@ -467,7 +468,8 @@ static const PlaOpt options[] = {
   { "each", 0, PLA_OPT_FLAG, NULL, "also write a field with the share of each muscle" },
   { "streamlines", 0, PLA_OPT_TEXT, "CSV", "write the streamlines' points" },
   { "picture", 0, PLA_OPT_TEXT, "PNG", "draw the streamlines over the bones" },
-  { "view", 0, PLA_OPT_TEXT, "NAME", "of the picture: anterior, left, ... (default: three-quarter)" },
+  { "view", 0, PLA_OPT_TEXT, "NAME",
+    "of the picture: anterior, left, ... (default: three-quarter)" },
   { "labels", 0, PLA_OPT_TEXT, "ITEM", "in a case: the label map" },
   { "mesh", 0, PLA_OPT_TEXT, "ITEM", "in a case: the mesh" },
   { "phantom", 0, PLA_OPT_TEXT, "NAME", "in a case: take the muscles of this phantom" },
@@ -479,11 +481,13 @@ const PlaVerb pla_verb_muscles = {
   .args = "LABELS MESH | phantom:NAME [MESH] | CASE",
   .summary = "puts muscles into a mesh: fibres, shares, attachments",
   .description =
-      "For every muscle and every tetrahedron that it meets: the share of the element's volume and\n"
+      "For every muscle and every tetrahedron that it meets: the share of the element's volume "
+      "and\n"
       "the direction of the fibres, from origin to insertion.  Muscles may be thinner than an\n"
       "element, and several may share one.  They are described in JSON by name, label or closed\n"
       "surface, and heads with their bones and lines of action; the phantoms head, tongue and arm\n"
-      "bring their own, which --describe writes as an example.  The output mesh has the cell fields\n"
+      "bring their own, which --describe writes as an example.  The output mesh has the cell "
+      "fields\n"
       "muscle, share, fibre and tissue (0 muscle, 1 tendon, 2 attached, 255 none) and the vertex\n"
       "field bone (0 none).  In a case this is an operation, and the result an item.",
   .example = "platysma-cli muscles phantom:head --picture muscles.png -o head-muscles.vtu",

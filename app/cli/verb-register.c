@@ -36,8 +36,9 @@ read_side(PlaInvocation *inv, int i, bool landmarks, Side *out, PlaError *err)
     if (st != PLA_OK)
       pla_fail_within(err, "%s", path);
   } else if (st == PLA_OK && landmarks)
-    st = pla_fail(err, PLA_ERR_USAGE, "%s is a %s; a table of landmarks or a recording of markers "
-                                      "is needed",
+    st = pla_fail(err, PLA_ERR_USAGE,
+                  "%s is a %s; a table of landmarks or a recording of markers "
+                  "is needed",
                   path, pla_kind_name(out->item.kind));
   return st;
 }
@@ -68,8 +69,8 @@ by_landmarks(PlaInvocation *inv, const Side side[2], PlaRigid *out, PlaError *er
       json_builder_end_object(json);
     }
     json_builder_end_array(json);
-    pla_say(inv, "%d landmarks, %d of them in agreement: rms %.3f mm, at most %.3f mm ('%s')", pairs.n,
-            r.n_used, r.rms_mm, r.max_mm, side[1].mark.name[pairs.index[0][r.worst]]);
+    pla_say(inv, "%d landmarks, %d of them in agreement: rms %.3f mm, at most %.3f mm ('%s')",
+            pairs.n, r.n_used, r.rms_mm, r.max_mm, side[1].mark.name[pairs.index[0][r.worst]]);
   }
   pla_landmark_pairs_clear(&pairs);
   return st;
@@ -97,10 +98,11 @@ by_surfaces(PlaInvocation *inv, const Side side[2], PlaRigid *out, PlaError *err
     pla_say(inv, "surfaces: rms %.3f mm over %d points that count, median %.3f mm, %d iterations",
             r.rms_mm, r.n_used, r.median_mm, r.iterations);
     if (!r.converged)
-      st = pla_fail(err, PLA_ERR_CONVERGENCE,
-                    "the surfaces were still moving after %d iterations (rms %.3f mm); try --search "
-                    "or --trim",
-                    r.iterations, r.rms_mm);
+      st =
+          pla_fail(err, PLA_ERR_CONVERGENCE,
+                   "the surfaces were still moving after %d iterations (rms %.3f mm); try --search "
+                   "or --trim",
+                   r.iterations, r.rms_mm);
   }
   return st;
 }
@@ -187,11 +189,12 @@ run_register(PlaInvocation *inv, PlaError *err)
     else if (kind[0] == PLA_KIND_VOLUME && kind[1] == PLA_KIND_VOLUME)
       st = by_volumes(inv, side, &t, err);
     else
-      st = pla_fail(err, PLA_ERR_USAGE,
-                    "%s is a %s and %s a %s; two volumes, two surfaces, or with --landmarks two sets "
-                    "of points can be aligned",
-                    pla_invocation_file(inv, 0), pla_kind_name(kind[0]), pla_invocation_file(inv, 1),
-                    pla_kind_name(kind[1]));
+      st = pla_fail(
+          err, PLA_ERR_USAGE,
+          "%s is a %s and %s a %s; two volumes, two surfaces, or with --landmarks two sets "
+          "of points can be aligned",
+          pla_invocation_file(inv, 0), pla_kind_name(kind[0]), pla_invocation_file(inv, 1),
+          pla_kind_name(kind[1]));
   }
   pla_progress_pop(progress, span);
   if (st == PLA_OK) {
@@ -215,7 +218,8 @@ static const PlaOpt options[] = {
   { "trim", 0, PLA_OPT_NUMBER, "S", "share of surface points left out (default: 0.1)", 0, 0.9 },
   { "reach-mm", 0, PLA_OPT_NUMBER, "R", "surface points farther away never count", 0.001, 10000 },
   { "search", 0, PLA_OPT_FLAG, NULL, "surfaces may lie in any position" },
-  { "finest-mm", 0, PLA_OPT_NUMBER, "H", "finest detail of volumes to use (default: all)", 0.01, 100 },
+  { "finest-mm", 0, PLA_OPT_NUMBER, "H", "finest detail of volumes to use (default: all)", 0.01,
+    100 },
   { NULL },
 };
 
@@ -224,10 +228,13 @@ const PlaVerb pla_verb_register = {
   .args = "FIXED MOVING [-o MOVED]",
   .summary = "finds the rigid motion that aligns two volumes, surfaces or sets of points",
   .description =
-      "Volumes are aligned by mutual information (CT and MR, before and after), surfaces by nearest\n"
+      "Volumes are aligned by mutual information (CT and MR, before and after), surfaces by "
+      "nearest\n"
       "points, and with --landmarks tables of points or frames of markers by their names; points\n"
-      "that do not fit the others are found and left out.  matrix_mm takes MOVING into the frame of\n"
-      "FIXED; -o writes it there (a volume keeps its voxels and gets another frame).  Balls, plates\n"
+      "that do not fit the others are found and left out.  matrix_mm takes MOVING into the frame "
+      "of\n"
+      "FIXED; -o writes it there (a volume keeps its voxels and gets another frame).  Balls, "
+      "plates\n"
       "and whatever else leaves a motion free are refused.",
   .example = "platysma-cli register ct.nii.gz mr.nii.gz -o mr-on-ct.nii.gz",
   .min_files = 2,

@@ -88,7 +88,8 @@ read_template(PlaInvocation *inv, Template *out, PlaError *err)
 
 /* names that only one side has */
 static void
-describe_unmatched(PlaInvocation *inv, const char *key, const PlaLandmarks *a, const PlaLandmarks *b)
+describe_unmatched(PlaInvocation *inv, const char *key, const PlaLandmarks *a,
+                   const PlaLandmarks *b)
 {
   JsonBuilder *json = pla_invocation_json(inv);
   int n = 0;
@@ -101,14 +102,15 @@ describe_unmatched(PlaInvocation *inv, const char *key, const PlaLandmarks *a, c
     }
   json_builder_end_array(json);
   if (n > 0)
-    pla_say(inv, "  %d %s", n, g_str_equal(key, "only_in_template")
-                                   ? "landmarks of the template have no partner"
-                                   : "landmarks of the patient have no partner");
+    pla_say(inv, "  %d %s", n,
+            g_str_equal(key, "only_in_template") ? "landmarks of the template have no partner"
+                                                 : "landmarks of the patient have no partner");
 }
 
 static void
-describe(PlaInvocation *inv, const Template *t, const PlaLandmarks *to, const PlaLandmarkPairs *pairs,
-         const PlaWarp *warp, const double *left_out, const PlaWarpReport *r, const double range[2])
+describe(PlaInvocation *inv, const Template *t, const PlaLandmarks *to,
+         const PlaLandmarkPairs *pairs, const PlaWarp *warp, const double *left_out,
+         const PlaWarpReport *r, const double range[2])
 {
   JsonBuilder *json = pla_invocation_json(inv);
   pla_json_int(json, "landmarks_used", pairs->n);
@@ -212,7 +214,8 @@ probe_places(const PlaItem *item, int *n)
   for (int i = 0; i < *n; i++) {
     const double ijk[3] = { (double)(i % STEPS) / (STEPS - 1) * (item->volume->dims[0] - 1),
                             (double)(i / STEPS % STEPS) / (STEPS - 1) * (item->volume->dims[1] - 1),
-                            (double)(i / (STEPS * STEPS)) / (STEPS - 1) * (item->volume->dims[2] - 1) };
+                            (double)(i / (STEPS * STEPS)) / (STEPS - 1) *
+                                (item->volume->dims[2] - 1) };
     pla_volume_to_ras_mm(item->volume, ijk, pos + 3 * i);
   }
   return pos;
@@ -272,7 +275,8 @@ run_warp(PlaInvocation *inv, PlaError *err)
 static const PlaOpt options[] = {
   { "to", 0, PLA_OPT_TEXT, "FILE", "the patient's landmarks: lines of name, x, y, z in mm" },
   { "from", 0, PLA_OPT_TEXT, "FILE", "the template's (default: those of the phantom)" },
-  { "relax-mm", 0, PLA_OPT_NUMBER, "R", "landmarks may be missed by R mm rms (default: 0)", 0, 100 },
+  { "relax-mm", 0, PLA_OPT_NUMBER, "R", "landmarks may be missed by R mm rms (default: 0)", 0,
+    100 },
   { "spacing-mm", 0, PLA_OPT_NUMBER, "H", "voxels of warped labels (default: the template's)", 0.1,
     100 },
   { "description", 0, PLA_OPT_TEXT, "FILE", "muscles of the template, as `muscles` reads them" },
@@ -286,9 +290,11 @@ const PlaVerb pla_verb_warp = {
   .args = "TEMPLATE --to LANDMARKS -o OUT",
   .summary = "carries a template onto a patient by landmarks",
   .description =
-      "The template is a phantom with its landmarks and muscles, as in phantom:head, or labels or a\n"
+      "The template is a phantom with its landmarks and muscles, as in phantom:head, or labels or "
+      "a\n"
       "mesh with --from.  Landmarks that both sides name are paired; the map is affine plus a\n"
-      "biharmonic bend and meets them all, or with --relax-mm misses them by that much.  The report\n"
+      "biharmonic bend and meets them all, or with --relax-mm misses them by that much.  The "
+      "report\n"
       "has each landmark's distance from where all others predict it, which finds mistakes, and\n"
       "the range of volume changes, which finds folds.",
   .example = "platysma-cli warp phantom:head --to patient.csv --muscles patient-muscles.json "

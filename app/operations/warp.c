@@ -76,10 +76,9 @@ run(PlaWork *work, PlaError *err)
   PlaStatus st;
   if (!pla_work_is_null(work, "phantom")) {
     name = pla_work_text(work, "phantom");
-    st = pla_phantom_make(name,
-                          pla_work_is_null(work, "spacing_mm") ? 0.0
-                                                               : pla_work_number(work, "spacing_mm"),
-                          NULL, &phantom, err);
+    st = pla_phantom_make(
+        name, pla_work_is_null(work, "spacing_mm") ? 0.0 : pla_work_number(work, "spacing_mm"),
+        NULL, &phantom, err);
     if (st == PLA_OK && phantom.n_muscles > 0)
       st = pla_muscle_list_from_phantom(&phantom, &muscles, err);
     if (st == PLA_OK) {
@@ -119,7 +118,8 @@ run(PlaWork *work, PlaError *err)
     g_autofree char *own = g_strdup_printf("%s, warped", name);
     json_object_set_object_member(result->meta, "warp", describe(&from, &pairs, &report, left_out));
     const char *given =
-        pla_work_add(work, pla_work_is_null(work, "name") ? own : pla_work_text(work, "name"), result);
+        pla_work_add(work, pla_work_is_null(work, "name") ? own : pla_work_text(work, "name"),
+                     result);
     if (muscles.n > 0) {
       PlaContent *list = pla_content_new(PLA_ITEM_MUSCLES);
       g_autofree char *title = g_strdup_printf("%s: muscles", given);

@@ -29,7 +29,11 @@ write_labels(const char *path)
     const int i = v % 36, j = v / 36 % 14, k = v / (36 * 14);
     if (j < 2 || j > 11 || k < 2 || k > 11)
       continue;
-    voxel[v] = i < 2 || i > 33 ? 0 : i < 8 ? 1 : i > 27 ? 3 : j > 3 && j < 10 && k > 3 && k < 10 ? 2 : 0;
+    voxel[v] = i < 2 || i > 33                      ? 0
+               : i < 8                              ? 1
+               : i > 27                             ? 3
+               : j > 3 && j < 10 && k > 3 && k < 10 ? 2
+                                                    : 0;
   }
   pla_label_table_set(&table, 1, "left", NULL, &err);
   pla_label_table_set(&table, 2, "bar", NULL, &err);
@@ -49,8 +53,9 @@ write_text(const char *path, const char *text)
   g_assert_true(g_file_set_contents(path, text, -1, NULL));
 }
 
-static const char good[] = "{\"muscles\": [{\"name\": \"bar\", \"peak_stress_pa\": 200000, \"heads\": "
-                           "[{\"origin\": \"left\", \"insertion\": \"right\"}]}]}";
+static const char good[] =
+    "{\"muscles\": [{\"name\": \"bar\", \"peak_stress_pa\": 200000, \"heads\": "
+    "[{\"origin\": \"left\", \"insertion\": \"right\"}]}]}";
 
 static void
 files_init(Files *f)
@@ -106,11 +111,10 @@ test_muscles(void)
   Files f;
   files_init(&f);
   g_autofree char *words =
-      g_strdup_printf("muscles %s %s --description %s --each --streamlines %s -o %s", f.labels, f.mesh,
-                      f.description, f.other, f.out);
+      g_strdup_printf("muscles %s %s --description %s --each --streamlines %s -o %s", f.labels,
+                      f.mesh, f.description, f.other, f.out);
   g_autoptr(JsonObject) json = verb_test_run(words, 0);
-  JsonObject *bar =
-      json_array_get_object_element(json_object_get_array_member(json, "muscles"), 0);
+  JsonObject *bar = json_array_get_object_element(json_object_get_array_member(json, "muscles"), 0);
   g_assert_cmpstr(json_object_get_string_member(bar, "name"), ==, "bar");
   g_assert_cmpint(json_object_get_int_member(bar, "label"), ==, 2);
   g_assert_cmpfloat(fabs(number(bar, "volume_mm3") / 5760.0 - 1.0), <, 0.02);
@@ -145,15 +149,16 @@ test_muscles(void)
   g_assert_true(g_str_has_prefix(lines, "line,muscle,x_mm,y_mm,z_mm\n0,\"bar\","));
 
   /* its own output serves as given vectors */
-  g_autofree char *again = g_strdup_printf("muscles %s %s --description %s --fibres vectors --vectors "
-                                           "%s -o %s",
-                                           f.labels, f.mesh, f.description, f.out, f.out);
+  g_autofree char *again =
+      g_strdup_printf("muscles %s %s --description %s --fibres vectors --vectors "
+                      "%s -o %s",
+                      f.labels, f.mesh, f.description, f.out, f.out);
   g_autoptr(JsonObject) second = verb_test_run(again, 0);
-  g_assert_cmpstr(
-      json_object_get_string_member(
-          json_array_get_object_element(json_object_get_array_member(second, "muscles"), 0),
-          "fibres"),
-      ==, "vectors");
+  g_assert_cmpstr(json_object_get_string_member(
+                      json_array_get_object_element(json_object_get_array_member(second, "muscles"),
+                                                    0),
+                      "fibres"),
+                  ==, "vectors");
   files_clear(&f);
 }
 
@@ -180,8 +185,8 @@ test_muscles_refused(void)
   files_init(&f);
   for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
     write_text(f.description, bad[i].description);
-    g_autofree char *words = g_strdup_printf("muscles %s %s --description %s -o %s", f.labels, f.mesh,
-                                             f.description, f.out);
+    g_autofree char *words = g_strdup_printf("muscles %s %s --description %s -o %s", f.labels,
+                                             f.mesh, f.description, f.out);
     g_autoptr(JsonObject) json = verb_test_run(words, 2);
     const char *error = json_object_get_string_member(json, "error");
     if (!strstr(error, bad[i].says))
@@ -232,8 +237,8 @@ test_case(void)
   g_assert_cmpint(pla_session_create(path, "arm", &session, &err), ==, PLA_OK);
   const char *const sources[] = { f.labels, f.mesh }, *const names[] = { "tissues", "mesh" };
   for (int i = 0; i < 2; i++) {
-    g_autofree char *text = g_strdup_printf("{\"name\": \"%s\"%s}", names[i],
-                                            i == 0 ? ", \"as\": \"labels\"" : "");
+    g_autofree char *text =
+        g_strdup_printf("{\"name\": \"%s\"%s}", names[i], i == 0 ? ", \"as\": \"labels\"" : "");
     g_autoptr(JsonNode) node = json_from_string(text, NULL);
     const PlaRequest request = { .verb = "import",
                                  .params = json_node_get_object(node),
@@ -243,12 +248,12 @@ test_case(void)
       g_error("%s", err.message);
   }
   g_clear_object(&session);
-  g_autofree char *words = g_strdup_printf("muscles %s --labels tissues --mesh mesh --description %s "
-                                           "--tendon-mm 6 -o %s",
-                                           path, f.description, f.out);
+  g_autofree char *words =
+      g_strdup_printf("muscles %s --labels tissues --mesh mesh --description %s "
+                      "--tendon-mm 6 -o %s",
+                      path, f.description, f.out);
   g_autoptr(JsonObject) json = verb_test_run(words, 0);
-  JsonObject *bar =
-      json_array_get_object_element(json_object_get_array_member(json, "muscles"), 0);
+  JsonObject *bar = json_array_get_object_element(json_object_get_array_member(json, "muscles"), 0);
   g_assert_cmpint(json_object_get_int_member(bar, "tendon_tets"), >, 0);
 
   g_assert_cmpint(pla_session_open(path, &session, &err), ==, PLA_OK);
@@ -293,9 +298,10 @@ test_warp(void)
   pla_landmarks_add(&mark, "scar", (double[3]){ 1, 2, 3 });
   g_assert_cmpint(pla_landmarks_write(f.other, &mark, &err), ==, PLA_OK);
   g_autofree char *labels = g_build_filename(f.folder, "patient.nii.gz", NULL);
-  g_autofree char *words = g_strdup_printf("warp phantom:head --spacing-mm 6 --to %s --muscles %s -o "
-                                           "%s",
-                                           f.other, f.description, labels);
+  g_autofree char *words =
+      g_strdup_printf("warp phantom:head --spacing-mm 6 --to %s --muscles %s -o "
+                      "%s",
+                      f.other, f.description, labels);
   g_autoptr(JsonObject) json = verb_test_run(words, 0);
   g_assert_cmpint(json_object_get_int_member(json, "landmarks_used"), ==, mark.n - 1);
   g_assert_cmpfloat(number(json, "rms_mm"), <, 1e-9);
@@ -303,8 +309,8 @@ test_warp(void)
   g_assert_cmpfloat(number(json, "left_out_mm"), <, 1e-6);
   g_assert_cmpfloat(number(json, "rigid_mm"), >, 2.0);
   g_assert_cmpfloat_with_epsilon(number(json, "least_volume_factor"), 0.92 * 1.04 * 1.1, 1e-6);
-  g_assert_cmpint(
-      json_array_get_length(json_object_get_array_member(json, "only_in_patient")), ==, 1);
+  g_assert_cmpint(json_array_get_length(json_object_get_array_member(json, "only_in_patient")), ==,
+                  1);
 
   /* muscles went along: the masseter's line, and its section */
   PlaJsonFile *file = NULL;

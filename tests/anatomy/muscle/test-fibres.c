@@ -48,8 +48,8 @@ case_init(Case *c, const double lo[3], const double hi[3], const int n[3], Map m
                   ==, PLA_OK);
   g_assert_cmpint(report.n_cut_off, ==, 0);
   pla_fibre_tet_gradient(&c->tets, NULL, c->potential, c->tet_gradient);
-  g_assert_cmpint(
-      pla_fibre_vert_gradient(&c->tets, NULL, c->potential, c->vert_gradient, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_fibre_vert_gradient(&c->tets, NULL, c->potential, c->vert_gradient, &err), ==,
+                  PLA_OK);
 }
 
 static void
@@ -154,8 +154,8 @@ test_annular(void)
   case_clear(&c);
 }
 
-/* u = theta + c z is harmonic; t = z - c r^2 theta and r are constant along its gradient, so a block
- * in (u, r, t) has natural sides and fibres that wind, the outer ones more steeply */
+/* u = theta + c z is harmonic; t = z - c r^2 theta and r are constant along its gradient, so a
+ * block in (u, r, t) has natural sides and fibres that wind, the outer ones more steeply */
 static const double pitch = 25.0; /* 1/m */
 
 static void
@@ -187,8 +187,7 @@ test_twisted(void)
   for (int fine = 0; fine < 2; fine++) {
     const int n[3] = { fine ? 60 : 30, fine ? 20 : 10, fine ? 14 : 7 };
     Case c;
-    case_init(&c, (double[3]){ 0, 0.015, -0.005 }, (double[3]){ 2.2, 0.03, 0.005 }, n,
-              twisted_map);
+    case_init(&c, (double[3]){ 0, 0.015, -0.005 }, (double[3]){ 2.2, 0.03, 0.005 }, n, twisted_map);
     angles(&c, twisted_direction, largest[fine], mean[fine]);
     g_test_message("twisted, %d cells: tets %.3f (mean %.3f), recovered %.3f (mean %.3f) degrees",
                    n[0] * n[1] * n[2], largest[fine][0], mean[fine][0], largest[fine][1],
@@ -213,9 +212,12 @@ test_streamlines(void)
   case_init(&c, (double[3]){ 0, 0.015, 0 }, (double[3]){ 1.75, 0.025, 0.008 },
             (int[3]){ 48, 12, 8 }, annular_map);
   g_assert_cmpint(pla_tet_locator_new(&c.tets, &locator, &err), ==, PLA_OK);
-  g_assert_cmpint(pla_streamlines_trace(locator, &c.tets, NULL, c.potential, c.vert_gradient, 30,
-                                        &lines, &err),
-                  ==, PLA_OK);
+  const PlaFibreFlow flow = { .mesh = &c.tets,
+                              .locator = locator,
+                              .end = c.end,
+                              .potential = c.potential,
+                              .gradient = c.vert_gradient };
+  g_assert_cmpint(pla_streamlines_trace(&flow, 0.5, 30, &lines, &err), ==, PLA_OK);
   g_assert_cmpint(lines.n_lines, ==, 30);
   for (int l = 0; l < lines.n_lines; l++) {
     const double *first = lines.pos + 3 * lines.start[l];
@@ -269,7 +271,8 @@ test_cut_off(void)
   for (int v = 0; v < 16; v++)
     if (tets.rest[3 * v] == 1.0)
       end[v] = PLA_END_INSERTION;
-  g_assert_cmpint(pla_fibre_potential(&tets, weight, end, NULL, NULL, u, &report, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_fibre_potential(&tets, weight, end, NULL, NULL, u, &report, &err), ==,
+                  PLA_OK);
   g_assert_cmpint(report.n_cut_off, ==, 6);
   for (int v = 0; v < 16; v++)
     if (tets.rest[3 * v] <= 1.0)
@@ -344,7 +347,8 @@ test_spline_arc(void)
     worst = fmax(worst, angle_deg(dir, exact));
   }
   g_rand_free(rand);
-  g_test_message("spline arc: worst angle %.4f degrees, %d of %d in ten steps", worst, quick, PLACES);
+  g_test_message("spline arc: worst angle %.4f degrees, %d of %d in ten steps", worst, quick,
+                 PLACES);
   g_assert_cmpint(inside, ==, PLACES);
   g_assert_cmpint(quick, >, PLACES * 99 / 100);
   g_assert_cmpfloat(worst, <, 1.0);
@@ -369,7 +373,9 @@ test_spline_jacobian(void)
   GRand *rand = g_rand_new_with_seed(3);
   for (int i = 0; i < 6 * 4 * 3; i++)
     for (int d = 0; d < 3; d++)
-      control[3 * i + d] = (d == 0 ? i % 6 : d == 1 ? i / 6 % 4 : i / 24) +
+      control[3 * i + d] = (d == 0   ? i % 6
+                            : d == 1 ? i / 6 % 4
+                                     : i / 24) +
                            g_rand_double_range(rand, -0.2, 0.2);
   PlaError err = { 0 };
   PlaSplineSolid *solid = NULL;

@@ -387,8 +387,8 @@ test_tags(void)
   /* a lasso, and distance tags over a whole mesh */
   uint8_t *region = g_new0(uint8_t, b.tets.n_tets);
   const PlaMuscleShape shape = ball(ball_at);
-  const int near = pla_region_near(&b.tets, &shape, 0.0, PLA_TISSUE_TENDON, PLA_TISSUE_MUSCLE,
-                                   region);
+  const int near =
+      pla_region_near(&b.tets, &shape, 0.0, PLA_TISSUE_TENDON, PLA_TISSUE_MUSCLE, region);
   double volume = 0.0;
   for (int t = 0; t < b.tets.n_tets; t++)
     volume += region[t] == PLA_TISSUE_TENDON ? volume_of(&b.tets, t) : 0.0;
@@ -399,7 +399,8 @@ test_tags(void)
   g_assert_cmpint(pla_phantom_make("sphere-surface", 6.0, NULL, &phantom, &err), ==, PLA_OK);
   const PlaTriMesh tris = pla_mesh_tris(phantom.mesh);
   g_assert_cmpint(pla_winding_new(&tris, &lasso, &err), ==, PLA_OK);
-  const int rest = pla_region_enclosed(&b.tets, lasso, PLA_TISSUE_ATTACHED, PLA_TISSUE_MUSCLE, region);
+  const int rest =
+      pla_region_enclosed(&b.tets, lasso, PLA_TISSUE_ATTACHED, PLA_TISSUE_MUSCLE, region);
   g_assert_cmpint(rest, >, near);
   for (int t = 0; t < b.tets.n_tets; t++) {
     double x[3] = { 0 };
@@ -440,10 +441,9 @@ test_ring(void)
     h->half_width_mm[i] = h->half_thick_mm[i] = 4.0;
     h->normal[3 * i + 2] = 1.0;
   }
-  const PlaMuscleShape shape = { .distance = part_ring_distance,
-                                 .data = ring,
-                                 .lo_mm = { -1, -1, -5 },
-                                 .hi_mm = { 35, 35, 5 } };
+  const PlaMuscleShape shape = {
+    .distance = part_ring_distance, .data = ring, .lo_mm = { -1, -1, -5 }, .hi_mm = { 35, 35, 5 }
+  };
   PlaMuscleOptions opts = pla_muscle_options_default();
   const double exact = 2.0 * G_PI * 30.0 * G_PI * 16.0 / 4.0;
   static const double most[] = { 0.5, 0.2, 1.0 }, typical[] = { 0.15, 0.1, 0.3 };
@@ -496,12 +496,12 @@ test_tendon(void)
   b.opts.leaf_mm = 0.7;
   b.opts.n_cells = 12000;
   g_assert_cmpint(bar_build(&b, &set, &err), ==, PLA_OK);
-  /* beyond the ball: a cylinder from where it leaves the ball, half a ball at its end, less the lens
-   * between the flat start and the ball */
+  /* beyond the ball: a cylinder from where it leaves the ball, half a ball at its end, less the
+   * lens between the flat start and the ball */
   const double reach = sqrt(64.0 - 9.0), high = 8.0 - reach;
   const double lens = G_PI * high * high * (24.0 - high) / 3.0;
-  const double exact = 4.0 / 3.0 * G_PI * 512.0 + G_PI * 9.0 * (30.0 - reach) +
-                       2.0 / 3.0 * G_PI * 27.0 - lens;
+  const double exact =
+      4.0 / 3.0 * G_PI * 512.0 + G_PI * 9.0 * (30.0 - reach) + 2.0 / 3.0 * G_PI * 27.0 - lens;
   g_test_message("ball and tendon: %.1f of %.1f mm3", set.report[1].volume_mm3, exact);
   g_assert_cmpfloat(fabs(set.report[1].volume_mm3 / exact - 1.0), <, 0.01);
   g_assert_cmpfloat(fabs(set.report[1].inside_mm3 / exact - 1.0), <, 0.01);
@@ -723,13 +723,13 @@ test_arm(void)
   PlaMuscleOptions opts = pla_muscle_options_default();
   opts.n_cells = g_getenv("PLA_SMALL") ? 1500 : 5000;
   opts.leaf_mm = 3.0;
-  g_assert_cmpint(
-      pla_muscle_set_build(&tets, &list, shape, NULL, bone, 4, &opts, NULL, &set, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_muscle_set_build(&tets, &list, shape, NULL, bone, 4, &opts, NULL, &set, &err),
+                  ==, PLA_OK);
   for (int m = 0; m < 3; m++) {
     const PlaMuscleReport *r = &set.report[m];
     g_test_message("%s: %.0f ml, %.0f mm, %.0f N, %d lines, straight %.3f, gaps %.1f %.1f",
-                   list.muscle[m].name, r->volume_mm3 / 1000.0, r->length_mm, r->force_n, r->n_lines,
-                   r->straightness, r->gap_mm[0], r->gap_mm[1]);
+                   list.muscle[m].name, r->volume_mm3 / 1000.0, r->length_mm, r->force_n,
+                   r->n_lines, r->straightness, r->gap_mm[0], r->gap_mm[1]);
     g_assert_cmpfloat(r->inside_mm3 / r->volume_mm3, >, 0.95);
     g_assert_cmpfloat(r->inside_mm3 / r->volume_mm3, <, 1.05);
     g_assert_cmpfloat(r->gap_mm[0], <, 3.0);

@@ -120,8 +120,8 @@ test_landmarks(void)
       for (int i = 0; i < N; i++)
         for (int d = 0; d < 3; d++)
           moving[3 * i + d] = fixed[3 * i + d] = line * i * (1.0 + d);
-      g_assert_cmpint(pla_register_landmarks(N, moving, fixed, robust, &found, NULL, NULL, &err), ==,
-                      PLA_ERR_GEOMETRY);
+      g_assert_cmpint(pla_register_landmarks(N, moving, fixed, robust, &found, NULL, NULL, &err),
+                      ==, PLA_ERR_GEOMETRY);
       g_assert_nonnull(strstr(err.message, "line"));
     }
   moving[7] = NAN;
@@ -171,8 +171,8 @@ test_surfaces(void)
   /* the same shape in other triangles */
   PlaMesh *fixed = potato(small() ? 4.0 : 2.5), *moving = potato(small() ? 4.6 : 3.1);
   const PlaTriMesh to = pla_mesh_tris(fixed);
-  const PlaRigid truth = pla_rigid_about((double[3]){ 0 }, (double[3]){ 0.1, -0.12, 0.08 },
-                                         (double[3]){ 4, -3, 5 });
+  const PlaRigid truth =
+      pla_rigid_about((double[3]){ 0 }, (double[3]){ 0.1, -0.12, 0.08 }, (double[3]){ 4, -3, 5 });
   const PlaRigid away = pla_rigid_inverse(&truth);
   PlaIcpOptions opts = pla_icp_options_default();
   PlaIcpReport report;
@@ -183,7 +183,8 @@ test_surfaces(void)
   g_assert_cmpint(pla_register_surfaces(&from, &to, NULL, &opts, NULL, &found, &report, &err), ==,
                   PLA_OK);
   g_test_message("surfaces: %d iterations, error %.2e mm, rms %.2e mm, stiffness %.3f",
-                 report.iterations, apart_mm(&found, &truth, 40.0), report.rms_mm, report.stiffness);
+                 report.iterations, apart_mm(&found, &truth, 40.0), report.rms_mm,
+                 report.stiffness);
   g_assert_cmpfloat(apart_mm(&found, &truth, 40.0), <, 0.1);
   g_assert_cmpfloat(report.rms_mm, <, 0.1);
   g_assert_true(report.converged);
@@ -215,8 +216,8 @@ test_surfaces(void)
   pla_mesh_free(moving);
 
   /* far away and upside down: searched for */
-  const PlaRigid far = pla_rigid_about((double[3]){ 0 }, (double[3]){ 2.4, 0.4, -0.5 },
-                                       (double[3]){ 150, -80, 30 });
+  const PlaRigid far =
+      pla_rigid_about((double[3]){ 0 }, (double[3]){ 2.4, 0.4, -0.5 }, (double[3]){ 150, -80, 30 });
   opts = pla_icp_options_default();
   opts.n_samples = 1000;
   opts.search = true;
@@ -322,8 +323,8 @@ test_volumes(void)
   const int n = small() ? 40 : 60;
   const double spacing = 240.0 / n;
   const PlaRigid none = pla_rigid_identity();
-  const PlaRigid truth = pla_rigid_about((double[3]){ 0 }, (double[3]){ 0.1, -0.15, 0.12 },
-                                         (double[3]){ 9, -6, 7 });
+  const PlaRigid truth =
+      pla_rigid_about((double[3]){ 0 }, (double[3]){ 0.1, -0.15, 0.12 }, (double[3]){ 9, -6, 7 });
   const PlaRigid away = pla_rigid_inverse(&truth);
   PlaVolume *fixed = image_of(ct, &none, n, spacing, rand);
   PlaVolumeRegistrationOptions opts = pla_volume_registration_options_default();
@@ -367,18 +368,20 @@ test_volumes(void)
                   PLA_ERR_GEOMETRY);
   g_assert_nonnull(strstr(err.message, "same value"));
   pla_volume_free(grey);
-  const PlaRigid far = pla_rigid_about((double[3]){ 0 }, (double[3]){ 0 }, (double[3]){ 900, 0, 0 });
+  const PlaRigid far =
+      pla_rigid_about((double[3]){ 0 }, (double[3]){ 0 }, (double[3]){ 900, 0, 0 });
   g_assert_cmpint(pla_register_volumes(fixed, fixed, &far, &opts, NULL, &found, NULL, &err), ==,
                   PLA_ERR_GEOMETRY);
   g_assert_nonnull(strstr(err.message, "overlap"));
   PlaProgress progress;
   pla_progress_init(&progress, NULL, NULL);
   pla_progress_cancel(&progress);
-  g_assert_cmpint(pla_register_volumes(fixed, fixed, NULL, &opts, &progress, &found, NULL, &err), ==,
-                  PLA_ERR_CANCELLED);
+  g_assert_cmpint(pla_register_volumes(fixed, fixed, NULL, &opts, &progress, &found, NULL, &err),
+                  ==, PLA_ERR_CANCELLED);
   /* a ball looks the same from all sides */
   for (int v = 0; v < n * n * n; v++) {
-    const double x[3] = { v % n - 0.5 * (n - 1), v / n % n - 0.5 * (n - 1), v / (n * n) - 0.5 * (n - 1) };
+    const double x[3] = { v % n - 0.5 * (n - 1), v / n % n - 0.5 * (n - 1),
+                          v / (n * n) - 0.5 * (n - 1) };
     ((int16_t *)fixed->voxels)[v] = (int16_t)(1000.0 / (1.0 + exp(pla_vec3_norm(x) - 0.3 * n)));
   }
   g_assert_cmpint(pla_register_volumes(fixed, fixed, NULL, &opts, NULL, &found, &report, &err), ==,
@@ -421,8 +424,8 @@ test_warp(void)
     random_points(rand, 1, 300.0, p);
     pla_warp_apply(warp, 1, p, q);
     for (int d = 0; d < 3; d++)
-      g_assert_cmpfloat_with_epsilon(q[d],
-                                     5.0 * d + (1.0 + 0.2 * d) * p[d] + 0.3 * p[(d + 1) % 3], 1e-9);
+      g_assert_cmpfloat_with_epsilon(q[d], 5.0 * d + (1.0 + 0.2 * d) * p[d] + 0.3 * p[(d + 1) % 3],
+                                     1e-9);
   }
   g_assert_cmpfloat(report.affine_mm, <, 1e-6);
   g_assert_cmpfloat(report.left_out_mm, <, 1e-8);
@@ -459,8 +462,9 @@ test_warp(void)
     for (int d = 0; d < 3; d++)
       g_assert_cmpfloat_with_epsilon(there[d], p[d], 1e-4);
   }
-  g_test_message("bend by %d landmarks: rigid %.2f, affine %.2f, left out %.3f, between them %.3f mm",
-                 N, report.rigid_mm, report.affine_mm, report.left_out_mm, sqrt(sum));
+  g_test_message(
+      "bend by %d landmarks: rigid %.2f, affine %.2f, left out %.3f, between them %.3f mm", N,
+      report.rigid_mm, report.affine_mm, report.left_out_mm, sqrt(sum));
   g_assert_cmpfloat(sqrt(sum), <, 0.35 * report.affine_mm);
 
   /* predictions by the others, one for one */
