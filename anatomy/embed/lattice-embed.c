@@ -177,7 +177,11 @@ pla_lattice_number_elems(PlaLatticeEmbedding *self, const int *count, PlaError *
   self->n_elems = (int)n;
   self->first_elem = pla_array_new((size_t)self->n_tets + 1, sizeof *self->first_elem);
   self->elem_tet = pla_array_new((size_t)n, sizeof *self->elem_tet);
-  if (!self->first_elem || !self->elem_tet)
+  if (!self->fill)
+    self->fill = pla_array_new0((size_t)n, sizeof *self->fill);
+  if (!self->region)
+    self->region = pla_array_new0((size_t)n, sizeof *self->region);
+  if (!self->first_elem || !self->elem_tet || !self->fill || !self->region)
     return pla_fail_memory(err, "the lattice");
   self->first_elem[0] = 0;
   for (int t = 0; t < self->n_tets; t++) {

@@ -157,7 +157,8 @@ typedef struct {
   int piece[2];
 } PlaLatticeJoint;
 
-/* From the number of pieces in each tet: first_elem, elem_tet and n_elems. */
+/* From the number of pieces in each tet: first_elem, elem_tet and n_elems; fill and region, zeroed,
+ * where they are not there yet. */
 PlaStatus pla_lattice_number_elems(PlaLatticeEmbedding *self, const int *count, PlaError *err);
 /* Adds a joint unless it is among those since @before (bytes); false when memory is short. */
 bool pla_lattice_add_joint(PlaBytes *joints, size_t before, const PlaLatticeJoint *joint);

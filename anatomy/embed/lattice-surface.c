@@ -282,28 +282,6 @@ typedef struct {
   int room;
 } Scratch;
 
-static bool
-scratch_reserve(Scratch *x, int n)
-{
-  if (n <= x->room)
-    return true;
-  const size_t room = 2 * (size_t)n + 64;
-  free(x->parent);
-  free(x->number);
-  free(x->area);
-  free(x->length);
-  free(x->list);
-  free(x->leg);
-  x->parent = pla_array_new(room, sizeof *x->parent);
-  x->number = pla_array_new(room, sizeof *x->number);
-  x->area = pla_array_new(room, sizeof *x->area);
-  x->length = pla_array_new(room, sizeof *x->length);
-  x->list = pla_array_new(3 * room, sizeof *x->list);
-  x->leg = pla_array_new(room, sizeof *x->leg);
-  x->room = (int)room;
-  return x->parent && x->number && x->area && x->length && x->list && x->leg;
-}
-
 static void
 scratch_clear(Scratch *x)
 {
@@ -313,6 +291,27 @@ scratch_clear(Scratch *x)
   free(x->length);
   free(x->list);
   free(x->leg);
+  *x = (Scratch){ 0 };
+}
+
+static bool
+scratch_reserve(Scratch *x, int n)
+{
+  if (n <= x->room)
+    return true;
+  const size_t room = 2 * (size_t)n + 64;
+  scratch_clear(x);
+  x->parent = pla_array_new(room, sizeof *x->parent);
+  x->number = pla_array_new(room, sizeof *x->number);
+  x->area = pla_array_new(room, sizeof *x->area);
+  x->length = pla_array_new(room, sizeof *x->length);
+  x->list = pla_array_new(3 * room, sizeof *x->list);
+  x->leg = pla_array_new(room, sizeof *x->leg);
+  x->room = (int)room;
+  if (x->parent && x->number && x->area && x->length && x->list && x->leg)
+    return true;
+  scratch_clear(x);
+  return false;
 }
 
 /* The pieces of tet @t: their number, 0 when memory is short, -1 when something is not certain. */
@@ -674,12 +673,6 @@ embed(const PlaTriMesh *mesh, const PlaWinding *winding, const int *across, PlaP
   }
   if (st == PLA_OK)
     st = pla_lattice_number_elems(self, count, err);
-  if (st == PLA_OK) {
-    self->fill = pla_array_new((size_t)self->n_elems, sizeof *self->fill);
-    self->region = pla_array_new0((size_t)self->n_elems, sizeof *self->region);
-    if (!self->fill || !self->region)
-      st = pla_fail_memory(err, "the lattice");
-  }
   if (st == PLA_OK) {
     bool ok = true, certain = true;
 #pragma omp parallel reduction(&& : ok, certain)

@@ -325,12 +325,6 @@ pla_lattice_from_tets(const PlaTetMesh *mesh, double cell, PlaProgress *progress
   if (st == PLA_OK)
     st = pla_lattice_number_elems(self, count, err);
   if (st == PLA_OK) {
-    self->fill = pla_array_new((size_t)self->n_elems, sizeof *self->fill);
-    self->region = pla_array_new0((size_t)self->n_elems, sizeof *self->region);
-    if (!self->fill || !self->region)
-      st = pla_fail_memory(err, "the lattice");
-  }
-  if (st == PLA_OK) {
     const Fine fine = { &soup, self, across };
     st = pla_lattice_join(self, join, &fine, err);
   }
