@@ -3,9 +3,9 @@
  * Starting from the distance to the voxel faces in index space, a low-pass filter and a projection
  * alternate.  The filter is separable and passes quadratic functions unchanged, so that curved
  * surfaces do not shrink; the projection holds the interface near the voxel faces, by less than
- * a voxel everywhere and much less where it could lose something thin (after Whitaker, "Reducing aliasing
- * artifacts in iso-surfaces of binary volumes", 2000).  Only a band of voxels around the interface
- * is visited.  The result is redistanced in millimetres. */
+ * a voxel everywhere and much less where it could lose something thin (after Whitaker, "Reducing
+ * aliasing artifacts in iso-surfaces of binary volumes", 2000).  Only a band of voxels around the
+ * interface is visited.  The result is redistanced in millimetres. */
 #include "anatomy/base/memory.h"
 #include "anatomy/distance-transform.h"
 #include "anatomy/levelset/levelset.h"
@@ -27,6 +27,9 @@ enum { N_PLANS = sizeof stair_plan / sizeof *stair_plan };
  * many neighbours on its own side (a corner has 7, a straight edge 11, a flat face 17 of 26).  The
  * largest is what flattens a step between two slices. */
 static const float most_thin = 0.2f, most_corner = 0.3f, most_face = 0.55f;
+/* voxels by which a corner of their faces may be away from it in the end: what is left of one is
+ * for the volume to be matched */
+static const float most_corner_gap = 0.85f;
 enum { MAX_RADIUS = 64 };
 
 PlaLabelLevelSetOptions
@@ -71,13 +74,13 @@ typedef struct {
 
 typedef struct {
   int dims[3];
-  bool large;        /* worth several threads */
-  float band;        /* voxels: values stay within +- band */
+  bool large; /* worth several threads */
+  float band; /* voxels: values stay within +- band */
   const uint8_t *mask;
   float *least, *most; /* what u may be, in the runs */
-  float *u;          /* voxels; negative inside */
-  float *work[2];    /* like u outside the runs */
-  size_t *first_run; /* per row (rows + 1) */
+  float *u;            /* voxels; negative inside */
+  float *work[2];      /* like u outside the runs */
+  size_t *first_run;   /* per row (rows + 1) */
   Run *run;
 } Stairs;
 
@@ -127,7 +130,9 @@ same_side(const Stairs *s, const int at[3], int axis, int step, bool side)
   x[axis] += step;
   if (x[axis] < 0 || x[axis] >= n[axis])
     return side;
-  return (bool)s->mask[(size_t)x[0] + (size_t)n[0] * ((size_t)x[1] + (size_t)n[1] * (size_t)x[2])] == side;
+  return (bool)
+             s->mask[(size_t)x[0] + (size_t)n[0] * ((size_t)x[1] + (size_t)n[1] * (size_t)x[2])] ==
+         side;
 }
 
 static float
@@ -139,7 +144,8 @@ freedom_at(const Stairs *s, int i, int j, int k)
   bool slender = false;
   for (int d = 0; d < 3; d++) {
     bool near[2] = { same_side(s, at, d, -1, side), same_side(s, at, d, 1, side) };
-    bool far[2] = { near[0] && same_side(s, at, d, -2, side), near[1] && same_side(s, at, d, 2, side) };
+    bool far[2] = { near[0] && same_side(s, at, d, -2, side),
+                    near[1] && same_side(s, at, d, 2, side) };
     /* one voxel thick, and going on sideways: part of a sheet or thread, not a lone bump */
     int sideways = 0;
     for (int e = 1; e < 3; e++)
@@ -220,15 +226,15 @@ stairs_init(Stairs *s, PlaProgress *progress, PlaError *err)
   s->most = pla_array_new(voxels, sizeof *s->most);
   if (!s->work[0] || !s->work[1] || !s->first_run || !s->least || !s->most)
     return pla_fail_memory(err, "the level set of a label");
-  PlaStatus st = pla_distance_transform(n, identity, s->mask, true, s->band + 0.5, progress,
-                                        s->work[0], err);
+  PlaStatus st =
+      pla_distance_transform(n, identity, s->mask, true, s->band + 0.5, progress, s->work[0], err);
   if (st == PLA_OK)
     st = pla_distance_transform(n, identity, s->mask, false, s->band + 0.5, progress, s->work[1],
                                 err);
   if (st != PLA_OK)
     return st;
 
-  /* in the band, and how many runs each row has */
+    /* in the band, and how many runs each row has */
 #pragma omp parallel for schedule(static) if (s->large)
   for (size_t row = 0; row < rows; row++) {
     size_t runs = 0;
@@ -315,6 +321,50 @@ hold_lost(Stairs *s)
         }
     }
   return lost;
+}
+
+/* Corners of voxel faces that the interface has left by most of a voxel, as a lone bump's does:
+ * holds the voxels around them to their own side.  Returns how many corners. */
+static size_t
+hold_far(Stairs *s)
+{
+  const int *n = s->dims;
+  const size_t nx = (size_t)n[0], plane = nx * (size_t)n[1];
+  size_t far = 0;
+  for (int k = 0; k + 1 < n[2]; k++)
+    for (int j = 0; j + 1 < n[1]; j++) {
+      const size_t row = (size_t)j + (size_t)n[1] * (size_t)k;
+      for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
+        for (int i = s->run[r].i0; i < s->run[r].i1 && i + 1 < n[0]; i++) {
+          const size_t v = nx * row + (size_t)i;
+          float mean = 0.0f, slope[3] = { 0 };
+          int inside = 0;
+          for (int c = 0; c < 8; c++) {
+            const size_t at = v + (size_t)(c & 1) + (c & 2 ? nx : 0) + (c & 4 ? plane : 0);
+            inside += s->mask[at] != 0;
+            mean += 0.125f * s->u[at];
+            for (int d = 0; d < 3; d++)
+              slope[d] += (c >> d & 1 ? 0.25f : -0.25f) * s->u[at];
+          }
+          if (inside == 0 || inside == 8 ||
+              mean * mean < most_corner_gap * most_corner_gap *
+                                (slope[0] * slope[0] + slope[1] * slope[1] + slope[2] * slope[2]))
+            continue;
+          /* the corner should be nearer to the few */
+          const bool few = mean > 0.0f;
+          for (int c = 0; c < 8; c++) {
+            const size_t at = v + (size_t)(c & 1) + (c & 2 ? nx : 0) + (c & 4 ? plane : 0);
+            if ((s->mask[at] != 0) != few)
+              continue;
+            if (few)
+              s->most[at] = fminf(s->most[at], most_corner - 0.5f);
+            else
+              s->least[at] = fmaxf(s->least[at], 0.5f - most_corner);
+          }
+          far++;
+        }
+    }
+  return far;
 }
 
 /* shifts the interface until it encloses @target_mm3 */
@@ -462,7 +512,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
           st = pla_fail_cancelled(err);
       }
     }
-    for (int r = 0; st == PLA_OK && r < 3 && hold_lost(&s) > 0; r++)
+    for (int r = 0; st == PLA_OK && r < 4 && hold_lost(&s) + hold_far(&s) > 0; r++)
       for (int m = 0; m < 3; m++)
         filter_round(&s, kernel, true);
     if (st == PLA_OK && opts->smooth_mm > 0.0) {
