@@ -11,9 +11,12 @@
 
 /* ---- what shapes borrow ---- */
 
+/* a part of a phantom, less the bones that cut into it */
 typedef struct {
   const PlaPhantomModel *model;
   int label;
+  int n_bones;
+  const int *bone; /* labels */
 } PhantomPart;
 
 typedef struct {
@@ -30,6 +33,7 @@ typedef struct PlaMuscleSources {
   GPtrArray *levels;   /* PlaLevelSet */
   GPtrArray *surfaces; /* Surface */
   GPtrArray *names;    /* of bones */
+  GArray *bones;       /* their labels in the phantom (int) */
   PlaFibreSamples *vectors;
 } PlaMuscleSources;
 
@@ -58,6 +62,7 @@ model_new(void)
   self->sources->levels = g_ptr_array_new_with_free_func(levels_free);
   self->sources->surfaces = g_ptr_array_new_with_free_func(surface_free);
   self->sources->names = g_ptr_array_new_with_free_func(g_free);
+  self->sources->bones = g_array_new(FALSE, FALSE, sizeof(int));
   return self;
 }
 
@@ -76,6 +81,7 @@ pla_muscle_model_free(PlaMuscleModel *self)
   g_ptr_array_unref(self->sources->levels);
   g_ptr_array_unref(self->sources->surfaces);
   g_ptr_array_unref(self->sources->names);
+  g_array_unref(self->sources->bones);
   g_free(self->sources);
   g_free(self);
 }
@@ -104,7 +110,10 @@ static double
 part_distance(const double pos_mm[3], const void *data)
 {
   const PhantomPart *part = data;
-  return pla_phantom_shape_distance(part->model, part->label, pos_mm);
+  double d = pla_phantom_shape_distance(part->model, part->label, pos_mm);
+  for (int b = 0; b < part->n_bones && d < 0.0; b++)
+    d = fmax(d, -pla_phantom_shape_distance(part->model, part->bone[b], pos_mm));
+  return d;
 }
 
 static PlaMuscleShape
@@ -112,7 +121,7 @@ part_shape(PlaMuscleModel *self, int label)
 {
   PhantomPart *part = g_new0(PhantomPart, 1);
   const PlaShapeScene *scene = pla_phantom_model_scene(self->sources->phantom);
-  *part = (PhantomPart){ self->sources->phantom, label };
+  *part = (PhantomPart){ .model = self->sources->phantom, .label = label };
   g_ptr_array_add(self->sources->parts, part);
   PlaMuscleShape shape = { .distance = part_distance, .data = part };
   pla_scene_part_bounds(scene, pla_scene_find_label(scene, label), shape.lo_mm, shape.hi_mm);
@@ -140,10 +149,18 @@ pla_muscle_model_from_phantom(const char *name, PlaMuscleModel **out, PlaError *
         const char *ends[2] = { head->origin, head->insertion };
         for (int e = 0; e < 2; e++) {
           const PlaLabel *label = pla_label_table_find_name(&phantom.labels->table, ends[e]);
-          if (ends[e][0] && label && !has_bone(self, ends[e]))
+          if (ends[e][0] && label && !has_bone(self, ends[e])) {
             add_bone(self, ends[e], part_shape(self, label->id));
+            g_array_append_val(self->sources->bones, label->id);
+          }
         }
       }
+    /* muscles reach into the bones they hold on to; that part is bone */
+    for (int m = 0; m < self->list.n; m++) {
+      PhantomPart *part = g_ptr_array_index(self->sources->parts, m);
+      part->n_bones = (int)self->sources->bones->len;
+      part->bone = (const int *)(void *)self->sources->bones->data;
+    }
   }
   pla_phantom_clear(&phantom);
   if (st == PLA_OK)
