@@ -4,8 +4,10 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/svd3.h"
+#include "anatomy/boundary.h"
 #include "app/bound-mesh.h"
 #include "app/json.h"
+#include "app/scene-contact.h"
 #include "app/simulation-materials.h"
 #include "io/format.h"
 
@@ -19,11 +21,12 @@ typedef struct {
   int vert;
 } ProbeSpec;
 
-/* one `move`: where vertices go, as a fraction of the whole motion */
+/* a spring or a prescribed vertex that pulls, and tells how hard */
 typedef struct {
-  double translate_m[3];
-  double axis[3], through_m[3], angle; /* unit axis, point on it, radians */
-} Motion;
+  char *name;
+  int vert;
+  int spring; /* in springs, or -1 where the vertex is prescribed */
+} HookSpec;
 
 struct PlaSimulation {
   PlaMesh *mesh;
@@ -31,9 +34,18 @@ struct PlaSimulation {
   PlaFemBindings *bindings; /* of vertices that follow others, or NULL */
   unsigned char *fixed;     /* n_verts x 3 */
   int *motion_of;       /* vertex -> motion, or -1 (n_verts) */
-  GArray *motions;      /* of Motion */
+  GArray *motions;      /* of PlaRigidMotion */
   int steps;            /* increments of the motions */
   double *force;        /* N (n_verts x 3) */
+  GArray *springs;      /* of PlaSpring */
+  PlaFemSprings spring_list;
+  GArray *pressure_tri; /* of int, three a triangle */
+  GArray *pressure_pa;  /* of double */
+  PlaFemPressure pressure;
+  GArray *hooks;        /* of HookSpec */
+  PlaSceneColliders colliders;
+  PlaContactSet *contacts; /* or NULL */
+  PlaSceneDynamics dynamics;
   GArray *probes;       /* of ProbeSpec */
   PlaFemOptions options;
   PlaLabelTable labels; /* names of the mesh's labels */
@@ -44,6 +56,12 @@ struct PlaSimulation {
   bool sensitivity;     /* asked for */
   GPtrArray *held;      /* vertices of each constraint (GArray of int) */
 };
+
+static void
+hook_spec_clear(void *data)
+{
+  g_free(((HookSpec *)data)->name);
+}
 
 static void
 probe_spec_clear(void *data)
@@ -67,6 +85,12 @@ pla_simulation_free(PlaSimulation *scene)
   free(scene->motion_of);
   free(scene->force);
   g_clear_pointer(&scene->motions, g_array_unref);
+  g_clear_pointer(&scene->springs, g_array_unref);
+  g_clear_pointer(&scene->pressure_tri, g_array_unref);
+  g_clear_pointer(&scene->pressure_pa, g_array_unref);
+  g_clear_pointer(&scene->hooks, g_array_unref);
+  pla_contact_set_free(scene->contacts);
+  pla_scene_colliders_clear(&scene->colliders);
   g_clear_pointer(&scene->probes, g_array_unref);
   g_free(scene);
 }
@@ -369,39 +393,14 @@ read_axes(PlaJson json, unsigned *axes, PlaError *err)
 }
 
 static PlaStatus
-read_motion(PlaJson json, Motion *motion, unsigned *axes, int *steps, PlaError *err)
+read_motion(PlaJson json, PlaRigidMotion *motion, unsigned *axes, int *steps, PlaError *err)
 {
   static const char *const known[] = { "translate_mm", "rotate", "steps", "axes", NULL };
-  static const char *const rotate_keys[] = { "axis", "through_mm", "deg", NULL };
-  PlaJson value, part;
-  *motion = (Motion){ .axis = { 1, 0, 0 } };
+  PlaJson value;
   *axes = 7;
   PlaStatus st = pla_json_check_keys(json, known, err);
-  if (st == PLA_OK && pla_json_get(json, "translate_mm", &value)) {
-    st = pla_json_vector(value, 3, motion->translate_m, err);
-    for (int d = 0; d < 3; d++)
-      motion->translate_m[d] /= 1000.0;
-  }
-  if (st == PLA_OK && pla_json_get(json, "rotate", &value)) {
-    double deg = 0.0;
-    st = pla_json_check_keys(value, rotate_keys, err);
-    if (st == PLA_OK && (!pla_json_has(value, "axis") || !pla_json_has(value, "deg")))
-      st = pla_json_fail(value, err, "needs 'axis' and 'deg'");
-    if (st == PLA_OK && pla_json_get(value, "axis", &part))
-      st = pla_json_vector(part, 3, motion->axis, err);
-    if (st == PLA_OK && !(pla_vec3_norm(motion->axis) > 0.0))
-      st = pla_json_fail(part, err, "has no length");
-    if (st == PLA_OK && pla_json_get(value, "through_mm", &part))
-      st = pla_json_vector(part, 3, motion->through_m, err);
-    if (st == PLA_OK && pla_json_get(value, "deg", &part))
-      st = pla_json_number_value(part, &deg, err);
-    double length = pla_vec3_norm(motion->axis);
-    for (int d = 0; d < 3; d++) {
-      motion->axis[d] /= length;
-      motion->through_m[d] /= 1000.0;
-    }
-    motion->angle = deg * G_PI / 180.0;
-  }
+  if (st == PLA_OK)
+    st = pla_rigid_motion_read(json, motion, err);
   if (st == PLA_OK && pla_json_get(json, "steps", &value)) {
     int64_t n;
     st = pla_json_int_value(value, 1, 100000, &n, err);
@@ -411,19 +410,6 @@ read_motion(PlaJson json, Motion *motion, unsigned *axes, int *steps, PlaError *
   if (st == PLA_OK && pla_json_get(json, "axes", &value))
     st = read_axes(value, axes, err);
   return st;
-}
-
-/* x moved by the fraction @t of a motion: turned about the axis, then shifted */
-static void
-apply_motion(const Motion *motion, double t, const double x[3], double out[3])
-{
-  double c = cos(t * motion->angle), s = sin(t * motion->angle), r[3], cross[3];
-  pla_vec3_sub(x, motion->through_m, r);
-  pla_vec3_cross(motion->axis, r, cross);
-  double along = pla_vec3_dot(motion->axis, r);
-  for (int d = 0; d < 3; d++)
-    out[d] = motion->through_m[d] + c * r[d] + s * cross[d] + (1.0 - c) * along * motion->axis[d] +
-             t * motion->translate_m[d];
 }
 
 static PlaStatus
@@ -451,7 +437,7 @@ read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
     if (st == PLA_OK && pla_json_get(item, "fix", &value))
       st = read_axes(value, &axes, err);
     if (st == PLA_OK && pla_json_get(item, "move", &value)) {
-      Motion motion;
+      PlaRigidMotion motion;
       st = read_motion(value, &motion, &axes, &scene->steps, err);
       motion_index = (int)scene->motions->len;
       g_array_append_val(scene->motions, motion);
@@ -481,10 +467,36 @@ read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
   return st;
 }
 
+/* pressure on the outer triangles whose vertices are all marked */
+static PlaStatus
+read_pressure(PlaSimulation *scene, PlaJson item, PlaJson value, const bool *marked, PlaError *err)
+{
+  PlaBoundary boundary = { 0 };
+  PlaTetMesh tets = pla_mesh_tets(scene->mesh);
+  PlaHexMesh hexes = pla_mesh_hexes(scene->mesh);
+  double pascal = 0.0;
+  guint before = scene->pressure_pa->len;
+  PlaStatus st = pla_json_number_value(value, &pascal, err);
+  if (st == PLA_OK)
+    st = pla_boundary_init(&boundary, &tets, &hexes, true, err);
+  for (int t = 0; st == PLA_OK && t < boundary.n_tris; t++) {
+    const int *tri = boundary.tri + 3 * (size_t)t;
+    double share = pascal * boundary.share[t];
+    if (!marked[tri[0]] || !marked[tri[1]] || !marked[tri[2]])
+      continue;
+    g_array_append_vals(scene->pressure_tri, tri, 3);
+    g_array_append_val(scene->pressure_pa, share);
+  }
+  if (st == PLA_OK && scene->pressure_pa->len == before)
+    st = pla_json_fail(item, err, "selects no face of the surface; a face needs all its vertices");
+  pla_boundary_clear(&boundary);
+  return st;
+}
+
 static PlaStatus
 read_loads(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
-  static const char *const known[] = { "where", "force_n", NULL };
+  static const char *const known[] = { "where", "force_n", "pressure_pa", NULL };
   PlaJson list, value;
   PlaStatus st = PLA_OK;
   if (pla_json_get(root, "gravity_m_s2", &value)) {
@@ -505,17 +517,128 @@ read_loads(PlaSimulation *scene, PlaJson root, PlaError *err)
     if (st == PLA_OK)
       st = pla_json_check_keys(item, known, err);
     if (st == PLA_OK && (!pla_json_get(item, "where", &where) ||
-                         !pla_json_get(item, "force_n", &force)))
-      st = pla_json_fail(item, err, "needs 'where' and 'force_n'");
-    if (st == PLA_OK)
-      st = pla_json_vector(force, 3, newton, err);
+                         pla_json_has(item, "force_n") == pla_json_has(item, "pressure_pa")))
+      st = pla_json_fail(item, err, "needs 'where' and either 'force_n' or 'pressure_pa'");
     if (st == PLA_OK)
       st = select_where(scene, where, false, marked, &count, err);
+    if (st == PLA_OK && pla_json_get(item, "pressure_pa", &force)) {
+      st = read_pressure(scene, item, force, marked, err);
+      continue;
+    }
+    if (st == PLA_OK && pla_json_get(item, "force_n", &force))
+      st = pla_json_vector(force, 3, newton, err);
     /* the force is shared equally by the vertices it acts on */
     for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++)
       for (int d = 0; marked[v] && d < 3; d++)
         scene->force[3 * (size_t)v + (size_t)d] += newton[d] / (double)count;
   }
+  return st;
+}
+
+/* the vertex nearest to a point in mm */
+static PlaStatus
+read_nearest(const PlaSimulation *scene, PlaJson at, int *vert, PlaError *err)
+{
+  double x[3], best = INFINITY;
+  PlaStatus st = pla_json_vector(at, 3, x, err);
+  for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++) {
+    double d[3];
+    for (int k = 0; k < 3; k++)
+      d[k] = scene->mesh->pos[3 * (size_t)v + (size_t)k] - x[k] / 1000.0;
+    if (pla_vec3_dot(d, d) < best) {
+      best = pla_vec3_dot(d, d);
+      *vert = v;
+    }
+  }
+  return st;
+}
+
+static PlaStatus
+read_hooks(PlaSimulation *scene, PlaJson root, PlaError *err)
+{
+  static const char *const known[] = { "name", "at_mm", "pull_mm", "stiffness_n_m", NULL };
+  PlaJson list;
+  PlaStatus st = PLA_OK;
+  if (!pla_json_get(root, "hooks", &list))
+    return PLA_OK;
+  for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
+    PlaJson item, at, pull, value;
+    HookSpec hook = { .spring = -1 };
+    PlaRigidMotion motion = { .axis = { 1, 0, 0 } };
+    double stiffness = 0.0;
+    st = pla_json_at(list, i, &item, err);
+    if (st == PLA_OK)
+      st = pla_json_check_keys(item, known, err);
+    if (st == PLA_OK && (!pla_json_get(item, "at_mm", &at) || !pla_json_get(item, "pull_mm", &pull)))
+      st = pla_json_fail(item, err, "needs 'at_mm' and 'pull_mm'");
+    if (st == PLA_OK)
+      st = read_nearest(scene, at, &hook.vert, err);
+    if (st == PLA_OK)
+      st = pla_json_vector(pull, 3, motion.translate_m, err);
+    if (st == PLA_OK && pla_json_get(item, "stiffness_n_m", &value)) {
+      st = pla_json_number_value(value, &stiffness, err);
+      if (st == PLA_OK && !(stiffness > 0.0))
+        st = pla_json_fail(value, err, "must be above 0 N/m");
+    }
+    if (st == PLA_OK && pla_json_get(item, "name", &value))
+      st = pla_json_text_value(value, &hook.name, err);
+    else if (st == PLA_OK)
+      hook.name = g_strdup_printf("hook %d", i + 1);
+    if (st != PLA_OK)
+      break;
+    for (int d = 0; d < 3; d++)
+      motion.translate_m[d] /= 1000.0;
+    if (stiffness > 0.0) {
+      PlaSpring spring = { .n_verts = 1, .vert = { hook.vert }, .weight = { 1.0 } };
+      for (int d = 0; d < 3; d++) {
+        spring.offset[d] = scene->mesh->pos[3 * (size_t)hook.vert + (size_t)d] + motion.translate_m[d];
+        spring.stiffness[4 * d] = stiffness;
+      }
+      hook.spring = (int)scene->springs->len;
+      g_array_append_val(scene->springs, spring);
+    } else {
+      memset(scene->fixed + 3 * (size_t)hook.vert, 1, 3);
+      scene->motion_of[hook.vert] = (int)scene->motions->len;
+      g_array_append_val(scene->motions, motion);
+    }
+    g_array_append_val(scene->hooks, hook);
+  }
+  return st;
+}
+
+/* contacts, once everything that moves is known */
+static PlaStatus
+make_contacts(PlaSimulation *scene, PlaJson root, const char *folder, PlaError *err)
+{
+  PlaContactOptions options;
+  bool wanted;
+  PlaStatus st = pla_scene_colliders_read(root, folder, &scene->colliders, err);
+  if (st == PLA_OK)
+    st = pla_scene_contact_read(root, &options, &wanted, err);
+  if (st != PLA_OK || (!wanted && scene->colliders.n == 0))
+    return st;
+  st = pla_contact_set_new(scene->model, scene->colliders.collider, scene->colliders.friction,
+                           scene->colliders.n, &options, &scene->contacts, err);
+  /* what is prescribed passes no obstacle in one increment, and leaves no element inside out */
+  double longest = 0.0, spacing = st == PLA_OK ? pla_contact_set_spacing(scene->contacts) : 0.0;
+  for (size_t v = 0; st == PLA_OK && v < (size_t)scene->mesh->n_verts; v++) {
+    double moved[3];
+    if (scene->motion_of[v] < 0)
+      continue;
+    pla_rigid_motion_apply(&g_array_index(scene->motions, PlaRigidMotion, (guint)scene->motion_of[v]),
+                           1.0, scene->mesh->pos + 3 * v, moved);
+    pla_vec3_sub(moved, scene->mesh->pos + 3 * v, moved);
+    longest = fmax(longest, pla_vec3_norm(moved));
+  }
+  for (int c = 0; st == PLA_OK && c < scene->colliders.n; c++)
+    if (scene->colliders.moves[c]) {
+      double moved[3];
+      pla_rigid_motion_apply(&scene->colliders.motion[c], 1.0, scene->mesh->pos, moved);
+      pla_vec3_sub(moved, scene->mesh->pos, moved);
+      longest = fmax(longest, pla_vec3_norm(moved));
+    }
+  if (spacing > 0.0 && longest > 0.5 * spacing)
+    scene->steps = MAX(scene->steps, (int)MIN(ceil(2.0 * longest / spacing), 1000.0));
   return st;
 }
 
@@ -530,7 +653,6 @@ read_probes(PlaSimulation *scene, PlaJson root, PlaError *err)
   for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
     PlaJson item, name, at;
     ProbeSpec probe = { 0 };
-    double x[3], best = INFINITY;
     st = pla_json_at(list, i, &item, err);
     if (st == PLA_OK)
       st = pla_json_check_keys(item, known, err);
@@ -538,18 +660,9 @@ read_probes(PlaSimulation *scene, PlaJson root, PlaError *err)
                          !pla_json_get(item, "nearest_mm", &at)))
       st = pla_json_fail(item, err, "needs 'name' and 'nearest_mm'");
     if (st == PLA_OK)
-      st = pla_json_vector(at, 3, x, err);
+      st = read_nearest(scene, at, &probe.vert, err);
     if (st == PLA_OK)
       st = pla_json_text_value(name, &probe.name, err);
-    for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++) {
-      double d[3];
-      for (int k = 0; k < 3; k++)
-        d[k] = scene->mesh->pos[3 * (size_t)v + (size_t)k] - x[k] / 1000.0;
-      if (pla_vec3_dot(d, d) < best) {
-        best = pla_vec3_dot(d, d);
-        probe.vert = v;
-      }
-    }
     if (st == PLA_OK)
       g_array_append_val(scene->probes, probe);
   }
@@ -631,15 +744,20 @@ read_mesh(PlaSimulation *scene, PlaJson root, const char *path, PlaProgress *pro
 
 /* everything but the mesh, which @scene has already */
 static PlaStatus
-read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
+read_scene(PlaSimulation *scene, PlaJson root, const char *folder, PlaError *err)
 {
   static const char *const formulations[] = { "standard", "mixed", NULL };
   const size_t n = (size_t)scene->mesh->n_verts;
   PlaJson value;
   int formulation = 0;
   PlaStatus st = PLA_OK;
-  scene->motions = g_array_new(FALSE, FALSE, sizeof(Motion));
+  scene->motions = g_array_new(FALSE, FALSE, sizeof(PlaRigidMotion));
   scene->probes = g_array_new(FALSE, FALSE, sizeof(ProbeSpec));
+  scene->springs = g_array_new(FALSE, FALSE, sizeof(PlaSpring));
+  scene->pressure_tri = g_array_new(FALSE, FALSE, sizeof(int));
+  scene->pressure_pa = g_array_new(FALSE, FALSE, sizeof(double));
+  scene->hooks = g_array_new(FALSE, FALSE, sizeof(HookSpec));
+  g_array_set_clear_func(scene->hooks, hook_spec_clear);
   g_array_set_clear_func(scene->probes, probe_spec_clear);
   scene->held = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
   scene->fixed = pla_array_new0(n, 3);
@@ -662,10 +780,22 @@ read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
   if (st == PLA_OK)
     st = read_loads(scene, root, err);
   if (st == PLA_OK)
+    st = read_hooks(scene, root, err);
+  if (st == PLA_OK)
     st = read_probes(scene, root, err);
   if (st == PLA_OK)
     st = read_solver(scene, root, err);
   if (st == PLA_OK)
+    st = pla_scene_dynamics_read(root, &scene->dynamics, err);
+  if (st == PLA_OK)
+    st = make_contacts(scene, root, folder, err);
+  scene->spring_list = (PlaFemSprings){ (int)scene->springs->len,
+                                        (const PlaSpring *)(void *)scene->springs->data };
+  scene->pressure = (PlaFemPressure){ (int)scene->pressure_pa->len,
+                                      (const int *)(void *)scene->pressure_tri->data,
+                                      (const double *)(void *)scene->pressure_pa->data };
+  /* what moves in time, or may come to rest on something, need not be held */
+  if (st == PLA_OK && !scene->dynamics.integrator && !scene->contacts)
     st = pla_fem_check_held(scene->model, scene->fixed, err);
   return st;
 }
@@ -676,7 +806,8 @@ load_at(const char *path, int stiffness, PlaProgress *progress, PlaSimulation **
 {
   static const char *const known[] = { "mesh",        "mesh_unit", "materials", "gravity_m_s2",
                                        "constraints", "loads",     "probes",    "solver",
-                                       "formulation", "labels",    "sensitivity", NULL };
+                                       "formulation", "labels",    "sensitivity", "colliders",
+                                       "contact",     "hooks",     "dynamics",  NULL };
   PlaJsonFile *file = NULL;
   PlaJson root;
   *out = NULL;
@@ -691,8 +822,9 @@ load_at(const char *path, int stiffness, PlaProgress *progress, PlaSimulation **
     st = pla_json_bool_value(value, &scene->sensitivity, err);
   if (st == PLA_OK)
     st = read_mesh(scene, root, path, progress, err);
+  g_autofree char *folder = g_path_get_dirname(path);
   if (st == PLA_OK)
-    st = read_scene(scene, root, err);
+    st = read_scene(scene, root, folder, err);
   if (st == PLA_OK)
     *out = g_steal_pointer(&scene);
   else
@@ -713,7 +845,7 @@ pla_simulation_new(const PlaMesh *mesh, const char *text, PlaSimulation **out, P
 {
   static const char *const known[] = { "materials", "gravity_m_s2", "constraints", "loads",
                                        "probes",    "solver",       "formulation", "labels",
-                                       NULL };
+                                       "colliders", "contact",      "hooks",       NULL };
   PlaJsonFile *file = NULL;
   PlaJson root;
   *out = NULL;
@@ -726,7 +858,7 @@ pla_simulation_new(const PlaMesh *mesh, const char *text, PlaSimulation **out, P
   if (st == PLA_OK)
     st = pla_mesh_dup(mesh, &scene->mesh, err);
   if (st == PLA_OK)
-    st = read_scene(scene, root, err);
+    st = read_scene(scene, root, NULL, err);
   if (st == PLA_OK)
     *out = g_steal_pointer(&scene);
   pla_simulation_free(scene);
@@ -743,7 +875,7 @@ pla_simulation_get_model(const PlaSimulation *scene)
 void
 pla_simulation_set_translation(PlaSimulation *scene, int motion, const double translate_mm[3])
 {
-  Motion *changed = &g_array_index(scene->motions, Motion, (guint)motion);
+  PlaRigidMotion *changed = &g_array_index(scene->motions, PlaRigidMotion, (guint)motion);
   for (int d = 0; d < 3; d++)
     changed->translate_m[d] = translate_mm[d] / 1000.0;
 }
@@ -755,11 +887,14 @@ pla_simulation_conditions(const PlaSimulation *scene, double t, double *target)
   memcpy(target, mesh->pos, 3 * (size_t)mesh->n_verts * sizeof *target);
   for (size_t v = 0; v < (size_t)mesh->n_verts; v++)
     if (scene->motion_of[v] >= 0)
-      apply_motion(&g_array_index(scene->motions, Motion, (guint)scene->motion_of[v]), t,
+      pla_rigid_motion_apply(&g_array_index(scene->motions, PlaRigidMotion, (guint)scene->motion_of[v]), t,
                    mesh->pos + 3 * v, target + 3 * v);
   return (PlaFemConditions){ .fixed = scene->fixed,
                              .target = target,
                              .force = scene->force,
+                             .springs = scene->spring_list.n > 0 ? &scene->spring_list : NULL,
+                             .pressure = scene->pressure.n_tris > 0 ? &scene->pressure : NULL,
+                             .contacts = scene->contacts,
                              .bindings = scene->bindings };
 }
 
@@ -805,27 +940,6 @@ add_fields(const PlaSimulation *scene, const double *pos, PlaMesh *mesh, PlaErro
     jacobian[first + (size_t)c] = state.jacobian;
     memcpy(stretch + 3 * (first + (size_t)c), state.stretch, sizeof state.stretch);
     mises[first + (size_t)c] = state.von_mises_pa;
-  }
-  return PLA_OK;
-}
-
-/* what each constraint holds with, at the end of the motions */
-static PlaStatus
-add_reactions(const PlaSimulation *scene, const double *pos, double *target,
-              PlaSimulationResult *out, PlaError *err)
-{
-  PlaFemConditions conditions = pla_simulation_conditions(scene, 1.0, target);
-  g_autofree double *force = g_new(double, 3 * (gsize)scene->mesh->n_verts);
-  PlaStatus st = pla_fem_reactions(scene->model, &conditions, pos, force, err);
-  if (st != PLA_OK)
-    return st;
-  out->n_reactions = (int)scene->held->len;
-  out->reaction = g_new0(PlaReaction, scene->held->len + 1);
-  for (int i = 0; i < out->n_reactions; i++) {
-    const GArray *held = g_ptr_array_index(scene->held, (guint)i);
-    for (guint k = 0; k < held->len; k++)
-      for (size_t d = 0; d < 3; d++)
-        out->reaction[i].force_n[d] += force[3 * (size_t)g_array_index(held, int, k) + d];
   }
   return PLA_OK;
 }
@@ -922,26 +1036,26 @@ pla_simulation_sensitivity(const char *path, PlaProgress *progress, PlaSimulatio
   return st;
 }
 
-PlaStatus
-pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimulationResult *out, PlaError *err)
+/* motions in equal increments, each from the equilibrium of the last */
+static PlaStatus
+run_statics(const PlaSimulation *scene, PlaProgress *progress, double *pos, double *target,
+            PlaSimulationResult *out, PlaError *err)
 {
-  const PlaMesh *mesh = scene->mesh;
-  const size_t n = (size_t)mesh->n_verts;
-  *out = (PlaSimulationResult){ 0 };
-  double *pos = pla_array_dup(mesh->pos, n, 3 * sizeof *pos);
-  double *target = pla_array_new(n, 3 * sizeof *target);
-  PlaStatus st = pos && target ? PLA_OK : pla_fail_memory(err, "the scene");
+  PlaSceneColliders colliders = scene->colliders;
   PlaFemOptions options = scene->options;
-  gint64 start = g_get_monotonic_time();
-  options.progress = progress;
-
-  /* motions in equal increments, each from the equilibrium of the last */
+  g_autofree double *poses = g_new(double, 12 * (gsize)(colliders.n + 1));
+  PlaStatus st = PLA_OK;
   int iterations = 0;
+  options.progress = progress;
   for (int step = 1; st == PLA_OK && step <= scene->steps; step++) {
     double t = (double)step / scene->steps;
     pla_progress_phase(progress, "Solving", t);
     PlaFemConditions conditions = pla_simulation_conditions(scene, t, target);
-    st = pla_fem_solve(scene->model, &conditions, &options, pos, &out->solve, err);
+    pla_scene_colliders_move(&colliders, t, poses);
+    if (scene->contacts)
+      st = pla_contact_set_begin_step(scene->contacts, pos, poses, err);
+    if (st == PLA_OK)
+      st = pla_fem_solve(scene->model, &conditions, &options, pos, &out->solve, err);
     iterations += out->solve.iterations;
     if (st == PLA_OK && out->solve.reason == PLA_STOP_CANCELLED)
       st = pla_fail_cancelled(err);
@@ -949,14 +1063,158 @@ pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimul
       break;
   }
   out->solve.iterations = iterations;
+  return st;
+}
+
+/* the deformed body with its fields */
+static PlaStatus
+make_result(const PlaSimulation *scene, const double *pos, PlaMesh **out, PlaError *err)
+{
+  PlaStatus st = pla_mesh_dup(scene->mesh, out, err);
+  if (st == PLA_OK)
+    st = add_fields(scene, pos, *out, err);
+  return st;
+}
+
+static PlaStatus
+show_frame(const PlaSimulation *scene, const PlaDynamics *dynamics, PlaFrameFunc frame, void *data,
+           PlaSimulationResult *out, PlaError *err)
+{
+  PlaMesh *mesh = NULL;
+  out->frames++;
+  if (!frame)
+    return PLA_OK;
+  PlaStatus st = make_result(scene, pla_dynamics_get_pos(dynamics), &mesh, err);
+  if (st == PLA_OK)
+    st = frame(mesh, pla_dynamics_time(dynamics), data, err);
+  pla_mesh_free(mesh);
+  return st;
+}
+
+static PlaStatus
+run_dynamics(const PlaSimulation *scene, PlaProgress *progress, PlaFrameFunc frame, void *data,
+             double *pos, double *target, PlaSimulationResult *out, PlaError *err)
+{
+  const PlaSceneDynamics *spec = &scene->dynamics;
+  PlaSceneColliders colliders = scene->colliders;
+  PlaDynamicsOptions options = spec->options;
+  PlaDynamics *dynamics = NULL;
+  PlaDynamicsReport report = { 0 };
+  int iterations = 0;
+  PlaFemConditions conditions = pla_simulation_conditions(scene, 0.0, target);
+  options.solve = scene->options;
+  PlaStatus st = pla_dynamics_new(scene->model, &conditions, spec->integrator, &options, pos, NULL,
+                                  &dynamics, err);
+  if (st == PLA_OK)
+    st = show_frame(scene, dynamics, frame, data, out, err);
+  for (int step = 1; st == PLA_OK && step <= spec->steps; step++) {
+    double t = (double)step / spec->steps;
+    if (!pla_progress_step(progress, t))
+      st = pla_fail_cancelled(err);
+    pla_simulation_conditions(scene, t, target);
+    pla_scene_colliders_move(&colliders, t, NULL);
+    if (st == PLA_OK)
+      st = pla_dynamics_step(dynamics, err);
+    if (st != PLA_OK)
+      break;
+    pla_dynamics_report(dynamics, &report);
+    iterations += report.solve.iterations;
+    out->deepest_mm = MAX(out->deepest_mm, report.solve.max_penetration_m * 1e3);
+    if (step % spec->every == 0 || step == spec->steps)
+      st = show_frame(scene, dynamics, frame, data, out, err);
+  }
+  if (st == PLA_OK) {
+    memcpy(pos, pla_dynamics_get_pos(dynamics), 3 * (size_t)scene->mesh->n_verts * sizeof *pos);
+    out->solve = report.solve;
+    out->solve.iterations = iterations;
+    out->solve.energy_j = report.potential_j;
+    if (report.unsolved > 0 && out->solve.reason == PLA_STOP_CONVERGED)
+      out->solve.reason = PLA_STOP_ITERATIONS;
+    out->time_s = pla_dynamics_time(dynamics);
+    out->kinetic_j = report.kinetic_j;
+    out->unsolved_steps = report.unsolved;
+  }
+  pla_dynamics_free(dynamics);
+  return st;
+}
+
+/* what supports, hooks and colliders carry at the end */
+static PlaStatus
+measure_forces(const PlaSimulation *scene, const double *pos, double *target,
+               PlaSimulationResult *out, PlaError *err)
+{
+  const size_t n = 3 * (size_t)scene->mesh->n_verts;
+  PlaFemConditions conditions = pla_simulation_conditions(scene, 1.0, target);
+  g_autofree double *reaction = g_new(double, n);
+  PlaStatus st = scene->contacts ? pla_contact_set_update(scene->contacts, pos, 0.0, err) : PLA_OK;
+  if (st == PLA_OK)
+    st = pla_fem_reactions(scene->model, &conditions, pos, reaction, err);
+  if (st != PLA_OK)
+    return st;
+  out->n_hooks = (int)scene->hooks->len;
+  out->hook = g_new0(PlaHookResult, scene->hooks->len + 1);
+  for (int h = 0; h < out->n_hooks; h++) {
+    const HookSpec *spec = &g_array_index(scene->hooks, HookSpec, (guint)h);
+    PlaHookResult *hook = &out->hook[h];
+    hook->name = g_strdup(spec->name);
+    if (spec->spring >= 0)
+      pla_spring_force(&scene->spring_list.spring[spec->spring], pos, hook->force_n);
+    for (int d = 0; d < 3; d++) {
+      if (spec->spring < 0)
+        hook->force_n[d] = reaction[3 * (size_t)spec->vert + (size_t)d];
+      hook->position_mm[d] = pos[3 * (size_t)spec->vert + (size_t)d] * 1000.0;
+    }
+  }
+  out->n_reactions = (int)scene->held->len;
+  out->reaction = g_new0(PlaReaction, scene->held->len + 1);
+  for (guint c = 0; c < scene->held->len; c++) {
+    const GArray *held = g_ptr_array_index(scene->held, c);
+    for (guint i = 0; i < held->len; i++)
+      for (guint d = 0; d < 3; d++)
+        out->reaction[c].force_n[d] += reaction[3 * (gsize)g_array_index(held, int, i) + d];
+  }
+  out->n_colliders = scene->colliders.n;
+  out->collider_n = g_new0(double, 3 * (gsize)scene->colliders.n + 1);
+  for (int c = 0; c < out->n_colliders; c++)
+    pla_contact_set_collider_force(scene->contacts, c, pos, out->collider_n + 3 * c);
+  out->deepest_mm = MAX(out->deepest_mm, out->solve.max_penetration_m * 1e3);
+  return PLA_OK;
+}
+
+bool
+pla_simulation_is_dynamic(const PlaSimulation *scene)
+{
+  return scene->dynamics.integrator != NULL;
+}
+
+PlaStatus
+pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimulationResult *out, PlaError *err)
+{
+  return pla_simulation_run(scene, NULL, NULL, progress, out, err);
+}
+
+PlaStatus
+pla_simulation_run(const PlaSimulation *scene, PlaFrameFunc frame, void *data, PlaProgress *progress,
+                   PlaSimulationResult *out, PlaError *err)
+{
+  const PlaMesh *mesh = scene->mesh;
+  const size_t n = (size_t)mesh->n_verts;
+  *out = (PlaSimulationResult){ 0 };
+  double *pos = pla_array_dup(mesh->pos, n, 3 * sizeof *pos);
+  double *target = pla_array_new(n, 3 * sizeof *target);
+  PlaStatus st = pos && target ? PLA_OK : pla_fail_memory(err, "the scene");
+  gint64 start = g_get_monotonic_time();
+  out->has_contacts = scene->contacts != NULL;
+  if (st == PLA_OK && pla_simulation_is_dynamic(scene))
+    st = run_dynamics(scene, progress, frame, data, pos, target, out, err);
+  else if (st == PLA_OK)
+    st = run_statics(scene, progress, pos, target, out, err);
   out->seconds = (double)(g_get_monotonic_time() - start) * 1e-6;
 
   if (st == PLA_OK)
-    st = pla_mesh_dup(mesh, &out->mesh, err);
+    st = measure_forces(scene, pos, target, out, err);
   if (st == PLA_OK)
-    st = add_fields(scene, pos, out->mesh, err);
-  if (st == PLA_OK)
-    st = add_reactions(scene, pos, target, out, err);
+    st = make_result(scene, pos, &out->mesh, err);
   if (st == PLA_OK) {
     const PlaField *jacobian = pla_mesh_find_field(out->mesh, "jacobian", PLA_ON_CELLS);
     add_worst(scene, (const double *)jacobian->data + mesh->n_tris, out);
@@ -992,6 +1250,10 @@ pla_simulation_result_clear(PlaSimulationResult *result)
   g_free(result->sensitivity.probe_mm);
   g_free(result->sensitivity.reaction_n);
   g_clear_pointer(&result->notes, g_ptr_array_unref);
+  for (int i = 0; i < result->n_hooks; i++)
+    g_free(result->hook[i].name);
+  g_free(result->hook);
+  g_free(result->collider_n);
   pla_mesh_free(result->mesh);
   *result = (PlaSimulationResult){ 0 };
 }

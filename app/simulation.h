@@ -58,6 +58,13 @@ typedef struct {
   double (*reaction_n)[2];   /* size of each constraint's force, low and high; owned */
 } PlaSensitivity;
 
+/* A hook and what it pulls with. */
+typedef struct {
+  char *name; /* owned */
+  double position_mm[3];
+  double force_n[3]; /* on the body */
+} PlaHookResult;
+
 typedef struct {
   PlaFemReport solve;
   double seconds;      /* of the solve */
@@ -70,9 +77,18 @@ typedef struct {
   PlaWorstElement worst[PLA_WORST_ELEMENTS]; /* smallest det F first */
   GPtrArray *notes;    /* of char *: what was assumed; owned */
   PlaSensitivity sensitivity;
+  int n_hooks;
+  PlaHookResult *hook; /* owned */
+  bool has_contacts;
+  int n_colliders;
+  double *collider_n;  /* owned: force of each collider on the body, N (n x 3) */
+  double deepest_mm;   /* penetration, the largest at any time */
+  /* of a motion */
+  double time_s, kinetic_j;
+  int frames, unsolved_steps;
 } PlaSimulationResult;
 
-/* Solves the static scene.  Not reaching the tolerance is a result (solve.reason). */
+/* Solves the scene, a motion to its end.  Not reaching the tolerance is a result (solve.reason). */
 PlaStatus pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimulationResult *out,
                           PlaError *err);
 /* Adds what the presets' ranges mean for @result, the typical answer of the scene at @path: also a
@@ -80,4 +96,10 @@ PlaStatus pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress
 PlaStatus pla_simulation_sensitivity(const char *path, PlaProgress *progress,
                                      PlaSimulationResult *result, PlaError *err);
 bool pla_simulation_wants_sensitivity(const PlaSimulation *scene); /* the scene asks for it */
+
+/* The same with a call for every frame of a motion, its start first; the mesh is only lent. */
+typedef PlaStatus (*PlaFrameFunc)(const PlaMesh *mesh, double time_s, void *data, PlaError *err);
+PlaStatus pla_simulation_run(const PlaSimulation *scene, PlaFrameFunc frame, void *data,
+                             PlaProgress *progress, PlaSimulationResult *out, PlaError *err);
+bool pla_simulation_is_dynamic(const PlaSimulation *scene);
 void pla_simulation_result_clear(PlaSimulationResult *result);

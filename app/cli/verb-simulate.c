@@ -1,10 +1,49 @@
-/* `simulate`: the static solution of a scene. */
+/* `simulate`: the static solution of a scene, or its motion. */
 #include "anatomy/base/parallel.h"
 #include "app/cli/cli-private.h"
 #include "app/simulation.h"
 #include "io/format.h"
+#include "io/pvd.h"
 
 #include <glib.h>
+#include <string.h>
+
+/* what hooks and colliders carry, how deep points are, and how a motion ended */
+static void
+describe_forces(JsonBuilder *json, const PlaSimulationResult *result)
+{
+  if (result->n_hooks > 0) {
+    json_builder_set_member_name(json, "hooks");
+    json_builder_begin_array(json);
+    for (int i = 0; i < result->n_hooks; i++) {
+      json_builder_begin_object(json);
+      pla_json_text(json, "name", result->hook[i].name);
+      pla_json_numbers(json, "position_mm", result->hook[i].position_mm, 3);
+      pla_json_numbers(json, "force_n", result->hook[i].force_n, 3);
+      json_builder_end_object(json);
+    }
+    json_builder_end_array(json);
+  }
+  if (result->has_contacts) {
+    pla_json_int(json, "contacts", result->solve.contacts);
+    pla_json_number(json, "contact_force_n", result->solve.contact_n);
+    pla_json_number(json, "max_penetration_mm", result->deepest_mm);
+    json_builder_set_member_name(json, "colliders");
+    json_builder_begin_array(json);
+    for (int i = 0; i < result->n_colliders; i++) {
+      json_builder_begin_object(json);
+      pla_json_numbers(json, "force_n", result->collider_n + 3 * i, 3);
+      json_builder_end_object(json);
+    }
+    json_builder_end_array(json);
+  }
+  if (result->frames > 0) {
+    pla_json_number(json, "time_s", result->time_s);
+    pla_json_int(json, "frames", result->frames);
+    pla_json_int(json, "unsolved_steps", result->unsolved_steps);
+    pla_json_number(json, "kinetic_j", result->kinetic_j);
+  }
+}
 
 static void
 describe_sensitivity(PlaInvocation *inv, const PlaSimulationResult *result)
@@ -74,6 +113,7 @@ describe_result(PlaInvocation *inv, const PlaSimulationResult *result)
     json_builder_end_object(json);
   }
   json_builder_end_array(json);
+  describe_forces(json, result);
 
   json_builder_set_member_name(json, "reactions");
   json_builder_begin_array(json);
@@ -111,6 +151,37 @@ describe_result(PlaInvocation *inv, const PlaSimulationResult *result)
     pla_say(inv, "  %s moved by (%.4f, %.4f, %.4f) mm", probe->name, probe->displacement_mm[0],
             probe->displacement_mm[1], probe->displacement_mm[2]);
   }
+  for (int i = 0; i < result->n_hooks; i++)
+    pla_say(inv, "  %s pulls with (%.4g, %.4g, %.4g) N", result->hook[i].name,
+            result->hook[i].force_n[0], result->hook[i].force_n[1], result->hook[i].force_n[2]);
+  if (result->has_contacts)
+    pla_say(inv, "  %d contact points push with %.4g N; deepest penetration %.3g mm",
+            solve->contacts, solve->contact_n, result->deepest_mm);
+}
+
+/* frames of a motion: NAME_0000.vtu and so on beside the list NAME.pvd */
+typedef struct {
+  const char *list;
+  GPtrArray *file;  /* names, without folder */
+  GArray *time;     /* of double, s */
+} Frames;
+
+static PlaStatus
+write_frame(const PlaMesh *mesh, double time_s, void *data, PlaError *err)
+{
+  Frames *self = data;
+  g_autofree char *folder = g_path_get_dirname(self->list), *base = g_path_get_basename(self->list);
+  char *dot = strrchr(base, '.');
+  if (dot)
+    *dot = '\0';
+  char *name = g_strdup_printf("%s_%04u.vtu", base, self->file->len);
+  g_autofree char *path = g_build_filename(folder, name, NULL);
+  PlaMesh lent = *mesh;
+  PlaItem item = { .kind = PLA_KIND_MESH, .mesh = &lent };
+  PlaWriteOptions opts = pla_write_options_default();
+  g_ptr_array_add(self->file, name);
+  g_array_append_val(self->time, time_s);
+  return pla_item_write(path, &item, &opts, err);
 }
 
 static PlaStatus
@@ -119,27 +190,46 @@ run_simulate(PlaInvocation *inv, PlaError *err)
   PlaSimulation *scene = NULL;
   PlaSimulationResult result = { 0 };
   PlaProgress *progress = pla_invocation_progress(inv);
-  const PlaFormat *format;
-  PlaStatus st = pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
+  const PlaFormat *format = NULL;
+  const char *output = pla_invocation_output(inv);
+  const bool series = g_str_has_suffix(output, ".pvd");
+  Frames frames = { output, g_ptr_array_new_with_free_func(g_free),
+                    g_array_new(FALSE, FALSE, sizeof(double)) };
+  PlaStatus st = series ? PLA_OK : pla_format_for_output(output, PLA_KIND_MESH, &format, err);
   pla_progress_phase(progress, "Reading the scene", 0.1);
   if (st == PLA_OK)
     st = pla_simulation_load(pla_invocation_file(inv, 0), progress, &scene, err);
+  if (st == PLA_OK && series != pla_simulation_is_dynamic(scene))
+    st = pla_fail(err, PLA_ERR_USAGE,
+                  series ? "%s has no 'dynamics', so there is one result and no series; write a .vtu "
+                           "file instead of %s"
+                         : "%s has 'dynamics', which gives a series of meshes; write a .pvd file "
+                           "instead of %s",
+                  pla_invocation_file(inv, 0), output);
   pla_progress_phase(progress, "Solving", 0.95);
   PlaProgressSpan span = pla_progress_push(progress);
   if (st == PLA_OK)
-    st = pla_simulation_solve(scene, progress, &result, err);
+    st = pla_simulation_run(scene, series ? write_frame : NULL, &frames, progress, &result, err);
   if (st == PLA_OK && (pla_invocation_has(inv, "sensitivity") ||
                        pla_simulation_wants_sensitivity(scene)))
     st = pla_simulation_sensitivity(pla_invocation_file(inv, 0), progress, &result, err);
   pla_progress_pop(progress, span);
-  if (st == PLA_OK) {
+  if (st == PLA_OK && series) {
+    st = pla_pvd_write(output, (int)frames.file->len, (const double *)(void *)frames.time->data,
+                       (const char *const *)frames.file->pdata, err);
+  } else if (st == PLA_OK) {
     PlaItem item = { .kind = PLA_KIND_MESH, .mesh = result.mesh };
     PlaWriteOptions opts = pla_write_options_default();
     st = format->write(pla_invocation_output(inv), &item, &opts, err);
   }
   if (st == PLA_OK) {
     describe_result(inv, &result);
-    if (result.solve.reason != PLA_STOP_CONVERGED)
+    if (result.unsolved_steps > 0)
+      st = pla_fail(err, PLA_ERR_CONVERGENCE,
+                    "%s: the equations of %d time steps were not solved, the last with a residual of "
+                    "%.2g; make dt_s smaller",
+                    pla_invocation_file(inv, 0), result.unsolved_steps, result.solve.residual_rel);
+    else if (result.solve.reason != PLA_STOP_CONVERGED)
       st = pla_fail(err, PLA_ERR_CONVERGENCE,
                     "%s: not in equilibrium, %s (residual %.2g, asked for less; worst element %d, "
                     "volume ratio %.2g); apply the motion in more steps, or refine there",
@@ -149,6 +239,8 @@ run_simulate(PlaInvocation *inv, PlaError *err)
   }
   pla_simulation_result_clear(&result);
   pla_simulation_free(scene);
+  g_ptr_array_unref(frames.file);
+  g_array_unref(frames.time);
   return st;
 }
 
@@ -161,7 +253,7 @@ static const PlaOpt options[] = {
 const PlaVerb pla_verb_simulate = {
   .name = "simulate",
   .args = "SCENE.json -o OUT.vtu",
-  .summary = "solves a scene: materials, fixed and moved parts, loads",
+  .summary = "solves a scene: materials, fixed and moved parts, loads, contact, motion in time",
   .description =
       "Finds the static equilibrium of the body that SCENE.json describes and writes it with\n"
       "displacement (mm), volume ratio, principal stretches and von Mises stress (Pa).\n\n"
@@ -173,7 +265,27 @@ const PlaVerb pla_verb_simulate = {
       "\"fibre\" (a direction or a cell field) and \"activation\" make muscle contract,\n"
       "\"prestretch\" ({\"line\", \"normal\", \"along\", \"across\"}) gives skin its tension, and\n"
       "\"mixture\" lists tissues that share elements by \"fraction\".  \"formulation\": \"mixed\"\n"
-      "is for nearly incompressible tissue, up to a Poisson's ratio of 0.4999.",
+      "is for nearly incompressible tissue, up to a Poisson's ratio of 0.4999.\n\n"
+      "Loads, besides force_n:\n"
+      "  {\"where\": ..., \"pressure_pa\": P}   on the outer faces whose vertices are all selected,\n"
+      "                                      always normal to them, positive towards the body\n"
+      "Hooks pull at the vertex nearest to a point, and tell the force they need:\n"
+      "  \"hooks\": [{\"name\": \"flap\", \"at_mm\": [...], \"pull_mm\": [...],\n"
+      "             \"stiffness_n_m\": K}]      without K the vertex goes exactly there\n"
+      "Colliders are rigid; a surface must be closed:\n"
+      "  \"colliders\": [{\"surface\": \"plate.stl\", \"friction\": 0.3,\n"
+      "                 \"move\": {\"translate_mm\": [...], \"rotate\": {...}}},\n"
+      "                {\"plane\": {\"point_mm\": [...], \"normal\": [...]}}]\n"
+      "Contact between the pieces of a body and with itself:\n"
+      "  \"contact\": {\"pieces\": true, \"self\": true, \"thickness_mm\": T, \"stiffness_pa_m\": K,\n"
+      "              \"friction\": MU, \"slip_mm\": S, \"fascia_mm\": R, \"fascia_stiffness_pa_m\": F}\n"
+      "  Points closer than the thickness push each other off.  Friction is Coulomb's beyond a\n"
+      "  sliding of slip_mm, and below it grows from 0: what should stick creeps by up to that a\n"
+      "  step.  Points within fascia_mm of another piece at rest keep their height over it and slide.\n"
+      "Motion in time, with OUT.pvd and a mesh for every frame beside it:\n"
+      "  \"dynamics\": {\"dt_s\": H, \"end_s\": T, \"every\": 1, \"integrator\": \"backward-euler\",\n"
+      "               \"mass_damping_1_s\": A, \"stiffness_damping_s\": B}\n"
+      "  Integrators: backward-euler, linear-euler, midpoint.  Moves run over the whole time.",
   .example = "platysma-cli simulate bar.json -o bent.vtu --json",
   .min_files = 1,
   .max_files = 1,

@@ -182,8 +182,8 @@ pla_dynamics_implicit(PlaDynamics *self, double dt, PlaError *err)
   }
   if (st == PLA_OK && report->reason == PLA_STOP_CANCELLED)
     st = pla_fail_cancelled(err);
-  /* close enough, though rounding forbids what was asked for */
-  if (report->reason == PLA_STOP_STALLED && report->residual_rel < 1e-6)
+  /* close enough, though rounding, or friction that depends on the push, forbids what was asked for */
+  if (report->residual_rel < fmax(1e-6, 10.0 * self->options.solve.tolerance_rel))
     report->reason = PLA_STOP_CONVERGED;
   self->report.unsolved += report->reason != PLA_STOP_CONVERGED;
   return st;

@@ -378,6 +378,188 @@ test_loose_piece(void)
   pla_item_clear(&item);
 }
 
+/* a box as a closed surface file; @open leaves its last triangle out */
+static void
+write_surface(const char *name, const double lo_mm[3], const double hi_mm[3], bool open)
+{
+  static const int tri[36] = { 0, 3, 1, 1, 3, 2, 4, 5, 6, 4, 6, 7, 0, 1, 5, 0, 5, 4,
+                               1, 2, 6, 1, 6, 5, 2, 3, 7, 2, 7, 6, 3, 0, 4, 3, 4, 7 };
+  PlaItem item = { .kind = PLA_KIND_MESH };
+  PlaWriteOptions opts = pla_write_options_default();
+  PlaError err = { 0 };
+  g_assert_cmpint(pla_mesh_new(8, open ? 11 : 12, 0, 0, &item.mesh, &err), ==, PLA_OK);
+  for (int v = 0; v < 8; v++) {
+    double *x = item.mesh->pos + 3 * v;
+    x[0] = (v % 4 == 1 || v % 4 == 2 ? hi_mm[0] : lo_mm[0]) / 1e3;
+    x[1] = (v % 4 >= 2 ? hi_mm[1] : lo_mm[1]) / 1e3;
+    x[2] = (v >= 4 ? hi_mm[2] : lo_mm[2]) / 1e3;
+  }
+  memcpy(item.mesh->tri, tri, (open ? 33 : 36) * sizeof(int));
+  g_autofree char *path = path_of(name);
+  g_assert_cmpint(pla_item_write(path, &item, &opts, &err), ==, PLA_OK);
+  pla_item_clear(&item);
+}
+
+#define BLOCK                                                                                      \
+  "{'mesh': 'block.vtu', 'materials': [{'where': {'all': true}, 'model': 'neo-hookean',"           \
+  "'young_pa': 10000, 'poisson': 0.3, 'density_kg_m3': 1000}],"
+
+/* a plate moves up into a block that is held at its top: what the plate pushes the support carries */
+static void
+test_colliders(void)
+{
+  const double size[3] = { 20, 20, 10 };
+  const int n[3] = { 3, 3, 2 };
+  write_box("block.vtu", size, n, PLA_BOX_TETS_5);
+  write_surface("plate.stl", (double[3]){ -5, -5, -5 }, (double[3]){ 25, 25, -0.5 }, false);
+  PlaSimulationResult result = solve(
+      BLOCK "'constraints': [{'where': {'box_mm': [[-1,-1,9.99],[21,21,11]]}, 'fix': 'xyz'}],"
+            "'colliders': [{'surface': 'plate.stl', 'friction': 0.2,"
+            "'move': {'translate_mm': [0,0,1.5]}}],"
+            "'probes': [{'name': 'base', 'nearest_mm': [10,10,0]}]}");
+  g_assert_cmpint(result.n_colliders, ==, 1);
+  g_assert_cmpfloat(result.collider_n[2], >, 0.1);
+  g_assert_cmpfloat_with_epsilon(result.collider_n[2], -result.reaction[0].force_n[2],
+                                 1e-4 * result.collider_n[2]);
+  /* the base stands on the plate, now at 1 mm, or the thickness above it */
+  g_assert_cmpfloat(result.probe[0].position_mm[2], >, 0.99);
+  g_assert_cmpfloat(result.probe[0].position_mm[2], <, 1.04);
+  g_assert_cmpfloat(result.deepest_mm, <, 0.01);
+  pla_simulation_result_clear(&result);
+}
+
+/* a hook of a spring and one that goes exactly where it is told report what they pull with */
+static void
+test_hooks(void)
+{
+  const double size[3] = { 20, 20, 10 };
+  const int n[3] = { 2, 2, 1 };
+  write_box("block.vtu", size, n, PLA_BOX_TETS_5);
+  double apart[2];
+  for (int soft = 0; soft < 2; soft++) {
+    g_autofree char *json = g_strdup_printf(
+        BLOCK "'constraints': [{'where': {'box_mm': [[-1,-1,-1],[21,21,0.01]]}, 'fix': 'xyz'}],"
+              "'hooks': [{'name': 'flap', 'at_mm': [20,20,10], 'pull_mm': [0,0,2]%s}]}",
+        soft ? ", 'stiffness_n_m': 1e6" : "");
+    PlaSimulationResult result = solve(json);
+    g_assert_cmpint(result.n_hooks, ==, 1);
+    g_assert_cmpstr(result.hook[0].name, ==, "flap");
+    g_assert_cmpfloat(result.hook[0].force_n[2], >, 0.01);
+    g_assert_cmpfloat_with_epsilon(result.hook[0].force_n[2], -result.reaction[0].force_n[2],
+                                   1e-4 * result.hook[0].force_n[2]);
+    apart[soft] = result.hook[0].force_n[2];
+    pla_simulation_result_clear(&result);
+  }
+  g_assert_cmpfloat_with_epsilon(apart[0], apart[1], 1e-3 * apart[0]);
+}
+
+/* pressure on the top of a block that stands on its base: the base carries it */
+static void
+test_pressure(void)
+{
+  const double size[3] = { 20, 20, 10 };
+  const int n[3] = { 2, 2, 1 };
+  for (int k = 0; k < 2; k++) {
+    write_box("block.vtu", size, n, k ? PLA_BOX_HEXES : PLA_BOX_TETS_5);
+    PlaSimulationResult result = solve(
+        BLOCK "'constraints': [{'where': {'box_mm': [[-1,-1,-1],[21,21,0.01]]}, 'fix': 'xyz'}],"
+              "'loads': [{'where': {'box_mm': [[-1,-1,9.99],[21,21,11]]}, 'pressure_pa': 100}]}");
+    /* 100 Pa on 4 cm^2, a little more as the top widens */
+    g_assert_cmpfloat(result.reaction[0].force_n[2], >, 0.04);
+    g_assert_cmpfloat(result.reaction[0].force_n[2], <, 0.041);
+    pla_simulation_result_clear(&result);
+  }
+}
+
+static PlaStatus
+count_frame(const PlaMesh *mesh, double time_s, void *data, PlaError *err)
+{
+  double *last = data;
+  g_assert_cmpfloat(time_s, >=, last[0]);
+  g_assert_nonnull(pla_mesh_find_field(mesh, "displacement_mm", PLA_ON_VERTS));
+  last[0] = time_s;
+  last[1] += 1.0;
+  return PLA_OK;
+}
+
+/* a block falls freely for 0.1 s, and lands on a plane where there is one */
+static void
+test_motion(void)
+{
+  const double size[3] = { 20, 20, 20 };
+  const int n[3] = { 2, 2, 2 };
+  write_box("block.vtu", size, n, PLA_BOX_TETS_5);
+  for (int floor = 0; floor < 2; floor++) {
+    g_autofree char *json = g_strdup_printf(
+        BLOCK "'gravity_m_s2': [0,0,-9.81],%s"
+              "'dynamics': {'dt_s': 0.005, 'end_s': 0.1, 'integrator': 'midpoint', 'every': 4},"
+              "'probes': [{'name': 'corner', 'nearest_mm': [0,0,0]}]}",
+        floor ? "'colliders': [{'plane': {'point_mm': [0,0,-20], 'normal': [0,0,2]}}]," : "");
+    PlaSimulation *scene = NULL;
+    PlaSimulationResult result;
+    PlaError err = { 0 };
+    double seen[2] = { 0.0, 0.0 };
+    if (load(json, &scene, &err) != PLA_OK)
+      g_error("%s", err.message);
+    g_assert_true(pla_simulation_is_dynamic(scene));
+    g_assert_cmpint(pla_simulation_run(scene, count_frame, seen, NULL, &result, &err), ==, PLA_OK);
+    g_assert_cmpfloat(seen[1], ==, 6.0);
+    g_assert_cmpint(result.frames, ==, 6);
+    g_assert_cmpfloat_with_epsilon(result.time_s, 0.1, 1e-12);
+    g_assert_cmpint(result.unsolved_steps, ==, 0);
+    double z = result.probe[0].displacement_mm[2];
+    if (floor)
+      g_assert_cmpfloat(z, >, -20.0);
+    else
+      g_assert_cmpfloat_with_epsilon(z, -0.5 * 9.81 * 0.01 * 1e3, 1e-6);
+    g_assert_cmpfloat(result.deepest_mm, <, 0.04);
+    pla_simulation_result_clear(&result);
+    pla_simulation_free(scene);
+  }
+}
+
+/* each mistake has its sentence */
+static void
+test_bad_contact(void)
+{
+  const double size[3] = { 20, 20, 10 };
+  const int n[3] = { 2, 2, 1 };
+  write_box("block.vtu", size, n, PLA_BOX_TETS_5);
+  write_surface("open.stl", (double[3]){ -5, -5, -5 }, (double[3]){ 25, 25, -0.5 }, true);
+  static const struct {
+    const char *json, *says;
+  } bad[] = {
+    { "'colliders': [{'surface': 'none.stl'}]", "none.stl" },
+    { "'colliders': [{'surface': 'open.stl'}]", "not closed" },
+    { "'colliders': [{'surface': 'block.vtu'}]", "no triangles" },
+    { "'colliders': [{}]", "either a 'surface' file or a 'plane'" },
+    { "'colliders': [{'plane': {'point_mm': [0,0,0], 'normal': [0,0,0]}}]", "has no length" },
+    { "'colliders': [{'plane': {'point_mm': [0,0,0]}}]", "needs 'point_mm' and 'normal'" },
+    { "'colliders': [{'surface': 'open.stl', 'rough': 1}]", "rough" },
+    { "'colliders': []", "list of colliders" },
+    { "'contact': {'friction': -1}", "must not be negative" },
+    { "'contact': {'sticky': true}", "sticky" },
+    { "'dynamics': {'dt_s': 0.01}", "needs 'dt_s' and 'end_s'" },
+    { "'dynamics': {'dt_s': 0, 'end_s': 1}", "above 0 s" },
+    { "'dynamics': {'dt_s': 0.1, 'end_s': 0.01}", "must not be below dt_s" },
+    { "'dynamics': {'dt_s': 1e-9, 'end_s': 1}", "ten million" },
+    { "'dynamics': {'dt_s': 0.1, 'end_s': 1, 'integrator': 'magic'}", "backward-euler" },
+    { "'dynamics': {'dt_s': 0.1, 'end_s': 1, 'speed': 2}", "speed" },
+    { "'hooks': [{'at_mm': [0,0,0]}]", "needs 'at_mm' and 'pull_mm'" },
+    { "'hooks': [{'at_mm': [0,0,0], 'pull_mm': [0,0,1], 'stiffness_n_m': 0}]", "above 0 N/m" },
+    { "'loads': [{'where': {'nodes': [0]}, 'pressure_pa': 5}]", "no face" },
+    { "'loads': [{'where': {'all': true}, 'pressure_pa': 5, 'force_n': [0,0,1]}]", "either" },
+  };
+  for (size_t k = 0; k < G_N_ELEMENTS(bad); k++) {
+    PlaSimulation *scene = NULL;
+    PlaError err = { 0 };
+    g_autofree char *json = g_strdup_printf(BLOCK "%s}", bad[k].json);
+    g_assert_cmpint(load(json, &scene, &err), !=, PLA_OK);
+    if (!strstr(err.message, bad[k].says))
+      g_error("'%s' does not say '%s'", err.message, bad[k].says);
+  }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -389,6 +571,11 @@ main(int argc, char **argv)
   g_test_add_func("/simulation/tissues", test_tissues);
   g_test_add_func("/simulation/sensitivity", test_sensitivity);
   g_test_add_func("/simulation/loose-piece", test_loose_piece);
+  g_test_add_func("/simulation/colliders", test_colliders);
+  g_test_add_func("/simulation/hooks", test_hooks);
+  g_test_add_func("/simulation/pressure", test_pressure);
+  g_test_add_func("/simulation/motion", test_motion);
+  g_test_add_func("/simulation/bad-contact", test_bad_contact);
   int failures = g_test_run();
   const char *const names[] = { "cube.vtu", "bar.vtu", "two.vtu", "labelled.vtu", "scene.json" };
   for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {

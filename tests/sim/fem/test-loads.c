@@ -4,7 +4,7 @@
 #include "anatomy/base/parallel.h"
 #include "anatomy/boundary.h"
 #include "sim/fem/terms.h"
-#include "tests/sim/fem/boxes.h"
+#include "tests/sim/contact/scenes.h"
 
 static const PlaBoxCells all_cells[3] = { PLA_BOX_HEXES, PLA_BOX_TETS_6, PLA_BOX_TETS_5 };
 
@@ -251,6 +251,136 @@ test_reactions(void)
   }
 }
 
+/* a coarse hex under four fine ones: the nine vertices where they meet hang on the coarse four.  Bound,
+ * the body deforms as one when its ends are moved affinely; forces and masses of what hangs go to its
+ * parents */
+static void
+test_hanging(void)
+{
+  PlaMesh *coarse = mesh_box((double[3]){ 0, 0, 0 }, (double[3]){ 0.02, 0.02, 0.02 },
+                             (int[3]){ 1, 1, 1 }, PLA_BOX_HEXES);
+  PlaMesh *fine = mesh_box((double[3]){ 0, 0, 0.02 }, (double[3]){ 0.02, 0.02, 0.04 },
+                           (int[3]){ 2, 2, 2 }, PLA_BOX_HEXES);
+  PlaFemModel *model = model_of(mesh_join(coarse, fine), "neo-hookean", 1e4, 0.3, 1e3);
+  Case c = case_new(model);
+  int vert[9], start[10] = { 0 }, parent[36], n = 0, k = 0;
+  double weight[36];
+  for (int v = 8; v < model->n_verts; v++) {
+    const double *x = model->rest + 3 * v;
+    if (x[2] != 0.02)
+      continue;
+    for (int a = 4; a < 8; a++) {
+      const double *y = model->rest + 3 * a;
+      double w = (1.0 - fabs(x[0] - y[0]) / 0.02) * (1.0 - fabs(x[1] - y[1]) / 0.02);
+      if (w > 0.0) {
+        parent[k] = a;
+        weight[k++] = w;
+      }
+    }
+    vert[n++] = v;
+    start[n] = k;
+  }
+  g_assert_cmpint(n, ==, 9);
+  PlaFemBindings bindings = { n, vert, start, parent, weight };
+  PlaFemConditions conditions = case_conditions(&c);
+  conditions.bindings = &bindings;
+  const double map[9] = { 1.1, 0.2, 0.05, 0.0, 0.95, 0.1, -0.1, 0.0, 1.3 };
+  for (int v = 0; v < model->n_verts; v++) {
+    double z = model->rest[3 * v + 2];
+    pla_mat3_apply(map, model->rest + 3 * v, c.target + 3 * v);
+    /* all but one fine vertex inside of the outer faces */
+    if (z == 0.0 || z == 0.04)
+      memset(c.fixed + 3 * v, 1, 3);
+  }
+  /* loads that hold the affine shape at the free vertices: what the elements ask for there */
+  double *affine = g_memdup2(c.target, 3 * (size_t)model->n_verts * sizeof(double));
+  PlaError err = { 0 };
+  PlaFemConditions bare = conditions;
+  bare.force = NULL;
+  double *force = g_new(double, 3 * model->n_verts);
+  g_assert_cmpint(pla_terms_forces(model, &bare, affine, force, &err), ==, PLA_OK);
+  for (int e = 0; e < n; e++)
+    for (int d = 0; d < 3; d++)
+      g_assert_cmpfloat(force[3 * vert[e] + d], ==, 0.0);
+  for (int i = 0; i < 3 * model->n_verts; i++)
+    c.force[i] = -force[i];
+  solve(&c, &conditions, PLA_SOLVER_NEWTON, 1e-10);
+  g_assert_cmpfloat(largest_difference(c.pos, affine, model->n_verts), <, 1e-10);
+
+  /* the reduced forces are the slope of the energy of the parents' motion */
+  double *pos = shaken(model, 1e-3, 8);
+  pla_bindings_place(&bindings, pos);
+  g_assert_cmpint(pla_terms_forces(model, &bare, pos, force, &err), ==, PLA_OK);
+  for (int a = 4; a < 8; a++)
+    for (int d = 0; d < 3; d++) {
+      double keep = pos[3 * a + d], e[2];
+      for (int s = 0; s < 2; s++) {
+        pos[3 * a + d] = keep + (s ? -1e-7 : 1e-7);
+        pla_bindings_place(&bindings, pos);
+        e[s] = pla_terms_energy(model, &bare, pos);
+      }
+      pos[3 * a + d] = keep;
+      g_assert_cmpfloat_with_epsilon((e[1] - e[0]) / 2e-7, force[3 * a + d], 1e-6 * fabs(force[3 * a + d]) + 1e-9);
+    }
+  /* masses: all of it, at the parents */
+  double *mass = g_memdup2(model->mass, (size_t)model->n_verts * sizeof(double));
+  pla_bindings_reduce(&bindings, 1, mass);
+  g_assert_cmpfloat_with_epsilon(pla_sum(mass, (size_t)model->n_verts), 1.6e-5 * 1e3, 1e-15);
+  /* the middle feels 1 / sum w^2/m, and an impulse moves it by that */
+  int middle = -1;
+  for (int e = 0; e < n; e++)
+    middle = start[e + 1] - start[e] == 4 ? e : middle;
+  double m = pla_binding_effective_mass(&bindings, middle, mass);
+  g_assert_cmpfloat_with_epsilon(m, 4.0 * mass[4], 1e-12);
+  double *vel = g_new0(double, 3 * model->n_verts);
+  pla_binding_apply_impulse(&bindings, middle, mass, (double[3]){ 0, 0, 0.3 }, vel);
+  pla_bindings_place(&bindings, vel);
+  g_assert_cmpfloat_with_epsilon(vel[3 * vert[middle] + 2], 0.3 / m, 1e-9);
+
+  /* sweeps say that they cannot */
+  PlaFemOptions options = pla_fem_options_default();
+  PlaFemReport report;
+  options.method = PLA_SOLVER_PBNG;
+  g_assert_cmpint(pla_fem_solve(model, &conditions, &options, c.pos, &report, &err), ==, PLA_ERR_USAGE);
+  /* and what is prescribed cannot be bound */
+  c.fixed[3 * vert[0]] = 1;
+  options.method = PLA_SOLVER_NEWTON;
+  g_assert_cmpint(pla_fem_solve(model, &conditions, &options, c.pos, &report, &err), ==, PLA_ERR_USAGE);
+  g_free(affine);
+  g_free(force);
+  g_free(mass);
+  g_free(vel);
+  free(pos);
+  case_clear(&c);
+}
+
+/* bindings of bindings end at real vertices; circles and wrong sums have their sentences */
+static void
+test_chains(void)
+{
+  int vert[2] = { 2, 3 }, start[3] = { 0, 2, 4 }, parent[4] = { 0, 1, 2, 1 };
+  double weight[4] = { 0.5, 0.5, 0.25, 0.75 };
+  PlaFemBindings chain = { 2, vert, start, parent, weight }, *flat;
+  PlaError err = { 0 };
+  g_assert_cmpint(pla_bindings_flatten(&chain, 4, &flat, &err), ==, PLA_OK);
+  double pos[12] = { 0, 0, 0, 8, 0, 0 };
+  pla_bindings_place(flat, pos);
+  g_assert_cmpfloat(pos[6], ==, 4.0);
+  g_assert_cmpfloat(pos[9], ==, 7.0);
+  pla_bindings_free(flat);
+  parent[0] = 3;
+  g_assert_cmpint(pla_bindings_flatten(&chain, 4, &flat, &err), ==, PLA_ERR_USAGE);
+  g_assert_nonnull(strstr(err.message, "circle"));
+  parent[0] = 0;
+  weight[0] = 0.6;
+  g_assert_cmpint(pla_bindings_flatten(&chain, 4, &flat, &err), ==, PLA_ERR_USAGE);
+  g_assert_nonnull(strstr(err.message, "add up"));
+  weight[0] = 0.5;
+  vert[1] = 2;
+  g_assert_cmpint(pla_bindings_flatten(&chain, 4, &flat, &err), ==, PLA_ERR_USAGE);
+  g_assert_nonnull(strstr(err.message, "twice"));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -259,5 +389,7 @@ main(int argc, char **argv)
   g_test_add_func("/loads/pressure-derivatives", test_pressure_derivatives);
   g_test_add_func("/loads/hydrostatic", test_hydrostatic);
   g_test_add_func("/loads/reactions", test_reactions);
+  g_test_add_func("/loads/hanging", test_hanging);
+  g_test_add_func("/loads/chains", test_chains);
   return g_test_run();
 }
