@@ -241,9 +241,12 @@ pla_window_open(PlaWindow *self, const char *path)
 {
   pla_recent_add(path);
   show_case(self);
-  if (g_str_has_suffix(path, ".pvd"))
+  if (g_str_has_suffix(path, ".pvd")) {
+    /* without a scan there are no slices to show */
+    if (!pla_document_get_volume(self->document))
+      g_action_group_activate_action(actions(self), "layout", g_variant_new_string("scene"));
     pla_timeline_open(PLA_TIMELINE(self->timeline), path);
-  else
+  } else
     pla_document_open(self->document, path);
 }
 
@@ -457,7 +460,8 @@ on_grey_window(GSimpleAction *action, GVariant *param, gpointer data)
 
 static const char *const layouts[] = { "sagittal", "coronal", "axial", "scene" };
 
-/* axial and sagittal above, coronal and 3-D below; or 3-D large, the slices in a column beside it */
+/* axial and sagittal above, coronal and 3-D below; or 3-D large, the slices in a column beside it
+ */
 static void
 place_views(PlaWindow *self, gboolean large)
 {
@@ -629,9 +633,9 @@ static void
 on_export(GSimpleAction *action, GVariant *param, gpointer data)
 {
   PlaWindow *self = data;
-  gtk_window_present(GTK_WINDOW(
-      pla_export_window_new(GTK_WINDOW(self), self->document, PLA_SCENE_VIEW(self->scene),
-                            PLA_TIMELINE(self->timeline))));
+  gtk_window_present(
+      GTK_WINDOW(pla_export_window_new(GTK_WINDOW(self), self->document,
+                                       PLA_SCENE_VIEW(self->scene), PLA_TIMELINE(self->timeline))));
 }
 
 static void
@@ -902,8 +906,8 @@ pla_window_init(PlaWindow *self)
   for (int i = 0; i < n; i++) {
     GtkWidget *panel = workspaces[i].create(self->document);
     pla_explain_follow(panel);
-    AdwViewStackPage *page = adw_view_stack_add_titled(self->panels, panel, workspaces[i].id,
-                                                       _(workspaces[i].title));
+    AdwViewStackPage *page =
+        adw_view_stack_add_titled(self->panels, panel, workspaces[i].id, _(workspaces[i].title));
     adw_view_stack_page_set_icon_name(page, workspaces[i].icon);
   }
   g_signal_connect_object(self->panels, "notify::visible-child", G_CALLBACK(on_panel_switched),

@@ -213,7 +213,6 @@ pick(PlaWindow *window, double x, double y, double z)
 {
   const PlaScenePick place = { .cell = -1, .vert = -1, .point_mm = { x, y, z } };
   pla_tools_pick(pla_document_get_tools(pla_window_get_document(window)), NULL, &place);
-  settle(window);
 }
 
 static void
@@ -245,6 +244,7 @@ test_measure(void)
   g_assert_cmpint(pla_annotations_n(notes), ==, 0); /* one end is no distance yet */
   pick(window, -10.2, 0, 0);                        /* the same place again is none either */
   pick(window, 20, 0, 0);
+  settle(window);
   g_assert_cmpint(pla_annotations_n(notes), ==, 1);
   g_assert_cmpfloat(pla_annotations_get(notes, 0, &name)->value, ==, 30.0);
   g_assert_cmpstr(name, ==, "Distance 1");
@@ -258,13 +258,16 @@ test_measure(void)
   pick(window, 10, 0, 0);
   pick(window, 0, 0, 0);
   pick(window, 0, 10, 0);
+  settle(window);
   measure(window, "path");
   pick(window, 0, 0, 0);
   pick(window, 3, 4, 0);
   pick(window, 3, 4, 5);
   pick(window, 3, 4, 5.1); /* ends it */
+  settle(window);
   measure(window, "landmark");
   pick(window, 1, 2, 3);
+  settle(window);
   g_assert_cmpint(pla_annotations_n(notes), ==, 4);
   g_assert_cmpfloat_with_epsilon(pla_annotations_get(notes, 1, NULL)->value, 90.0, 1e-9);
   g_assert_cmpfloat_with_epsilon(pla_annotations_get(notes, 2, NULL)->value, 10.0, 1e-9);
@@ -274,6 +277,7 @@ test_measure(void)
   settle(window);
   measure(window, "volume");
   pick(window, 10, 0, 0);
+  settle(window);
   g_assert_cmpint(pla_annotations_n(notes), ==, 5);
   const PlaAnnotation *volume = pla_annotations_get(notes, 4, &name);
   g_assert_cmpstr(name, ==, "Volume of Core");
@@ -287,15 +291,13 @@ test_measure(void)
   pick(window, 9, 9, 9);
   g_assert_cmpint(pla_annotations_n(notes), ==, 5);
 
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < 6; i++)
     g_action_group_activate_action(G_ACTION_GROUP(window), "undo", NULL);
-    settle(window);
-  }
+  settle(window);
   g_assert_cmpint(pla_annotations_n(notes), ==, 0);
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < 6; i++)
     g_action_group_activate_action(G_ACTION_GROUP(window), "redo", NULL);
-    settle(window);
-  }
+  settle(window);
   g_assert_cmpint(pla_annotations_n(notes), ==, 5);
   g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
   let_it_show(GTK_WIDGET(window), "measure");
