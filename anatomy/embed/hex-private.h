@@ -72,15 +72,12 @@ typedef struct {
   uint32_t line, i;
   uint32_t tri;
   uint8_t pos, neg; /* corners on the outer and inner side of the triangle's plane */
-  uint16_t cut;     /* edges that meet the triangle: PLA_HEX_CUT_*, then the two bits below */
+  uint16_t cut;     /* edges that meet the triangle, and the two flags below */
 } PlaHexPair;
 
 enum {
   /* edges along x at (y, z) = (0, 0), (1, 0), (0, 1), (1, 1), then along y at (x, z), z at (x, y)
    */
-  PLA_HEX_CUT_X = 0x00f,
-  PLA_HEX_CUT_Y = 0x0f0,
-  PLA_HEX_CUT_Z = 0xf00,
   PLA_HEX_CUT_ALL = 0xfff,
   PLA_HEX_STEP = 0x1000, /* the first x edge passes through the triangle (half-open rule) */
   PLA_HEX_EXIT = 0x2000, /* ... from inside to outside as x grows */

@@ -200,8 +200,9 @@ typedef struct {
   uint32_t copy[2], hex[2];
 } Seed;
 
+/* four numbers, the first one first */
 static int
-compare_seeds(const void *a, const void *b)
+compare_fours(const void *a, const void *b)
 {
   const uint32_t *x = a, *y = b;
   for (int k = 0; k < 4; k++)
@@ -537,7 +538,7 @@ find_overlaps(PlaHexWork *w, PlaProgress *progress, PlaError *err)
   }
   PlaStatus st = seeds.failed ? pla_fail_memory(err, "the overlaps of regions") : PLA_OK;
   if (st == PLA_OK && seeds.n > 0) {
-    qsort(seeds.data, seeds.n, sizeof(Seed), compare_seeds);
+    qsort(seeds.data, seeds.n, sizeof(Seed), compare_fours);
     st = walk_seeds(w, seeds.data, seeds.n, progress, err);
   }
   free(seeds.data);
@@ -550,12 +551,6 @@ find_overlaps(PlaHexWork *w, PlaProgress *progress, PlaError *err)
 typedef struct {
   uint32_t sheet, region, copy, corners;
 } Sighting;
-
-static int
-compare_sightings(const void *a, const void *b)
-{
-  return compare_seeds(a, b);
-}
 
 /* corners of a hex of @copy that are inner vertices of that copy */
 static uint32_t
@@ -610,7 +605,7 @@ join_same_copies(PlaHexWork *w, uint32_t *joined, PlaError *err)
   if (list.failed)
     st = pla_fail_memory(err, "the copies of regions");
   if (st == PLA_OK && list.n > 0) {
-    qsort(list.data, list.n, sizeof(Sighting), compare_sightings);
+    qsort(list.data, list.n, sizeof(Sighting), compare_fours);
     const Sighting *s = list.data;
     for (size_t k = 1; k < list.n; k++)
       for (size_t m = k; m-- > 0 && s[m].sheet == s[k].sheet && s[m].region == s[k].region;)
@@ -643,12 +638,6 @@ compare_pairs(const void *a, const void *b)
 {
   const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return (x > y) - (x < y);
-}
-
-static int
-compare_doors(const void *a, const void *b)
-{
-  return compare_seeds(a, b);
 }
 
 /* A piece of a region that lacks copies, beside a piece of another region's copy that goes on
@@ -715,7 +704,7 @@ find_doors(const PlaHexWork *w, PlaHexList *doors, PlaError *err)
   if (doors->failed)
     return pla_fail_memory(err, "the copies of regions");
   if (doors->n > 0)
-    qsort(doors->data, doors->n, sizeof(Door), compare_doors);
+    qsort(doors->data, doors->n, sizeof(Door), compare_fours);
   return PLA_OK;
 }
 
@@ -861,7 +850,7 @@ add_missing_copies(PlaHexWork *w, uint32_t *added, PlaProgress *progress, PlaErr
     if (st == PLA_OK)
       st = lay_out(w, err);
     if (st == PLA_OK && seeds.n > 0) {
-      qsort(seeds.data, seeds.n, sizeof(Seed), compare_seeds);
+      qsort(seeds.data, seeds.n, sizeof(Seed), compare_fours);
       st = walk_seeds(w, seeds.data, seeds.n, progress, err);
     }
   }
