@@ -251,6 +251,75 @@ test_reactions(void)
   }
 }
 
+/* two blocks held together by soft bindings between interpolated points of their faces, stiff along the
+ * normal and soft across: both solvers find the same shape, whatever the order of the springs, and the
+ * bindings carry what the support does */
+static void
+test_soft_bindings(void)
+{
+  double *first = NULL;
+  for (int method = PLA_SOLVER_NEWTON; method <= PLA_SOLVER_PBNG; method++)
+    for (int reversed = 0; reversed < 2; reversed++) {
+      PlaFemModel *model = model_of(
+          mesh_join(mesh_box((double[3]){ 0, 0, 0 }, (double[3]){ 0.02, 0.02, 0.02 },
+                             (int[3]){ 2, 2, 2 }, PLA_BOX_HEXES),
+                    mesh_box((double[3]){ 0.02, 0, 0 }, (double[3]){ 0.04, 0.02, 0.02 },
+                             (int[3]){ 3, 3, 3 }, PLA_BOX_HEXES)),
+          "neo-hookean", 1e4, 0.3, 1e3);
+      Case c = case_new(model);
+      PlaSpring spring[4];
+      /* the middles of the four quads of the left block's face, each a mean of four vertices, and
+       * where they are on the right block's face */
+      for (int q = 0; q < 4; q++) {
+        PlaSpring s = { .n_verts = 0 };
+        double y = 0.005 + 0.01 * (q % 2), z = 0.005 + 0.01 * (q / 2);
+        for (int v = 0; v < model->n_verts; v++) {
+          const double *x = model->rest + 3 * v, h = v < 27 ? 0.01 : 0.02 / 3.0;
+          double w = (1.0 - fabs(x[1] - y) / h) * (1.0 - fabs(x[2] - z) / h);
+          if (fabs(x[0] - 0.02) > 1e-9 || fabs(x[1] - y) >= h || fabs(x[2] - z) >= h)
+            continue;
+          s.vert[s.n_verts] = v;
+          s.weight[s.n_verts++] = v < 27 ? w : -w;
+        }
+        g_assert_cmpint(s.n_verts, ==, 8);
+        pla_spring_set_stiffness(&s, (double[3]){ 1, 0, 0 }, 200.0, 20.0);
+        spring[reversed ? 3 - q : q] = s;
+      }
+      PlaFemSprings springs = { 4, spring };
+      PlaFemConditions conditions = case_conditions(&c);
+      conditions.springs = &springs;
+      case_hold(&c, 0.0);
+      case_hold(&c, 0.04);
+      for (int v = 0; v < model->n_verts; v++)
+        if (model->rest[3 * v] == 0.04) {
+          c.target[3 * v] += 0.002;
+          c.target[3 * v + 2] += 0.001;
+        }
+      solve(&c, &conditions, (PlaSolverMethod)method, 1e-9);
+      double *reaction = g_new(double, 3 * model->n_verts), carried[3] = { 0 }, support[3] = { 0 };
+      PlaError err = { 0 };
+      g_assert_cmpint(pla_fem_reactions(model, &conditions, c.pos, reaction, &err), ==, PLA_OK);
+      for (int q = 0; q < 4; q++) {
+        double f[3];
+        pla_spring_force(&spring[q], c.pos, f);
+        for (int d = 0; d < 3; d++)
+          carried[d] += f[d];
+      }
+      for (int v = 0; v < model->n_verts; v++)
+        for (int d = 0; d < 3 && model->rest[3 * v] == 0.0; d++)
+          support[d] += reaction[3 * v + d];
+      for (int d = 0; d < 3; d++)
+        g_assert_cmpfloat_with_epsilon(carried[d], -support[d], 1e-7);
+      g_assert_cmpfloat(carried[0], >, 0.05);
+      if (!first)
+        first = g_memdup2(c.pos, 3 * (size_t)model->n_verts * sizeof(double));
+      g_assert_cmpfloat(largest_difference(first, c.pos, model->n_verts), <, 1e-8);
+      g_free(reaction);
+      case_clear(&c);
+    }
+  g_free(first);
+}
+
 /* a coarse hex under four fine ones: the nine vertices where they meet hang on the coarse four.  Bound,
  * the body deforms as one when its ends are moved affinely; forces and masses of what hangs go to its
  * parents */
@@ -389,6 +458,7 @@ main(int argc, char **argv)
   g_test_add_func("/loads/pressure-derivatives", test_pressure_derivatives);
   g_test_add_func("/loads/hydrostatic", test_hydrostatic);
   g_test_add_func("/loads/reactions", test_reactions);
+  g_test_add_func("/loads/soft-bindings", test_soft_bindings);
   g_test_add_func("/loads/hanging", test_hanging);
   g_test_add_func("/loads/chains", test_chains);
   return g_test_run();
