@@ -67,7 +67,8 @@ test_files(void)
   g_autofree char *none = g_build_filename(folder, "none.ply", NULL);
   write_labels(in);
 
-  g_autofree char *egg = g_strdup_printf("surface %s --label 1 -o %s --triangles 1000 --measure", in, stl);
+  g_autofree char *egg =
+      g_strdup_printf("surface %s --label 1 -o %s --triangles 1000 --measure", in, stl);
   JsonObject *o = run(egg, 0);
   check_keys(o, (const char *const[]){ "vertices", "triangles", "closed", "self_intersections",
                                        "volume_mm3", "label_volume_mm3", "seconds", NULL });
@@ -107,7 +108,9 @@ test_files(void)
   const struct {
     const char *words;
     int status;
-  } refused[] = { { "--label 9", 1 }, { "--label nose", 2 }, { "", 2 }, { "--label 1 --triangles 2", 2 } };
+  } refused[] = {
+    { "--label 9", 1 }, { "--label nose", 2 }, { "", 2 }, { "--label 1 --triangles 2", 2 }
+  };
   for (gsize r = 0; r < G_N_ELEMENTS(refused); r++) {
     g_autofree char *words = g_strdup_printf("surface %s -o %s %s", in, none, refused[r].words);
     json_object_unref(run(words, refused[r].status));
@@ -126,9 +129,18 @@ test_mesh(void)
   g_autofree char *in = g_build_filename(folder, "labels.nii", NULL);
   g_autofree char *vtu = g_build_filename(folder, "body.vtu", NULL);
   g_autofree char *none = g_build_filename(folder, "none.vtu", NULL);
-  const char *const keys[] = { "method", "vertices", "tets", "hexes", "volume_mm3",
-                               "min_dihedral_deg", "max_dihedral_deg", "components",
-                               "duplicated_cells", "winding_violations", "seconds", NULL };
+  const char *const keys[] = { "method",
+                               "vertices",
+                               "tets",
+                               "hexes",
+                               "volume_mm3",
+                               "min_dihedral_deg",
+                               "max_dihedral_deg",
+                               "components",
+                               "duplicated_cells",
+                               "winding_violations",
+                               "seconds",
+                               NULL };
   write_labels(in);
 
   /* two tissues, one by number and one by name: regions and volumes */
@@ -192,9 +204,10 @@ test_mesh_embed(void)
   g_autofree char *lips = g_build_filename(folder, "lips.ply", NULL);
   g_autofree char *sheet = g_build_filename(folder, "sheet.ply", NULL);
   g_autofree char *labels = g_build_filename(folder, "labels.nii", NULL);
-  const char *const keys[] = { "method", "vertices", "hexes", "volume_mm3", "components",
-                               "duplicated_cells", "winding_violations", "enclosed_mm3", "seconds",
-                               NULL };
+  const char *const keys[] = {
+    "method",           "vertices",           "hexes",        "volume_mm3", "components",
+    "duplicated_cells", "winding_violations", "enclosed_mm3", "seconds",    NULL
+  };
   g_autofree char *make_lips = g_strdup_printf("phantom crossed-lips --spacing-mm 4 -o %s", lips);
   g_autofree char *make_sheet = g_strdup_printf("phantom thin-sheet --spacing-mm 4 -o %s", sheet);
   json_object_unref(run(make_lips, 0));
@@ -268,7 +281,8 @@ test_mesh_embed(void)
   /* thinner than a cell */
   g_autofree char *thin = g_strdup_printf("mesh %s --method embed --cell-mm 3 -o %s", sheet, vtu);
   o = run(thin, 2);
-  g_assert_nonnull(strstr(json_object_get_string_member(o, "error"), "thinner than the cell of 3 mm"));
+  g_assert_nonnull(
+      strstr(json_object_get_string_member(o, "error"), "thinner than the cell of 3 mm"));
   g_assert_nonnull(strstr(json_object_get_string_member(o, "error"), "near ("));
   json_object_unref(o);
   g_assert_false(g_file_test(vtu, G_FILE_TEST_EXISTS));
@@ -278,12 +292,67 @@ test_mesh_embed(void)
   g_assert_cmpint(g_rmdir(folder), ==, 0);
 }
 
+/* a real head, where it has been fetched: skin, and skin, bone and airway together */
+static void
+test_ct_head(void)
+{
+  g_autofree char *ct =
+      g_test_build_filename(G_TEST_DIST, "..", "datasets", "cache", "ct-head.nii.gz", NULL);
+  if (!g_getenv("PLA_LONG") || !g_file_test(ct, G_FILE_TEST_EXISTS)) {
+    g_test_skip("with PLA_LONG=1, after datasets/fetch-ct-head");
+    return;
+  }
+  g_autofree char *folder = g_dir_make_tmp("platysma-ct-XXXXXX", NULL);
+  g_autofree char *labels = g_build_filename(folder, "labels.nii", NULL);
+  g_autofree char *names = g_build_filename(folder, "labels.tsv", NULL);
+  g_autofree char *skin = g_build_filename(folder, "skin.ply", NULL);
+  g_autofree char *tets = g_build_filename(folder, "tets.vtu", NULL);
+  g_autofree char *segment = g_strdup_printf("segment %s --preset ct-head -o %s", ct, labels);
+  json_object_unref(run(segment, 0));
+
+  g_autofree char *surface =
+      g_strdup_printf("surface %s --label 1,2,3 --measure -o %s", labels, skin);
+  JsonObject *o = run(surface, 0);
+  const double volume = json_object_get_double_member(o, "label_volume_mm3");
+  g_assert_true(json_object_get_boolean_member(o, "closed"));
+  g_assert_cmpint(json_object_get_int_member(o, "self_intersections"), ==, 0);
+  g_assert_cmpfloat(fabs(json_object_get_double_member(o, "volume_mm3") / volume - 1.0), <, 0.01);
+  /* voxels of 0.96 x 0.96 x 1.5 mm */
+  g_assert_cmpfloat(json_object_get_double_member(o, "interface_mm"), <, 1.5);
+  json_object_unref(o);
+
+  g_autofree char *whole =
+      g_strdup_printf("mesh %s --method tets --label 1+2+3 --cell-mm 4 -o %s", labels, tets);
+  o = run(whole, 0);
+  g_assert_cmpint(json_object_get_int_member(o, "inverted"), ==, 0);
+  g_assert_cmpfloat(json_object_get_double_member(o, "min_dihedral_deg"), >=, 10.0);
+  g_assert_cmpfloat(json_object_get_double_member(o, "max_dihedral_deg"), <=, 165.0);
+  g_assert_cmpfloat(json_object_get_double_member(o, "boundary_vertex_mm"), <, 0.4);
+  g_assert_cmpfloat(json_object_get_double_member(o, "boundary_facet_mm"), <, 1.0);
+  g_assert_cmpfloat(fabs(json_object_get_double_member(o, "volume_mm3") / volume - 1.0), <, 0.01);
+  json_object_unref(o);
+
+  g_autofree char *three =
+      g_strdup_printf("mesh %s --method tets --label 1,2,3 --cell-mm 4 -o %s", labels, tets);
+  o = run(three, 0);
+  g_assert_cmpint(json_object_get_int_member(o, "inverted"), ==, 0);
+  g_assert_cmpfloat(json_object_get_double_member(o, "min_dihedral_deg"), >=, 4.0);
+  g_assert_cmpfloat(json_object_get_double_member(o, "max_dihedral_deg"), <=, 172.0);
+  json_object_unref(o);
+  g_remove(names);
+  g_assert_cmpint(g_remove(labels), ==, 0);
+  g_assert_cmpint(g_remove(skin), ==, 0);
+  g_assert_cmpint(g_remove(tets), ==, 0);
+  g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
 int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/surface-verb/files", test_files);
   g_test_add_func("/mesh-verb/files", test_mesh);
+  g_test_add_func("/mesh-verb/ct-head", test_ct_head);
   g_test_add_func("/mesh-verb/embed", test_mesh_embed);
   return g_test_run();
 }
