@@ -952,6 +952,45 @@ test_bad_input(void)
   pla_mesh_free(box);
 }
 
+/* jagged surfaces, some with vertices on grid nodes and flat triangles: a mesh that carries the
+ * surface and has all layers, or a sentence */
+static void
+test_rough(void)
+{
+  static const char *const names[] = { "sphere-surface", "torus-surface", "crossed-lips",
+                                       "crossing-boxes", "moebius-pair" };
+  g_autoptr(GRand) rand = g_rand_new_with_seed(8);
+  const double zero[3] = { 0, 0, 0 };
+  int meshes = 0;
+  for (int k = 0; k < 30; k++) {
+    PlaMesh *surface = phantom_surface(names[k % 5], 8);
+    const double amplitude = 0.001 * (k % 9);
+    for (int i = 0; i < 3 * surface->n_verts; i++) {
+      surface->pos[i] += amplitude * g_rand_double_range(rand, -0.5, 0.5);
+      if (k % 7 == 0)
+        surface->pos[i] = 0.002 * round(500.0 * surface->pos[i]);
+    }
+    const PlaTriMesh tris = pla_mesh_tris(surface);
+    PlaHexEmbedOptions opts = cell_options(g_rand_int_range(rand, 2, 7));
+    PlaHexEmbedReport report;
+    PlaHexEmbed mesh;
+    PlaError err = { 0 };
+    opts.node_m = k % 4 == 0 ? zero : NULL;
+    if (pla_hex_embed(&tris, &opts, NULL, &mesh, &report, &err) == PLA_OK) {
+      g_assert_cmpint(report.winding_violations, ==, 0);
+      check_geometry(surface, &mesh);
+      meshes++;
+    } else {
+      g_assert_cmpint(err.status, ==, PLA_ERR_GEOMETRY);
+      g_assert_nonnull(strstr(err.message, "near ("));
+    }
+    pla_hex_embed_clear(&mesh);
+    pla_mesh_free(surface);
+  }
+  g_test_message("%d of 30 meshed", meshes);
+  g_assert_cmpint(meshes, >, 15);
+}
+
 /* ---- the same bytes ---- */
 
 static void
@@ -1138,6 +1177,7 @@ main(int argc, char **argv)
   g_test_add_func("/hex-embed/fin", test_fin);
   g_test_add_func("/hex-embed/crease", test_crease);
   g_test_add_func("/hex-embed/bad-input", test_bad_input);
+  g_test_add_func("/hex-embed/rough", test_rough);
   g_test_add_func("/hex-embed/same-bytes", test_same_bytes);
   g_test_add_func("/hex-embed/coarsen", test_coarsen);
   g_test_add_func("/hex-embed/tets", test_tets);
