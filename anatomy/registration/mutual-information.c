@@ -478,7 +478,7 @@ pla_register_volumes(const PlaVolume *moving, const PlaVolume *fixed, const PlaR
   Piece *piece = pla_array_new(PIECES, sizeof *piece);
   PlaStatus st = piece ? PLA_OK : pla_fail_memory(err, "a histogram");
   const int levels = opts->levels < 1 ? 1 : opts->levels > MAX_LEVELS ? MAX_LEVELS : opts->levels;
-  PlaRigid t = pla_rigid_identity(); /* fixed -> moving */
+  PlaRigid t = pla_rigid_identity(), begin = t; /* fixed -> moving */
   if (start)
     t = pla_rigid_inverse(start);
   for (int level = 0; level < levels && st == PLA_OK; level++) {
@@ -497,10 +497,12 @@ pla_register_volumes(const PlaVolume *moving, const PlaVolume *fixed, const PlaR
     if (st == PLA_OK)
       st = measure_init(&m, &im[0], &im[1], opts->n_samples, err);
     if (st == PLA_OK) {
-      double g[6], none[6] = { 0 };
-      m.base = t;
+      double g[6], none[6] = { 0 }, unused;
       if (level == 0)
-        r.before = measure(&m, none, g, &r.overlap, piece);
+        begin = t;
+      m.base = begin;
+      r.before = measure(&m, none, g, level == 0 ? &r.overlap : &unused, piece);
+      m.base = t;
       if (r.overlap < LEAST_OVERLAP)
         st = pla_fail(
             err, PLA_ERR_GEOMETRY,

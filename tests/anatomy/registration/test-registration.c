@@ -320,7 +320,7 @@ test_volumes(void)
 {
   static const double ct[5] = { -1000, 40, 900, 35, 10 }, mr[5] = { 0, 700, 60, 500, 120 };
   GRand *rand = g_rand_new_with_seed(5);
-  const int n = small() ? 40 : 60;
+  const int n = small() ? 50 : 60;
   const double spacing = 240.0 / n;
   const PlaRigid none = pla_rigid_identity();
   const PlaRigid truth =
@@ -332,7 +332,7 @@ test_volumes(void)
   PlaError err = { 0 };
   PlaRigid found;
   opts.levels = 2;
-  opts.n_samples = small() ? 6000 : 30000;
+  opts.n_samples = 30000;
   for (int kind = 0; kind < 2; kind++) {
     PlaVolume *moving = image_of(kind ? mr : ct, &away, n, spacing, rand);
     g_assert_cmpint(pla_register_volumes(moving, fixed, NULL, &opts, NULL, &found, &report, &err),
