@@ -167,9 +167,6 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
     if (conditions->fixed[i])
       pos[i] = conditions->target[i];
   PlaStatus st = check_bindings(model, conditions, err);
-  if (st == PLA_OK && conditions->bindings && options->method == PLA_SOLVER_PBNG)
-    st = pla_fail(err, PLA_ERR_USAGE,
-                  "the solver 'pbng' does not handle vertices that are bound to others; use 'newton'");
   if (st == PLA_OK && conditions->bindings)
     pla_bindings_place(conditions->bindings, pos);
   if (st == PLA_OK)
