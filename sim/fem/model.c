@@ -11,6 +11,7 @@
 #include "anatomy/base/parallel.h"
 #include "anatomy/base/svd3.h"
 #include "sim/material/definite.h"
+#include "sim/material/registry.h"
 
 #include <assert.h>
 #include <float.h>
@@ -377,6 +378,81 @@ batch_point(const TetBatch *batch, int k, PlaPoint *point)
     point->s[c] = batch->s[c * BATCH + k];
 }
 
+/* A tet of the neo-Hookean material and nothing else, no stretch below the floor: it needs no SVD.
+ * With c_a = F^-T g_a, the exact derivatives are
+ *   P g_a = mu F g_a + (lambda ln J - mu) c_a,
+ *   K_ab = V (mu g_a.g_b 1 + lambda c_a c_b^T + (mu - lambda ln J) c_b c_a^T). */
+typedef struct {
+  double mu, lambda, volume;
+  double f[9], log_det, i1;
+  double grad[4][3], c[4][3];
+} SimpleTet;
+
+static bool
+simple_tet(const PlaFemModel *model, int t, const double *pos, SimpleTet *out)
+{
+  const int m = model->cell_material[t];
+  if (model->material[m].material != &pla_material_neo_hookean || model->patches ||
+      pla_fem_has_cells(model))
+    return false;
+  double cofactor[9];
+  pla_fem_tet_gradient(model, t, pos, out->f);
+  pla_mat3_cofactor(out->f, cofactor);
+  double det = pla_vec3_dot(out->f, cofactor);
+  out->i1 = 0.0;
+  for (int i = 0; i < 9; i++)
+    out->i1 += out->f[i] * out->f[i];
+  /* the smallest stretch is at least 2 J / I1 */
+  if (!(2.0 * det >= PLA_STRETCH_FLOOR * out->i1))
+    return false;
+  out->mu = model->constants[(size_t)PLA_MAX_CONSTANTS * (size_t)m];
+  out->lambda = model->constants[(size_t)PLA_MAX_CONSTANTS * (size_t)m + 1];
+  out->volume = model->tet_volume[t];
+  out->log_det = log(det);
+  pla_fem_tet_shape(model, t, out->grad);
+  for (int a = 0; a < 4; a++) {
+    pla_mat3_apply(cofactor, out->grad[a], out->c[a]);
+    for (int i = 0; i < 3; i++)
+      out->c[a][i] /= det;
+  }
+  return true;
+}
+
+static double
+simple_energy(const SimpleTet *tet)
+{
+  const double l = tet->log_det;
+  return tet->volume *
+         (0.5 * tet->mu * (tet->i1 - 3.0) - tet->mu * l + 0.5 * tet->lambda * l * l);
+}
+
+static void
+simple_forces(const SimpleTet *tet, double *corner)
+{
+  const double q = tet->lambda * tet->log_det - tet->mu;
+  for (int a = 0; a < 4; a++) {
+    double fg[3];
+    pla_mat3_apply(tet->f, tet->grad[a], fg);
+    for (int i = 0; i < 3; i++)
+      corner[3 * a + i] = -tet->volume * (tet->mu * fg[i] + q * tet->c[a][i]);
+  }
+}
+
+static void
+simple_stiffness(const SimpleTet *tet, double *stiffness)
+{
+  const double l = tet->volume * tet->lambda, m = tet->volume * tet->mu, q = m - l * tet->log_det;
+  for (int a = 0; a < 4; a++)
+    for (int b = 0; b < 4; b++) {
+      const double *ca = tet->c[a], *cb = tet->c[b];
+      const double diagonal = m * pla_vec3_dot(tet->grad[a], tet->grad[b]);
+      for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+          stiffness[(3 * a + i) * 12 + 3 * b + j] =
+              l * ca[i] * cb[j] + q * cb[i] * ca[j] + (i == j ? diagonal : 0.0);
+    }
+}
+
 static int
 n_tet_batches(const PlaFemModel *model)
 {
@@ -395,8 +471,21 @@ pla_fem_energy(const PlaFemModel *model, const double *pos)
 #pragma omp for schedule(static)
     for (int b = 0; b < (model->domains ? 0 : n_tet_batches(model)); b++) {
       int begin = b * BATCH, end = begin + BATCH < model->n_tets ? begin + BATCH : model->n_tets;
-      decompose_tets(model, begin, end, pos, &batch);
+      bool done[BATCH];
+      int n_left = 0;
       for (int t = begin; t < end; t++) {
+        SimpleTet simple;
+        done[t - begin] = simple_tet(model, t, pos, &simple);
+        if (done[t - begin])
+          part[t] = simple_energy(&simple);
+        else
+          n_left++;
+      }
+      if (n_left > 0)
+        decompose_tets(model, begin, end, pos, &batch);
+      for (int t = begin; n_left > 0 && t < end; t++) {
+        if (done[t - begin])
+          continue;
         const double *constants;
         const PlaMaterial *material = pla_fem_cell_law(model, t, &constants);
         PlaPoint point = { 0 };
@@ -448,8 +537,21 @@ corner_forces(const PlaFemModel *model, const double *pos, const double *pressur
 #pragma omp for schedule(static)
     for (int b = 0; b < n_tet_batches(model); b++) {
       int begin = b * BATCH, end = begin + BATCH < model->n_tets ? begin + BATCH : model->n_tets;
-      decompose_tets(model, begin, end, pos, &batch);
+      bool done[BATCH];
+      int n_left = 0;
       for (int t = begin; t < end; t++) {
+        SimpleTet simple;
+        done[t - begin] = simple_tet(model, t, pos, &simple);
+        if (done[t - begin])
+          simple_forces(&simple, corner + 12 * (size_t)t);
+        else
+          n_left++;
+      }
+      if (n_left > 0)
+        decompose_tets(model, begin, end, pos, &batch);
+      for (int t = begin; n_left > 0 && t < end; t++) {
+        if (done[t - begin])
+          continue;
         const double *constants;
         const PlaMaterial *material = pla_fem_cell_law(model, t, &constants);
         PlaPoint point = { 0 };
@@ -625,7 +727,12 @@ pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, const
   double h[81];
   if (c < model->n_tets) {
     PlaPoint point = { 0 };
+    SimpleTet simple;
     double grad[4][3];
+    if (!project && simple_tet(model, c, pos, &simple)) {
+      simple_stiffness(&simple, stiffness);
+      return;
+    }
     memset(stiffness, 0, 144 * sizeof *stiffness);
     pla_fem_tet_gradient(model, c, pos, point.f);
     point_tangent(model, c, &point, pressure, project, h);

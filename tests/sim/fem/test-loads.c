@@ -143,6 +143,8 @@ solve(Case *c, const PlaFemConditions *conditions, PlaSolverMethod method, doubl
   memcpy(c->pos, c->model->rest, 3 * (size_t)c->model->n_verts * sizeof *c->pos);
   if (pla_fem_solve(c->model, conditions, &options, c->pos, &report, &err) != PLA_OK)
     g_error("%s", err.message);
+  g_test_message("%s: residual %g, energy %g, %d iterations", report.method, report.residual_rel,
+                 report.energy_j, report.iterations);
   g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
   return report;
 }
