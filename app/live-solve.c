@@ -87,7 +87,12 @@ send(PlaLive *self)
     return;
   self->queued = true;
   g_atomic_ref_count_inc(&self->refs);
-  g_main_context_invoke_full(self->context, G_PRIORITY_DEFAULT_IDLE, deliver, self, live_unref);
+  /* not g_main_context_invoke(): between two turns nobody owns the context, and that would run the
+   * function here */
+  GSource *source = g_idle_source_new();
+  g_source_set_callback(source, deliver, self, live_unref);
+  g_source_attach(source, self->context);
+  g_source_unref(source);
 }
 
 /* the scene of the parameters, from the case file on a connection of this thread */

@@ -640,8 +640,11 @@ on_worker_progress(const char *phase, double fraction, void *data)
   pthread_mutex_unlock(&reporter->lock);
   if (send) {
     g_atomic_ref_count_inc(&reporter->refs);
-    g_main_context_invoke_full(reporter->context, G_PRIORITY_DEFAULT_IDLE, deliver_progress,
-                               reporter, reporter_unref);
+    /* not g_main_context_invoke(), which runs the function here where nobody owns the context */
+    GSource *source = g_idle_source_new();
+    g_source_set_callback(source, deliver_progress, reporter, reporter_unref);
+    g_source_attach(source, reporter->context);
+    g_source_unref(source);
   }
 }
 

@@ -41,10 +41,14 @@ static void
 paint_voxels(const float *value, int width, int height, bool labels, uint32_t *pixel)
 {
   const size_t n = (size_t)width * (size_t)height;
-  float *sorted = pla_array_dup(value, n, sizeof *value);
-  if (sorted)
-    qsort(sorted, n, sizeof *sorted, compare_floats);
-  const double lo = sorted ? sorted[n / 20] : 0.0, hi = sorted ? sorted[n - 1 - n / 200] : 1.0;
+  float *sorted = pla_array_new(n, sizeof *sorted);
+  size_t m = 0;
+  for (size_t i = 0; sorted && i < n; i++)
+    if (!isnan(value[i]))
+      sorted[m++] = value[i];
+  if (m > 0)
+    qsort(sorted, m, sizeof *sorted, compare_floats);
+  const double lo = m > 0 ? sorted[m / 20] : 0.0, hi = m > 0 ? sorted[m - 1 - m / 200] : 1.0;
   free(sorted);
   static const uint32_t colour[] = { 0xffe5b299u, 0xffede3ccu, 0xff7fb2e5u, 0xff8cd08cu,
                                      0xffd98c8cu, 0xffc7a6e0u, 0xffe0cf7au };

@@ -22,6 +22,7 @@ struct _PlaApplication {
   gint64 deadline_us;
   int settled_turns;
   gboolean bench;
+  char **activate; /* actions to do once everything is ready, before the screenshot */
   int status;
 };
 
@@ -90,6 +91,13 @@ on_screenshot_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
   self->settled_turns = pla_window_is_settled(window) ? self->settled_turns + 1 : 0;
   if (self->settled_turns < 8 && !late)
     return G_SOURCE_CONTINUE;
+  if (self->activate && !late) {
+    for (char **action = self->activate; *action; action++)
+      pla_window_activate(window, *action);
+    g_clear_pointer(&self->activate, g_strfreev);
+    self->settled_turns = 0;
+    return G_SOURCE_CONTINUE;
+  }
   PlaError err;
   PlaStatus saved = pla_window_save(window, self->screenshot, &err);
   if (saved == PLA_ERR_EMPTY && !late)
@@ -194,6 +202,7 @@ pla_application_handle_local_options(GApplication *application, GVariantDict *op
   g_variant_dict_lookup(options, "screenshot", "^ay", &self->screenshot);
   g_variant_dict_lookup(options, "size", "s", &self->size);
   self->bench = g_variant_dict_contains(options, "bench");
+  g_variant_dict_lookup(options, "activate", "^as", &self->activate);
   g_variant_dict_lookup(options, "style", "s", &self->style);
   if (g_variant_dict_contains(options, "version")) {
     printf("platysma %s\n", PLA_VERSION);
@@ -249,6 +258,7 @@ pla_application_finalize(GObject *object)
   PlaApplication *self = PLA_APPLICATION(object);
   g_free(self->workspace);
   g_free(self->screenshot);
+  g_strfreev(self->activate);
   g_free(self->size);
   g_free(self->style);
   G_OBJECT_CLASS(pla_application_parent_class)->finalize(object);
@@ -275,6 +285,7 @@ pla_application_init(PlaApplication *self)
     { "size", 0, 0, G_OPTION_ARG_STRING, NULL, N_("size of the window in pixels"),
       N_("WIDTHxHEIGHT") },
     { "style", 0, 0, G_OPTION_ARG_STRING, NULL, N_("appearance: dark or light"), N_("NAME") },
+    { "activate", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING_ARRAY, NULL, NULL, NULL },
     { "bench", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, NULL, NULL, NULL },
     { "version", 0, 0, G_OPTION_ARG_NONE, NULL, N_("print the version and exit"), NULL },
     { NULL },

@@ -201,9 +201,10 @@ static void
 cast_next(PlaSceneView *self)
 {
   static const int coarseness[] = { 6, 2, 1 };
+  if (!self->caster || self->casting || self->cast_stage >= (int)G_N_ELEMENTS(coarseness))
+    return;
   const int w = gtk_widget_get_width(self->area), h = gtk_widget_get_height(self->area);
-  if (!self->caster || self->casting || self->cast_stage >= (int)G_N_ELEMENTS(coarseness) || w < 1 ||
-      h < 1)
+  if (w < 1 || h < 1)
     return;
   const int scale = coarseness[self->cast_stage];
   Casting *casting = g_new0(Casting, 1);

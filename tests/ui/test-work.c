@@ -10,9 +10,11 @@
 #include "ui/panels/simulate-panel.h"
 #include "ui/scene-view.h"
 #include "ui/slice-view.h"
+#include "ui/workspace.h"
 
 #include <cairo.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -191,6 +193,133 @@ press_button(PlaWindow *window, const char *label)
   pointer_click(button, 0.5 * gtk_widget_get_width(button), 0.5 * gtk_widget_get_height(button), 1);
 }
 
+/* ---- pictures -------------------------------------------------------------------------------- */
+
+enum { SMALL_W = 160, SMALL_H = 100 };
+
+/* the window, ten times smaller or so: fonts and the clock of the history hardly matter then */
+static cairo_surface_t *
+small_picture(PlaWindow *window)
+{
+  g_autofree char *path = g_build_filename(fixture_dir, "whole.png", NULL);
+  PlaError err;
+  turn_was_mine = TRUE;
+  if (pla_window_save(window, path, &err) != PLA_OK)
+    g_error("%s", err.message);
+  cairo_surface_t *png = cairo_image_surface_create_from_png(path);
+  cairo_surface_t *small = cairo_image_surface_create(CAIRO_FORMAT_RGB24, SMALL_W, SMALL_H);
+  cairo_t *cr = cairo_create(small);
+  cairo_scale(cr, (double)SMALL_W / cairo_image_surface_get_width(png),
+              (double)SMALL_H / cairo_image_surface_get_height(png));
+  cairo_set_source_surface(cr, png, 0, 0);
+  cairo_pattern_set_filter(cairo_get_source(cr), CAIRO_FILTER_BEST);
+  cairo_paint(cr);
+  cairo_destroy(cr);
+  cairo_surface_destroy(png);
+  cairo_surface_flush(small);
+  return small;
+}
+
+/* Against the picture kept in tests/ui/pictures; PLA_PICTURES_NEW names a folder for new ones. */
+static void
+compare_picture(PlaWindow *window, const char *name)
+{
+  cairo_surface_t *now = small_picture(window);
+  g_autofree char *file = g_strconcat(name, ".png", NULL);
+  if (g_getenv("PLA_PICTURES_NEW")) {
+    g_autofree char *out = g_build_filename(g_getenv("PLA_PICTURES_NEW"), file, NULL);
+    cairo_surface_write_to_png(now, out);
+    cairo_surface_destroy(now);
+    return;
+  }
+  g_autofree char *path = g_test_build_filename(G_TEST_DIST, "ui", "pictures", file, NULL);
+  cairo_surface_t *kept = cairo_image_surface_create_from_png(path);
+  if (cairo_surface_status(kept) != CAIRO_STATUS_SUCCESS)
+    g_error("%s cannot be read", path);
+  g_assert_cmpint(cairo_image_surface_get_width(kept), ==, SMALL_W);
+  g_assert_cmpint(cairo_image_surface_get_height(kept), ==, SMALL_H);
+  const int stride = cairo_image_surface_get_stride(now);
+  g_assert_cmpint(cairo_image_surface_get_stride(kept), ==, stride);
+  const uint8_t *a = cairo_image_surface_get_data(now), *b = cairo_image_surface_get_data(kept);
+  double sum = 0.0;
+  int other = 0;
+  for (int y = 0; y < SMALL_H; y++)
+    for (int x = 0; x < SMALL_W; x++) {
+      int largest = 0;
+      for (int c = 0; c < 3; c++)
+        largest = MAX(largest, abs(a[y * stride + 4 * x + c] - b[y * stride + 4 * x + c]));
+      sum += largest;
+      other += largest > 60;
+    }
+  g_test_message("%s: mean difference %.1f of 255, %d of %d pixels differ much", name,
+                 sum / (SMALL_W * SMALL_H), other, SMALL_W * SMALL_H);
+  g_assert_cmpfloat(sum / (SMALL_W * SMALL_H), <, 8.0);
+  g_assert_cmpint(other, <, SMALL_W * SMALL_H / 20);
+  cairo_surface_destroy(now);
+  cairo_surface_destroy(kept);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static gboolean
+is_control(GtkWidget *widget)
+{
+  static GType (*const types[])(void) = { gtk_button_get_type,       gtk_switch_get_type,
+                                                gtk_spin_button_get_type,  gtk_scale_get_type,
+                                                gtk_entry_get_type,        gtk_check_button_get_type,
+                                                gtk_menu_button_get_type,  gtk_color_button_get_type,
+                                                pla_scene_view_get_type,   pla_slice_view_get_type,
+                                                gtk_list_box_row_get_type, gtk_drop_down_get_type };
+  for (size_t i = 0; i < G_N_ELEMENTS(types); i++)
+    if (g_type_is_a(G_OBJECT_TYPE(widget), types[i]()))
+      return TRUE;
+  return FALSE;
+}
+
+/* a name given to it, a label that belongs to it, or a text that it shows */
+static gboolean
+has_name(GtkWidget *widget)
+{
+  GtkAccessible *accessible = GTK_ACCESSIBLE(widget);
+  if (gtk_test_accessible_has_property(accessible, GTK_ACCESSIBLE_PROPERTY_LABEL) ||
+      gtk_test_accessible_has_relation(accessible, GTK_ACCESSIBLE_RELATION_LABELLED_BY))
+    return TRUE;
+  if (GTK_IS_LABEL(widget) && *gtk_label_get_text(GTK_LABEL(widget)))
+    return TRUE;
+  for (GtkWidget *child = gtk_widget_get_first_child(widget); child;
+       child = gtk_widget_get_next_sibling(child))
+    if (has_name(child))
+      return TRUE;
+  return FALSE;
+}
+
+/* every control that can be seen; parts of one that has a name (arrows of a spin button) need none */
+static int
+check_names(GtkWidget *widget, gboolean inside_named)
+{
+  int n = 0;
+  if (!gtk_widget_get_mapped(widget))
+    return 0;
+  gboolean named = inside_named;
+  if (is_control(widget)) {
+    n++;
+    named = named || has_name(widget);
+    if (!named) {
+      g_autofree char *where = g_strdup(G_OBJECT_TYPE_NAME(widget));
+      for (GtkWidget *up = gtk_widget_get_parent(widget); up; up = gtk_widget_get_parent(up)) {
+        char *longer = g_strconcat(G_OBJECT_TYPE_NAME(up), " > ", where, NULL);
+        g_free(where);
+        where = longer;
+      }
+      g_error("a control has no accessible name: %s", where);
+    }
+  }
+  for (GtkWidget *child = gtk_widget_get_first_child(widget); child;
+       child = gtk_widget_get_next_sibling(child))
+    n += check_names(child, named && is_control(widget));
+  return n;
+}
+
 /* ---- the session ----------------------------------------------------------------------------- */
 
 static void
@@ -335,7 +464,7 @@ test_session(void)
   pla_tools_set(tools, PLA_TOOL_NONE, NULL, NULL);
   const double around[5][2] = { { 40, 60 }, { 60, 70 }, { 80, 60 }, { 60, 50 }, { 40, 60 } };
   pointer_drag(scene, around, 5);
-  settle(window);
+  let_run(400);
   expect_short_turns("turning the head", TRUE);
 
   /* solve, and look at the stretch */
@@ -387,6 +516,17 @@ test_session(void)
   g_assert_true(pla_hash_equal(&start, &hash[0]));
   pla_document_go_to(document, n - 1);
   settle(window);
+
+  /* every workspace looks as it did */
+  int n_workspaces;
+  const PlaWorkspace *workspaces = pla_workspaces_get(&n_workspaces);
+  g_action_group_activate_action(group, "look", g_variant_new_string("three-quarter"));
+  for (int i = 0; i < n_workspaces; i++) {
+    pla_window_set_workspace(window, workspaces[i].id);
+    settle(window);
+    compare_picture(window, workspaces[i].id);
+    g_assert_cmpint(check_names(GTK_WIDGET(window), FALSE), >, 15);
+  }
 
   /* the report tells of the solve; it draws in a context of its own */
   gdk_gl_context_clear_current();

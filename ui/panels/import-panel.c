@@ -1,5 +1,7 @@
 #include "ui/panels/import-panel.h"
 
+#include "ui/panels/panel-rows.h"
+
 #include <glib/gi18n.h>
 
 struct _PlaImportPanel {
@@ -16,20 +18,7 @@ G_DEFINE_FINAL_TYPE(PlaImportPanel, pla_import_panel, ADW_TYPE_BIN)
 static void
 add_row(PlaImportPanel *self, const char *title, const char *value)
 {
-  GtkWidget *row = adw_action_row_new();
-  adw_preferences_row_set_use_markup(ADW_PREFERENCES_ROW(row), FALSE);
-  adw_preferences_row_set_title(ADW_PREFERENCES_ROW(row), title);
-  GtkWidget *label = gtk_label_new(value);
-  gtk_label_set_selectable(GTK_LABEL(label), TRUE);
-  gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
-  gtk_label_set_xalign(GTK_LABEL(label), 1.0f);
-  gtk_widget_set_hexpand(label, TRUE);
-  gtk_widget_add_css_class(label, "dim-label");
-  gtk_widget_add_css_class(label, "numeric");
-  gtk_widget_set_tooltip_text(label, value);
-  adw_action_row_add_suffix(ADW_ACTION_ROW(row), label);
-  adw_preferences_group_add(self->scan_group, row);
-  g_ptr_array_add(self->rows, row);
+  pla_panel_rows_add(self->scan_group, self->rows, pla_row_new(title, value));
 }
 
 G_GNUC_PRINTF(3, 4)
@@ -46,9 +35,7 @@ add_row_printf(PlaImportPanel *self, const char *title, const char *format, ...)
 static void
 update(PlaImportPanel *self)
 {
-  for (guint i = 0; i < self->rows->len; i++)
-    adw_preferences_group_remove(self->scan_group, self->rows->pdata[i]);
-  g_ptr_array_set_size(self->rows, 0);
+  pla_panel_rows_clear(self->scan_group, self->rows);
   const PlaVolume *vol = pla_document_get_volume(self->document);
   const PlaLabelMap *labels = pla_document_get_labels(self->document);
   if (!vol && labels)

@@ -519,7 +519,8 @@ set_up(PlaSimulatePanel *self, PlaEntry *body)
   if (content == self->setup_for)
     return;
   stop_live(self);
-  self->setup_for = content;
+  pla_content_unref(self->setup_for);
+  self->setup_for = content ? pla_content_ref(content) : NULL;
   pla_panel_rows_clear(self->tissue_group, self->tissue_rows);
   pla_panel_rows_clear(self->held_group, self->held_rows);
   g_ptr_array_set_size(self->presets, 0);
@@ -836,6 +837,7 @@ pla_simulate_panel_dispose(GObject *object)
   PlaSimulatePanel *self = PLA_SIMULATE_PANEL(object);
   g_clear_pointer(&self->live, pla_live_stop);
   g_clear_pointer(&self->live_pos, g_free);
+  g_clear_pointer(&self->setup_for, pla_content_unref);
   g_clear_pointer(&self->bodies, g_ptr_array_unref);
   g_clear_pointer(&self->results, g_ptr_array_unref);
   g_clear_pointer(&self->tissue_rows, g_ptr_array_unref);
