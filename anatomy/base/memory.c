@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,20 @@ pla_array_resize(void **array, size_t n_new, size_t size)
   if (!grown)
     return false;
   *array = grown;
+  return true;
+}
+
+bool
+pla_array_reserve(void *array, int n, int *capacity, size_t size)
+{
+  if (n <= *capacity)
+    return true;
+  size_t wanted = (size_t)n + (size_t)n / 2 + 8;
+  if (wanted > INT_MAX)
+    wanted = (size_t)n;
+  if (!pla_array_resize(array, wanted, size))
+    return false;
+  *capacity = (int)wanted;
   return true;
 }
 

@@ -1,6 +1,7 @@
 /* Shared between the command line and its verbs. */
 #pragma once
 
+#include "anatomy/mesh.h"
 #include "app/cli/verb.h"
 
 extern const PlaVerb pla_verb_bench;
@@ -10,8 +11,8 @@ extern const PlaVerb pla_verb_cut;
 extern const PlaVerb pla_verb_demo;
 extern const PlaVerb pla_verb_info;
 extern const PlaVerb pla_verb_mesh;
-extern const PlaVerb pla_verb_operate;
 extern const PlaVerb pla_verb_muscles;
+extern const PlaVerb pla_verb_operate;
 extern const PlaVerb pla_verb_phantom;
 extern const PlaVerb pla_verb_register;
 extern const PlaVerb pla_verb_report;
@@ -19,3 +20,7 @@ extern const PlaVerb pla_verb_segment;
 extern const PlaVerb pla_verb_simulate;
 extern const PlaVerb pla_verb_surface;
 extern const PlaVerb pla_verb_warp;
+
+/* Writes @mesh in the format that the ending of @path means. */
+PlaStatus pla_invocation_write_mesh(PlaInvocation *inv, const char *path, PlaMesh *mesh,
+                                    PlaError *err);

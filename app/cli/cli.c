@@ -1,5 +1,6 @@
 /* The command line: parsing by table, help, man page, completion, progress, Ctrl-C, exit codes. */
 #include "app/cli/cli-private.h"
+#include "io/format.h"
 
 #include "anatomy/base/parallel.h"
 #include "io/output.h"
@@ -183,6 +184,15 @@ PlaProgress *
 pla_invocation_progress(PlaInvocation *inv)
 {
   return &inv->progress;
+}
+
+PlaStatus
+pla_invocation_write_mesh(PlaInvocation *inv, const char *path, PlaMesh *mesh, PlaError *err)
+{
+  PlaWriteOptions write = pla_write_options_default();
+  write.progress = pla_invocation_progress(inv);
+  const PlaItem item = { .kind = PLA_KIND_MESH, .mesh = mesh };
+  return pla_item_write(path, &item, &write, err);
 }
 
 JsonBuilder *

@@ -55,15 +55,6 @@ cut_along(PlaInvocation *inv, PlaCutMesh *cut, const char *path, double *seconds
   return st;
 }
 
-static PlaStatus
-write_mesh(PlaInvocation *inv, const char *path, PlaMesh *mesh, PlaError *err)
-{
-  PlaWriteOptions write = pla_write_options_default();
-  write.progress = pla_invocation_progress(inv);
-  const PlaItem item = { .kind = PLA_KIND_MESH, .mesh = mesh };
-  return pla_item_write(path, &item, &write, err);
-}
-
 static double
 material_mm3(const PlaCutMesh *cut)
 {
@@ -115,9 +106,9 @@ run_cut(PlaInvocation *inv, PlaError *err)
     st = pla_cut_to_surface(cut, NULL, &surface, err);
   pla_progress_phase(progress, "Writing", 1.0);
   if (st == PLA_OK)
-    st = write_mesh(inv, pla_invocation_output(inv), mesh, err);
+    st = pla_invocation_write_mesh(inv, pla_invocation_output(inv), mesh, err);
   if (st == PLA_OK && surface_path)
-    st = write_mesh(inv, surface_path, surface, err);
+    st = pla_invocation_write_mesh(inv, surface_path, surface, err);
   if (st == PLA_OK) {
     JsonBuilder *json = pla_invocation_json(inv);
     double after = material_mm3(cut);

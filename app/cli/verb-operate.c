@@ -94,15 +94,6 @@ describe(PlaInvocation *inv, PlaPlanResult *r)
 }
 
 static PlaStatus
-write_mesh(PlaInvocation *inv, const char *path, PlaMesh *mesh, PlaError *err)
-{
-  PlaWriteOptions write = pla_write_options_default();
-  write.progress = pla_invocation_progress(inv);
-  const PlaItem item = { .kind = PLA_KIND_MESH, .mesh = mesh };
-  return pla_item_write(path, &item, &write, err);
-}
-
-static PlaStatus
 run_operate(PlaInvocation *inv, PlaError *err)
 {
   const char *path = pla_invocation_file(inv, 0);
@@ -135,9 +126,9 @@ run_operate(PlaInvocation *inv, PlaError *err)
   }
   pla_progress_phase(progress, "Writing", 1.0);
   if (st == PLA_OK)
-    st = write_mesh(inv, pla_invocation_output(inv), result.mesh, err);
+    st = pla_invocation_write_mesh(inv, pla_invocation_output(inv), result.mesh, err);
   if (st == PLA_OK && surface)
-    st = write_mesh(inv, surface, result.surface, err);
+    st = pla_invocation_write_mesh(inv, surface, result.surface, err);
   if (st == PLA_OK) {
     describe(inv, &result);
     if (result.solved && result.solve.reason != PLA_STOP_CONVERGED)

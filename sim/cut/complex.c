@@ -38,19 +38,6 @@ typedef struct {
   EdgeSplit *split;
 } Insertion;
 
-static bool
-grow(void *array, int n, int *capacity, size_t size)
-{
-  void **p = array;
-  if (n <= *capacity)
-    return true;
-  int wanted = n + n / 2 + 8;
-  if (!pla_array_resize(p, (size_t)wanted, size))
-    return false;
-  *capacity = wanted;
-  return true;
-}
-
 /* ---- planes and points ---- */
 
 static void
@@ -63,7 +50,7 @@ plane_round(PlaCutPlane *plane)
 static int
 add_plane(PlaCutComplex *self, const PlaCutPlane *plane)
 {
-  if (!grow(&self->plane, self->n_planes + 1, &self->cap_planes, sizeof *self->plane))
+  if (!pla_array_reserve(&self->plane, self->n_planes + 1, &self->cap_planes, sizeof *self->plane))
     return -1;
   self->plane[self->n_planes] = *plane;
   return self->n_planes++;
@@ -122,7 +109,7 @@ add_vert(PlaCutComplex *self, int p, int q, int r)
 {
   static const int rest[4][3] = { { 1, 2, 3 }, { 0, 2, 3 }, { 0, 1, 3 }, { 0, 1, 2 } };
   static const PlaInt128 ones[4] = { 1, 1, 1, 1 };
-  if (!grow(&self->vert, self->n_verts + 1, &self->cap_verts, sizeof *self->vert))
+  if (!pla_array_reserve(&self->vert, self->n_verts + 1, &self->cap_verts, sizeof *self->vert))
     return -1;
   PlaCutVert *v = &self->vert[self->n_verts];
   *v = (PlaCutVert){ .plane = { p, q, r }, .asked = -1, .sign = 1 };
@@ -165,7 +152,8 @@ pla_cut_complex_weights(const PlaCutComplex *self, int vert, double weight[4])
 static PlaCutPatch *
 add_patch(PlaCutComplex *self, const PlaCutCorner *corner, int n)
 {
-  if (!grow(&self->patch, self->n_patches + 1, &self->cap_patches, sizeof *self->patch))
+  if (!pla_array_reserve(&self->patch, self->n_patches + 1, &self->cap_patches,
+                         sizeof *self->patch))
     return NULL;
   PlaCutPatch *patch = &self->patch[self->n_patches];
   *patch = (PlaCutPatch){ .cell = { -1, -1 }, .face = -1, .triangle = -1, .seen = -1 };
@@ -181,7 +169,7 @@ static bool
 cell_add_patch(PlaCutComplex *self, int cell, int patch)
 {
   PlaCutCell *c = &self->cell[cell];
-  if (!grow(&c->patch, c->n_patches + 1, &c->capacity, sizeof *c->patch))
+  if (!pla_array_reserve(&c->patch, c->n_patches + 1, &c->capacity, sizeof *c->patch))
     return false;
   c->patch[c->n_patches++] = patch;
   return true;
@@ -190,7 +178,7 @@ cell_add_patch(PlaCutComplex *self, int cell, int patch)
 static int
 add_cell(PlaCutComplex *self)
 {
-  if (!grow(&self->cell, self->n_cells + 1, &self->cap_cells, sizeof *self->cell))
+  if (!pla_array_reserve(&self->cell, self->n_cells + 1, &self->cap_cells, sizeof *self->cell))
     return -1;
   self->cell[self->n_cells] = (PlaCutCell){ 0 };
   return self->n_cells++;
@@ -256,7 +244,7 @@ typedef struct {
 static bool
 loop_add(Loop *loop, int vert, int plane)
 {
-  if (!grow(&loop->corner, loop->n + 1, &loop->capacity, sizeof *loop->corner))
+  if (!pla_array_reserve(&loop->corner, loop->n + 1, &loop->capacity, sizeof *loop->corner))
     return false;
   loop->corner[loop->n++] = (PlaCutCorner){ vert, plane };
   return true;
@@ -326,7 +314,8 @@ edge_vert(Insertion *ins, int u, int v, int support, int along, int plane)
       return ins->pending[i].mid;
   int mid = add_vert(ins->complex, support, along, plane);
   assert(mid != -2);
-  if (mid < 0 || !grow(&ins->pending, ins->n_pending + 1, &ins->cap_pending, sizeof *ins->pending))
+  if (mid < 0 || !pla_array_reserve(&ins->pending, ins->n_pending + 1, &ins->cap_pending,
+                                    sizeof *ins->pending))
     return -1;
   ins->pending[ins->n_pending++] = (EdgeSplit){ from, to, mid };
   return mid;
@@ -797,7 +786,8 @@ pla_cut_complex_extract(const PlaCutComplex *self, const int *piece, int which)
             ok = (plane[v->plane[j]] = add_plane(out, &self->plane[v->plane[j]])) >= 0;
           meets[j] = plane[v->plane[j]];
         }
-        ok = ok && grow(&out->vert, out->n_verts + 1, &out->cap_verts, sizeof *out->vert);
+        ok = ok &&
+             pla_array_reserve(&out->vert, out->n_verts + 1, &out->cap_verts, sizeof *out->vert);
         if (ok) {
           PlaCutVert copy = *v;
           memcpy(copy.plane, meets, sizeof meets);

@@ -633,11 +633,8 @@ relink(const Cut *cut, int tet_a, int fa, int tet_b, int fb, LinkList *list)
         return false;
       if (!meet)
         continue;
-      if (list->n == list->capacity) {
-        if (!pla_array_resize((void **)&list->link, 2 * (size_t)list->n + 64, sizeof *list->link))
-          return false;
-        list->capacity = 2 * list->n + 64;
-      }
+      if (!pla_array_reserve(&list->link, list->n + 1, &list->capacity, sizeof *list->link))
+        return false;
       list->link[list->n++] =
           (NewLink){ piece_tet(cut, slot_a, tet_a, i), fa, piece_tet(cut, slot_b, tet_b, j), fb };
     }

@@ -43,18 +43,6 @@ typedef struct {
   int cap_local;
 } Builder;
 
-static bool
-grow(void *array, int n, int *capacity, size_t size)
-{
-  if (n <= *capacity)
-    return true;
-  int wanted = n + n / 2 + 64;
-  if (!pla_array_resize((void **)array, (size_t)wanted, size))
-    return false;
-  *capacity = wanted;
-  return true;
-}
-
 static PlaCutComplex *
 complex_of(const Builder *self, int tet)
 {
@@ -143,7 +131,7 @@ vert_of(Builder *self, int tet, int local)
         return same < 0 ? -1 : i;
     }
   }
-  if (!grow(&self->vert, self->n_verts + 1, &self->cap_verts, sizeof *self->vert))
+  if (!pla_array_reserve(&self->vert, self->n_verts + 1, &self->cap_verts, sizeof *self->vert))
     return -1;
   pla_cut_complex_weights(complex, local, v.weight);
   if (n < 4) {
@@ -169,7 +157,7 @@ static bool
 add_tet_verts(Builder *self, int tet)
 {
   PlaCutComplex *complex = complex_of(self, tet);
-  if (!grow(&self->local, complex->n_verts, &self->cap_local, sizeof *self->local))
+  if (!pla_array_reserve(&self->local, complex->n_verts, &self->cap_local, sizeof *self->local))
     return false;
   for (int v = 0; v < complex->n_verts; v++)
     self->local[v] = -1;
@@ -178,9 +166,10 @@ add_tet_verts(Builder *self, int tet)
     if (!on_surface(self, tet, patch))
       continue;
     Polygon polygon = { tet, patch->triangle, self->n_corners, patch->n_corners };
-    if (!grow(&self->corner, self->n_corners + polygon.n, &self->cap_corners,
-              sizeof *self->corner) ||
-        !grow(&self->polygon, self->n_polygons + 1, &self->cap_polygons, sizeof *self->polygon))
+    if (!pla_array_reserve(&self->corner, self->n_corners + polygon.n, &self->cap_corners,
+                           sizeof *self->corner) ||
+        !pla_array_reserve(&self->polygon, self->n_polygons + 1, &self->cap_polygons,
+                           sizeof *self->polygon))
       return false;
     for (int k = 0; k < polygon.n; k++) {
       int v = patch->corner[k].vert;
@@ -198,7 +187,7 @@ add_tet_verts(Builder *self, int tet)
 static bool
 add_tri(Builder *self, int polygon, int a, int b, int c)
 {
-  if (!grow(&self->tri, 4 * (self->n_tris + 1), &self->cap_tris, sizeof *self->tri))
+  if (!pla_array_reserve(&self->tri, 4 * (self->n_tris + 1), &self->cap_tris, sizeof *self->tri))
     return false;
   int *t = &self->tri[4 * self->n_tris++];
   t[0] = a;
@@ -242,7 +231,7 @@ add_fan(Builder *self, int polygon, const Corner *loop, int n, bool flip)
     }
     return true;
   }
-  if (!grow(&self->vert, self->n_verts + 1, &self->cap_verts, sizeof *self->vert))
+  if (!pla_array_reserve(&self->vert, self->n_verts + 1, &self->cap_verts, sizeof *self->vert))
     return false;
   int tet = self->polygon[polygon].tet, middle = self->n_verts;
   Vert v = { .tet = tet, .local = -1, .node = { -1, -1, -1 }, .next = -1 };
@@ -296,7 +285,7 @@ points_inside(Builder *self, int tet, int p, int k, int from, int to, OnEdge **o
       continue;
     PlaCutGuest guest = guest_of(self, tet, i);
     int inside = pla_cut_complex_inside_edge(complex, p, k, &guest);
-    if (inside < 0 || (inside && !grow(out, n + 1, capacity, sizeof **out)))
+    if (inside < 0 || (inside && !pla_array_reserve(out, n + 1, capacity, sizeof **out)))
       return -1;
     if (!inside)
       continue;
@@ -331,7 +320,7 @@ triangulate(Builder *self)
       const Corner *c = &self->corner[polygon->start + k];
       int next = self->corner[polygon->start + (k + 1) % polygon->n].vert;
       int m = points_inside(self, polygon->tet, p, k, c->vert, next, &inside, &cap_inside);
-      ok = m >= 0 && grow(&loop, n + 1 + m, &cap_loop, sizeof *loop);
+      ok = m >= 0 && pla_array_reserve(&loop, n + 1 + m, &cap_loop, sizeof *loop);
       if (!ok)
         break;
       loop[n++] = *c;

@@ -186,11 +186,8 @@ snap_point(const PlaSkin *self, const double at[3], double snap, PlaSkinPoint *o
 static bool
 path_add(PlaSkinPoint **path, int *n, int *capacity, const PlaSkinPoint *point)
 {
-  if (*n == *capacity) {
-    if (!pla_array_resize((void **)path, 2 * (size_t)*n + 64, sizeof **path))
-      return false;
-    *capacity = 2 * *n + 64;
-  }
+  if (!pla_array_reserve(path, *n + 1, capacity, sizeof **path))
+    return false;
   (*path)[(*n)++] = *point;
   return true;
 }
@@ -281,19 +278,10 @@ pla_blade_get(const PlaBlade *self)
 static bool
 blade_reserve(PlaBlade *self, int n_verts, int n_tris)
 {
-  if (self->n_verts + n_verts > self->cap_verts) {
-    int wanted = 2 * (self->n_verts + n_verts);
-    if (!pla_array_resize((void **)&self->pos, 3 * (size_t)wanted, sizeof *self->pos))
-      return false;
-    self->cap_verts = wanted;
-  }
-  if (self->n_tris + n_tris > self->cap_tris) {
-    int wanted = 2 * (self->n_tris + n_tris);
-    if (!pla_array_resize((void **)&self->tri, 3 * (size_t)wanted, sizeof *self->tri))
-      return false;
-    self->cap_tris = wanted;
-  }
-  return true;
+  return pla_array_reserve(&self->pos, self->n_verts + n_verts, &self->cap_verts,
+                           3 * sizeof *self->pos) &&
+         pla_array_reserve(&self->tri, self->n_tris + n_tris, &self->cap_tris,
+                           3 * sizeof *self->tri);
 }
 
 static void

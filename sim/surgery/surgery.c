@@ -891,12 +891,9 @@ pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n
 static bool
 threads_add(Threads *threads, const Thread *thread)
 {
-  if (threads->n == threads->capacity) {
-    if (!pla_array_resize((void **)&threads->thread, 2 * (size_t)threads->n + 16,
-                          sizeof *threads->thread))
-      return false;
-    threads->capacity = 2 * threads->n + 16;
-  }
+  if (!pla_array_reserve(&threads->thread, threads->n + 1, &threads->capacity,
+                         sizeof *threads->thread))
+    return false;
   threads->thread[threads->n++] = *thread;
   return true;
 }

@@ -1,5 +1,6 @@
 /* `platysma-cli segment` from file to file: frame, names, numbers and exit status. */
 #include "io/format.h"
+#include "tests/app/verb-test.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -10,23 +11,8 @@
 static JsonObject *
 segment(const char *in, const char *out, const char *words, int status)
 {
-  g_autofree char *line =
-      g_strdup_printf("%s segment %s -o %s --json %s", g_getenv("PLATYSMA_CLI"), in, out, words);
-  g_autofree char *printed = NULL;
-  g_autofree char *said = NULL;
-  g_autoptr(GError) error = NULL;
-  g_autoptr(JsonParser) parser = json_parser_new();
-  int wait_status;
-  g_assert_true(g_spawn_command_line_sync(line, &printed, &said, &wait_status, &error));
-  g_assert_cmpint(WEXITSTATUS(wait_status), ==, status);
-  json_parser_load_from_data(parser, printed, -1, &error);
-  g_assert_no_error(error);
-  JsonObject *object = json_node_dup_object(json_parser_get_root(parser));
-  if (status == 0)
-    g_assert_false(json_object_has_member(object, "error"));
-  else
-    g_assert_cmpint((int)strlen(json_object_get_string_member(object, "error")), >, 20);
-  return object;
+  g_autofree char *line = g_strdup_printf("segment %s -o %s %s", in, out, words);
+  return verb_test_run(line, status);
 }
 
 static void

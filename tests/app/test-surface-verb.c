@@ -1,29 +1,12 @@
 /* `platysma-cli surface` and `mesh` from file to file: keys, caps, regions, exit status. */
 #include "io/format.h"
+#include "tests/app/verb-test.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
-
-static JsonObject *
-run(const char *words, int status)
-{
-  g_autofree char *line = g_strdup_printf("%s %s --json", g_getenv("PLATYSMA_CLI"), words);
-  g_autofree char *printed = NULL;
-  g_autofree char *said = NULL;
-  g_autoptr(GError) error = NULL;
-  g_autoptr(JsonParser) parser = json_parser_new();
-  int wait_status;
-  g_assert_true(g_spawn_command_line_sync(line, &printed, &said, &wait_status, &error));
-  g_assert_cmpint(WEXITSTATUS(wait_status), ==, status);
-  json_parser_load_from_data(parser, printed, -1, &error);
-  g_assert_no_error(error);
-  JsonObject *object = json_node_dup_object(json_parser_get_root(parser));
-  g_assert_cmpint(json_object_has_member(object, "error"), ==, status != 0);
-  return object;
-}
 
 /* an egg (1) in a slab (2) that reaches the lower border */
 static void
@@ -69,7 +52,7 @@ test_files(void)
 
   g_autofree char *egg =
       g_strdup_printf("surface %s --label 1 -o %s --triangles 1000 --measure", in, stl);
-  JsonObject *o = run(egg, 0);
+  JsonObject *o = verb_test_run(egg, 0);
   check_keys(o, (const char *const[]){ "vertices", "triangles", "closed", "self_intersections",
                                        "volume_mm3", "label_volume_mm3", "seconds", NULL });
   g_assert_true(json_object_get_boolean_member(o, "closed"));
@@ -84,7 +67,7 @@ test_files(void)
 
   /* a surface is checked, and repaired */
   g_autofree char *repair = g_strdup_printf("surface %s --repair -o %s", stl, none);
-  o = run(repair, 0);
+  o = verb_test_run(repair, 0);
   g_assert_true(json_object_get_boolean_member(o, "closed"));
   g_assert_cmpint(json_object_get_int_member(o, "filled_holes"), ==, 0);
   g_assert_cmpfloat(fabs(json_object_get_double_member(o, "volume_mm3") / volume - 1.0), <, 1e-5);
@@ -94,7 +77,7 @@ test_files(void)
 
   /* the slab and the egg as one, by name and number, capped below */
   g_autofree char *slab = g_strdup_printf("surface %s --label 'label 2,1' -o %s", in, vtp);
-  o = run(slab, 0);
+  o = verb_test_run(slab, 0);
   g_assert_cmpint(json_object_get_int_member(o, "cap_triangles"), >, 100);
   json_object_unref(o);
   PlaItem item = { 0 };
@@ -113,7 +96,7 @@ test_files(void)
   };
   for (gsize r = 0; r < G_N_ELEMENTS(refused); r++) {
     g_autofree char *words = g_strdup_printf("surface %s -o %s %s", in, none, refused[r].words);
-    json_object_unref(run(words, refused[r].status));
+    json_object_unref(verb_test_run(words, refused[r].status));
     g_assert_false(g_file_test(none, G_FILE_TEST_EXISTS));
   }
   g_assert_cmpint(g_remove(in), ==, 0);
@@ -146,7 +129,7 @@ test_mesh(void)
   /* two tissues, one by number and one by name: regions and volumes */
   g_autofree char *both =
       g_strdup_printf("mesh %s --method tets --label '1,label 2' --cell-mm 2 -o %s", in, vtu);
-  JsonObject *o = run(both, 0);
+  JsonObject *o = verb_test_run(both, 0);
   check_keys(o, keys);
   g_assert_cmpstr(json_object_get_string_member(o, "method"), ==, "tets");
   g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 1);
@@ -172,7 +155,7 @@ test_mesh(void)
   /* as one tissue: the same space, but for edges that are rounded where three regions meet */
   g_autofree char *one =
       g_strdup_printf("mesh %s --method tets --label 1+2 --cell-mm 2 -o %s", in, vtu);
-  o = run(one, 0);
+  o = verb_test_run(one, 0);
   g_assert_cmpfloat(fabs(json_object_get_double_member(o, "volume_mm3") / volume - 1.0), <, 0.02);
   g_assert_cmpfloat(json_object_get_double_member(o, "boundary_vertex_mm"), <, 0.2);
   json_object_unref(o);
@@ -187,7 +170,7 @@ test_mesh(void)
                   { "--cell-mm 2", 2 } };
   for (gsize r = 0; r < G_N_ELEMENTS(refused); r++) {
     g_autofree char *words = g_strdup_printf("mesh %s -o %s %s", in, none, refused[r].words);
-    json_object_unref(run(words, refused[r].status));
+    json_object_unref(verb_test_run(words, refused[r].status));
     g_assert_false(g_file_test(none, G_FILE_TEST_EXISTS));
   }
   g_assert_cmpint(g_remove(in), ==, 0);
@@ -210,8 +193,8 @@ test_mesh_embed(void)
   };
   g_autofree char *make_lips = g_strdup_printf("phantom crossed-lips --spacing-mm 4 -o %s", lips);
   g_autofree char *make_sheet = g_strdup_printf("phantom thin-sheet --spacing-mm 4 -o %s", sheet);
-  json_object_unref(run(make_lips, 0));
-  json_object_unref(run(make_sheet, 0));
+  json_object_unref(verb_test_run(make_lips, 0));
+  json_object_unref(verb_test_run(make_sheet, 0));
   write_labels(labels);
   g_autofree char *other = g_strdup_printf("--coarsen 1 --embed-surface %s", sheet);
   const struct {
@@ -228,7 +211,7 @@ test_mesh_embed(void)
     g_autofree char *vtu = g_strdup_printf("%s/%zu.vtu", folder, r);
     g_autofree char *words =
         g_strdup_printf("mesh %s --method embed --cell-mm 3 %s -o %s", lips, runs[r].words, vtu);
-    JsonObject *o = run(words, 0);
+    JsonObject *o = verb_test_run(words, 0);
     check_keys(o, keys);
     g_assert_cmpint(json_object_get_int_member(o, "winding_violations"), ==, 0);
     g_assert_cmpint(json_object_get_int_member(o, "duplicated_cells"), >, 10);
@@ -273,14 +256,14 @@ test_mesh_embed(void)
   g_autofree char *vtu = g_build_filename(folder, "egg.vtu", NULL);
   g_autofree char *egg =
       g_strdup_printf("mesh %s --method embed --label 1 --cell-mm 3 -o %s", labels, vtu);
-  JsonObject *o = run(egg, 0);
+  JsonObject *o = verb_test_run(egg, 0);
   g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 1);
   g_assert_cmpint(json_object_get_int_member(o, "winding_violations"), ==, 0);
   json_object_unref(o);
   g_assert_cmpint(g_remove(vtu), ==, 0);
   /* thinner than a cell */
   g_autofree char *thin = g_strdup_printf("mesh %s --method embed --cell-mm 3 -o %s", sheet, vtu);
-  o = run(thin, 2);
+  o = verb_test_run(thin, 2);
   g_assert_nonnull(
       strstr(json_object_get_string_member(o, "error"), "thinner than the cell of 3 mm"));
   g_assert_nonnull(strstr(json_object_get_string_member(o, "error"), "near ("));
@@ -308,11 +291,11 @@ test_ct_head(void)
   g_autofree char *skin = g_build_filename(folder, "skin.ply", NULL);
   g_autofree char *tets = g_build_filename(folder, "tets.vtu", NULL);
   g_autofree char *segment = g_strdup_printf("segment %s --preset ct-head -o %s", ct, labels);
-  json_object_unref(run(segment, 0));
+  json_object_unref(verb_test_run(segment, 0));
 
   g_autofree char *surface =
       g_strdup_printf("surface %s --label 1,2,3 --measure -o %s", labels, skin);
-  JsonObject *o = run(surface, 0);
+  JsonObject *o = verb_test_run(surface, 0);
   const double volume = json_object_get_double_member(o, "label_volume_mm3");
   g_assert_true(json_object_get_boolean_member(o, "closed"));
   g_assert_cmpint(json_object_get_int_member(o, "self_intersections"), ==, 0);
@@ -323,7 +306,7 @@ test_ct_head(void)
 
   g_autofree char *whole =
       g_strdup_printf("mesh %s --method tets --label 1+2+3 --cell-mm 4 -o %s", labels, tets);
-  o = run(whole, 0);
+  o = verb_test_run(whole, 0);
   g_assert_cmpint(json_object_get_int_member(o, "inverted"), ==, 0);
   g_assert_cmpfloat(json_object_get_double_member(o, "min_dihedral_deg"), >=, 10.0);
   g_assert_cmpfloat(json_object_get_double_member(o, "max_dihedral_deg"), <=, 165.0);
@@ -334,7 +317,7 @@ test_ct_head(void)
 
   g_autofree char *three =
       g_strdup_printf("mesh %s --method tets --label 1,2,3 --cell-mm 4 -o %s", labels, tets);
-  o = run(three, 0);
+  o = verb_test_run(three, 0);
   g_assert_cmpint(json_object_get_int_member(o, "inverted"), ==, 0);
   g_assert_cmpfloat(json_object_get_double_member(o, "min_dihedral_deg"), >=, 4.0);
   g_assert_cmpfloat(json_object_get_double_member(o, "max_dihedral_deg"), <=, 172.0);
