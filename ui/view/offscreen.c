@@ -170,6 +170,17 @@ pla_target_copy(const PlaTarget *self, int width, int rows, unsigned to, int fir
 }
 
 void
+pla_target_stretch(const PlaTarget *self, int width, int height, unsigned to, int to_width,
+                   int to_height)
+{
+  glDisable(GL_SCISSOR_TEST);
+  glBindFramebuffer(GL_READ_FRAMEBUFFER, self->framebuffer);
+  glBindFramebuffer(GL_DRAW_FRAMEBUFFER, to);
+  glBlitFramebuffer(0, 0, width, height, 0, 0, to_width, to_height, GL_COLOR_BUFFER_BIT, GL_LINEAR);
+  glBindFramebuffer(GL_FRAMEBUFFER, to);
+}
+
+void
 pla_target_show(const PlaTarget *self, int width, int height)
 {
   GLint bound = 0;

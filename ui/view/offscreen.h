@@ -25,5 +25,8 @@ void pla_target_clear(PlaTarget *self);
 void pla_target_leave(PlaTarget *self);
 /* Copies all rows to row @first and above of another framebuffer. */
 void pla_target_copy(const PlaTarget *self, int width, int rows, unsigned to, int first);
+/* Copies all, stretched to another size, to a framebuffer, which is bound then. */
+void pla_target_stretch(const PlaTarget *self, int width, int height, unsigned to, int to_width,
+                        int to_height);
 /* Copies all to the framebuffer that is bound. */
 void pla_target_show(const PlaTarget *self, int width, int height);

@@ -232,7 +232,7 @@ void
 find_coarse_faces(PlaSceneShape *shape)
 {
   const size_t worthwhile = 60000;
-  const double cells = 110.0; /* along the longest side: about 40000 faces of a head */
+  const double cells = 72.0; /* along the longest side: about 20000 faces of a head */
   shape->coarse_face.clear();
   if (shape->face.size() < worthwhile)
     return;
@@ -960,6 +960,23 @@ draw_rows(PlaScene *scene, int width, int height, int first, int rows, PlaQualit
 PlaStatus
 draw(PlaScene *scene, int width, int height, PlaQuality quality, PlaError *err)
 {
+  /* large pictures move at half their size: a software driver works pixel by pixel */
+  const int enough = 250000;
+  if (quality == PLA_QUALITY_MOVING && (int64_t)width * height > enough) {
+    PlaTarget half;
+    const int w = width / 2, h = height / 2;
+    PlaStatus st = pla_target_init(&half, w, h, err);
+    if (st != PLA_OK)
+      return st;
+    st = pla_guarded("the picture", err, [&] {
+      draw_rows(scene, w, h, 0, h, quality);
+      return PLA_OK;
+    });
+    if (st == PLA_OK)
+      pla_target_stretch(&half, w, h, (unsigned)half.previous, width, height);
+    pla_target_clear(&half);
+    return st;
+  }
   return pla_guarded("the picture", err, [&] {
     draw_rows(scene, width, height, 0, height, quality);
     return PLA_OK;
