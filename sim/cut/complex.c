@@ -19,6 +19,8 @@
 
 /* 16 roundings of at most 2^-53 lead to a point's dot product with a plane; twice that, to spare */
 #define PLA_CUT_ROUNDING 0x1p-48
+/* of barycentric coordinates; worse ones are made from exact minors */
+#define PLA_CUT_ACCURACY 0x1p-38
 
 /* an edge that got a point inside; loops that still have the whole edge are brought up to date
  * before they are used */
@@ -60,7 +62,8 @@ static int
 exact_side(const PlaCutComplex *self, const PlaCutVert *v, const PlaInt128 d[4])
 {
   const PlaCutPlane *p = self->plane;
-  return pla_wide_det4_sign(p[v->plane[0]].d, p[v->plane[1]].d, p[v->plane[2]].d, d);
+  PlaWide8 det = pla_wide_det4(p[v->plane[0]].d, p[v->plane[1]].d, p[v->plane[2]].d, d);
+  return pla_wide8_sign(&det);
 }
 
 int
@@ -103,6 +106,20 @@ permanent3(const double *p, const double *q, const double *r, int i, int j, int 
          fabs(p[k]) * (fabs(q[i] * r[j]) + fabs(q[j] * r[i]));
 }
 
+/* Where planes meet at small angles, rounded minors have lost their digits: a point would lie
+ * elsewhere than the same one made from its planes in another order. */
+static void
+sharpen(const PlaCutComplex *self, PlaCutVert *v)
+{
+  const PlaCutPlane *p = self->plane;
+  for (int i = 0; i < 4; i++) {
+    const PlaInt128 axis[4] = { i == 0, i == 1, i == 2, i == 3 };
+    v->l[i] = pla_wide8_to_double(
+        pla_wide_det4(p[v->plane[0]].d, p[v->plane[1]].d, p[v->plane[2]].d, axis));
+    v->bound[i] = fabs(v->l[i]);
+  }
+}
+
 /* The point of three planes.  -1 when memory is short, -2 when they meet in no single point. */
 static int
 add_vert(PlaCutComplex *self, int p, int q, int r)
@@ -122,6 +139,11 @@ add_vert(PlaCutComplex *self, int p, int q, int r)
     v->bound[i] = permanent3(a, b, c, o[0], o[1], o[2]);
     sum += v->l[i];
     bound += v->bound[i];
+  }
+  if (!(bound * PLA_CUT_ROUNDING < fabs(sum) * PLA_CUT_ACCURACY)) {
+    sharpen(self, v);
+    sum = v->l[0] + v->l[1] + v->l[2] + v->l[3];
+    bound = v->bound[0] + v->bound[1] + v->bound[2] + v->bound[3];
   }
   int sign =
       fabs(sum) > PLA_CUT_ROUNDING * bound ? (sum > 0.0 ? 1 : -1) : exact_side(self, v, ones);

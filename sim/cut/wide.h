@@ -94,10 +94,26 @@ pla_wide8_sign(const PlaWide8 *x)
   return 0;
 }
 
-/* sign of det [p; q; r; s], rows of four */
-static inline int
-pla_wide_det4_sign(const PlaInt128 p[4], const PlaInt128 q[4], const PlaInt128 r[4],
-                   const PlaInt128 s[4])
+/* x, rounded */
+static inline double
+pla_wide8_to_double(PlaWide8 x)
+{
+  int negative = (int64_t)x.limb[7] < 0;
+  if (negative) {
+    PlaWide8 zero = { { 0 } };
+    pla_wide_add(zero.limb, 8, x.limb, 8, 1);
+    x = zero;
+  }
+  double sum = 0.0;
+  for (int i = 7; i >= 0; i--)
+    sum = sum * 0x1p64 + (double)x.limb[i];
+  return negative ? -sum : sum;
+}
+
+/* det [p; q; r; s], rows of four */
+static inline PlaWide8
+pla_wide_det4(const PlaInt128 p[4], const PlaInt128 q[4], const PlaInt128 r[4],
+              const PlaInt128 s[4])
 {
   /* columns i < j of the upper rows with the complementary columns of the lower ones */
   static const int pair[6][5] = { { 0, 1, 2, 3, 0 }, { 0, 2, 1, 3, 1 }, { 0, 3, 1, 2, 0 },
@@ -114,5 +130,5 @@ pla_wide_det4_sign(const PlaInt128 p[4], const PlaInt128 q[4], const PlaInt128 r
     pla_wide4_add_product(&lower, r[c[3]], s[c[2]], 1);
     pla_wide8_add_product(&sum, upper, lower, c[4]);
   }
-  return pla_wide8_sign(&sum);
+  return sum;
 }

@@ -297,6 +297,17 @@ add_random_tri(Blade *blade, uint64_t *state, double lo, double hi, int steps)
   blade_add_tri(blade, p[0], p[1], p[2]);
 }
 
+static void
+add_random_quad(Blade *blade, uint64_t *state, int steps)
+{
+  const double lo[3][3] = { { -1, -1, -1 }, { 0, 0, 0 }, { -3, 0, 0 } };
+  const double hi[3][3] = { { 1, 1, 1 }, { 3, 3, 3 }, { 0, 3, 3 } };
+  double p[3][3];
+  for (int i = 0; i < 9; i++)
+    p[i / 3][i % 3] = random_in(state, lo[i / 3][i % 3], hi[i / 3][i % 3], steps);
+  blade_add_quad(blade, p[0], p[1], p[2]);
+}
+
 /* sorted volumes of the bodies */
 static GArray *
 body_volumes(const PlaCutMesh *c)
@@ -469,8 +480,8 @@ test_random(void)
   const int n = g_getenv("PLA_LONG") ? 10000 : g_getenv("PLA_SMALL") ? 250 : 1000;
   uint64_t state = 20260401;
   for (int trial = 0; trial < n; trial++) {
-    PlaMesh *mesh = box(1 + (int)(random_bits(&state) % 3), 1 + (int)(random_bits(&state) % 2), 1,
-                        random_bits(&state) % 2 ? PLA_BOX_TETS_5 : PLA_BOX_TETS_6);
+    int nx = 1 + (int)(random_bits(&state) % 3), ny = 1 + (int)(random_bits(&state) % 2);
+    PlaMesh *mesh = box(nx, ny, 1, random_bits(&state) % 2 ? PLA_BOX_TETS_5 : PLA_BOX_TETS_6);
     /* bent a little, or left on the grid that blades hit exactly */
     if (random_bits(&state) % 2)
       for (int i = 0; i < 3 * mesh->n_verts; i++)
@@ -485,14 +496,7 @@ test_random(void)
         if (random_bits(&state) % 3)
           add_random_tri(&blade, &state, -1.0, 2.0, steps);
         else
-          blade_add_quad(
-              &blade,
-              (double[]){ random_in(&state, -1, 1, steps), random_in(&state, -1, 1, steps),
-                          random_in(&state, -1, 1, steps) },
-              (double[]){ random_in(&state, 0, 3, steps), random_in(&state, 0, 3, steps),
-                          random_in(&state, 0, 3, steps) },
-              (double[]){ random_in(&state, -3, 0, steps), random_in(&state, 0, 3, steps),
-                          random_in(&state, 0, 3, steps) });
+          add_random_quad(&blade, &state, steps);
       }
       cut(c, &blade);
       blade_clear(&blade);
