@@ -32,7 +32,7 @@ typedef struct {
 struct PlaContactSet {
   const PlaFemModel *model;    /* borrowed */
   PlaContactOptions options;   /* with defaults filled in */
-  PlaCollider *const *collider; /* borrowed */
+  PlaCollider **collider;      /* a list of ours; what it names is borrowed (n_colliders) */
   double *collider_friction;   /* n_colliders */
   int n_colliders;
   int n_points, n_tris, n_pieces;

@@ -205,7 +205,6 @@ pla_contact_set_new(const PlaFemModel *model, PlaCollider *const *colliders, con
     return pla_fail_memory(err, "the contacts");
   self->model = model;
   self->options = *options;
-  self->collider = colliders;
   self->n_colliders = n_colliders;
   double lo[3] = { INFINITY, INFINITY, INFINITY }, hi[3] = { -INFINITY, -INFINITY, -INFINITY };
   for (int v = 0; v < model->n_verts; v++)
@@ -225,10 +224,14 @@ pla_contact_set_new(const PlaFemModel *model, PlaCollider *const *colliders, con
     self->deep = pla_array_new(pairs, 1);
     self->collider_friction = pla_array_new0((size_t)n_colliders, sizeof(double));
     self->before = pla_array_new((size_t)n_colliders, 12 * sizeof(double));
-    if (!self->collider_thickness || !self->deep || !self->collider_friction || !self->before)
+    self->collider = pla_array_new((size_t)n_colliders, sizeof(PlaCollider *));
+    if (!self->collider_thickness || !self->deep || !self->collider_friction || !self->before ||
+        !self->collider)
       st = pla_fail_memory(err, "the contacts");
   }
   if (st == PLA_OK) {
+    if (n_colliders > 0)
+      memcpy(self->collider, colliders, (size_t)n_colliders * sizeof(PlaCollider *));
     if (friction && n_colliders > 0)
       memcpy(self->collider_friction, friction, (size_t)n_colliders * sizeof *friction);
     update_normals(self);
@@ -248,6 +251,7 @@ pla_contact_set_free(PlaContactSet *self)
   if (!self)
     return;
   pla_contact_surface_clear(self);
+  free(self->collider);
   free(self->collider_thickness);
   free(self->deep);
   free(self->collider_friction);
