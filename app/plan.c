@@ -106,9 +106,9 @@ held_verts(const PlaMesh *mesh, const PlaBoundary *outer, const PlaLabelMap *map
   return held;
 }
 
-static PlaStatus
-make_body(const PlaLabelMap *map, double lattice_mm, PlaProgress *progress, PlaSurgery **out,
-          int *n_tets, PlaError *err)
+PlaStatus
+pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, PlaProgress *progress,
+                   PlaSurgery **out, int *n_tets, PlaError *err)
 {
   PlaMeshInput input = pla_mesh_input_default();
   PlaMeshResult result;
@@ -157,8 +157,8 @@ make_body(const PlaLabelMap *map, double lattice_mm, PlaProgress *progress, PlaS
 typedef struct {
   PlaSurgery *surgery;
   PlaProgress *progress;
-  PlaPlanResult *result;
-  JsonObject *found; /* of the operation at work */
+  PlaPlanStep *step;
+  JsonObject *found; /* of the step */
 } Run;
 
 typedef struct {
@@ -352,11 +352,11 @@ run_solve(Run *run, PlaJson what, PlaError *err)
     if (st == PLA_OK && !(tolerance > 0.0 && tolerance < 1.0))
       st = pla_json_fail(value, err, "is %g and must lie between 0 and 1", tolerance);
   }
-  PlaFemReport *r = &run->result->solve;
+  PlaFemReport *r = &run->step->solve;
   if (st == PLA_OK)
     st = pla_surgery_solve(run->surgery, tolerance, run->progress, r, err);
   if (st == PLA_OK) {
-    run->result->solved = true;
+    run->step->solved = true;
     json_object_set_boolean_member(run->found, "converged", r->reason == PLA_STOP_CONVERGED);
     json_object_set_int_member(run->found, "iterations", r->iterations);
     json_object_set_double_member(run->found, "residual_rel", r->residual_rel);
@@ -393,24 +393,52 @@ find_tool(PlaJson operation, const Tool **tool, PlaJson *what, PlaError *err)
       "and solve");
 }
 
-static PlaStatus
-run_operation(Run *run, PlaJson operation, PlaError *err)
+void
+pla_plan_step_clear(PlaPlanStep *self)
+{
+  if (self->found)
+    json_object_unref(self->found);
+  *self = (PlaPlanStep){ 0 };
+}
+
+PlaStatus
+pla_plan_step_run(PlaSurgery *surgery, PlaJson operation, PlaProgress *progress, PlaPlanStep *out,
+                  PlaError *err)
 {
   const Tool *tool = NULL;
   PlaJson what;
+  *out = (PlaPlanStep){ 0 };
   PlaStatus st = find_tool(operation, &tool, &what, err);
   if (st != PLA_OK)
     return st;
-  gint64 start = g_get_monotonic_time();
-  run->found = json_object_new();
-  json_object_set_string_member(run->found, "name", tool->name);
-  st = tool->run(run, what, err);
-  json_object_set_double_member(run->found, "seconds",
-                                (double)(g_get_monotonic_time() - start) * 1e-6);
-  json_array_add_object_element(run->result->operations, run->found);
+  *out = (PlaPlanStep){ .tool = tool->name, .found = json_object_new() };
+  Run run = { surgery, progress, out, out->found };
+  st = tool->run(&run, what, err);
   /* refusals of tools do not know where in the plan they stand; those of values do */
   if (st != PLA_OK && st != PLA_ERR_CANCELLED && !strstr(err->message, operation.path))
     pla_fail_within(err, "%s, %s", operation.path, tool->name);
+  return st;
+}
+
+/* one step, into the list of the plan */
+static PlaStatus
+run_operation(PlaSurgery *surgery, PlaJson operation, PlaProgress *progress, PlaPlanResult *result,
+              PlaError *err)
+{
+  PlaPlanStep step;
+  gint64 start = g_get_monotonic_time();
+  PlaStatus st = pla_plan_step_run(surgery, operation, progress, &step, err);
+  if (step.solved) {
+    result->solved = true;
+    result->solve = step.solve;
+  }
+  if (step.found) {
+    json_object_set_string_member(step.found, "name", step.tool);
+    json_object_set_double_member(step.found, "seconds",
+                                  (double)(g_get_monotonic_time() - start) * 1e-6);
+    json_array_add_object_element(result->operations, g_steal_pointer(&step.found));
+  }
+  pla_plan_step_clear(&step);
   return st;
 }
 
@@ -448,17 +476,16 @@ pla_plan_run(const PlaLabelMap *labels, double lattice_mm, PlaJson operations,
   gint64 start = g_get_monotonic_time();
   pla_progress_phase(progress, "Meshing the soft tissue", 0.3);
   PlaProgressSpan span = pla_progress_push(progress);
-  PlaStatus st = make_body(labels, lattice_mm, progress, &surgery, &out->n_tets, err);
+  PlaStatus st = pla_plan_make_body(labels, lattice_mm, progress, &surgery, &out->n_tets, err);
   pla_progress_pop(progress, span);
   out->mesh_seconds = (double)(g_get_monotonic_time() - start) * 1e-6;
-  Run run = { .surgery = surgery, .progress = progress, .result = out };
   for (int i = 0; st == PLA_OK && i < n; i++) {
     PlaJson operation;
     pla_progress_phase(progress, "Operating", 0.3 + 0.6 * (i + 1) / n);
     span = pla_progress_push(progress);
     st = pla_json_at(operations, i, &operation, err);
     if (st == PLA_OK)
-      st = run_operation(&run, operation, err);
+      st = run_operation(surgery, operation, progress, out, err);
     pla_progress_pop(progress, span);
   }
   if (st == PLA_OK)

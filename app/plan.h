@@ -18,8 +18,24 @@ typedef struct {
 } PlaPlanResult;
 void pla_plan_result_clear(PlaPlanResult *self);
 
-/* Meshes every label of @labels that is soft tissue by its name with cells of @lattice_mm, holds it
- * where it meets what is rigid or the end of the scan, and does what @operations, an array, lists.
- * A failure names the operation. */
+/* The body of a plan: every label of @labels that is soft tissue by its name, meshed with cells of
+ * @lattice_mm and held where it meets what is rigid or the end of the scan.  Caller frees *out. */
+PlaStatus pla_plan_make_body(const PlaLabelMap *labels, double lattice_mm, PlaProgress *progress,
+                             PlaSurgery **out, int *n_tets, PlaError *err);
+
+/* What one step did. */
+typedef struct {
+  const char *tool;  /* "incise", ... */
+  JsonObject *found; /* what it measured, no times; owned */
+  bool solved;       /* it was a "solve" */
+  PlaFemReport solve;
+} PlaPlanStep;
+void pla_plan_step_clear(PlaPlanStep *self);
+/* Does @operation, an object with one member that names the tool.  A failure says where it stands
+ * and leaves the body as it was; *out is to be cleared either way. */
+PlaStatus pla_plan_step_run(PlaSurgery *surgery, PlaJson operation, PlaProgress *progress,
+                            PlaPlanStep *out, PlaError *err);
+
+/* Makes the body and does what @operations, an array, lists. */
 PlaStatus pla_plan_run(const PlaLabelMap *labels, double lattice_mm, PlaJson operations,
                        PlaProgress *progress, PlaPlanResult *out, PlaError *err);

@@ -1,5 +1,5 @@
 /* A body on the operating table. */
-#include "sim/surgery/surgery.h"
+#include "sim/surgery/surgery-private.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
@@ -15,55 +15,12 @@
  * meets, so that it runs into them for certain */
 #define SHEET_RISE 0.03
 
-/* a point that moves with the body */
-typedef struct {
-  int tet;
-  double weight[4];
-} Anchor;
-
-/* one edge of a wound, where it meets the skin */
-typedef struct {
-  Anchor anchor;
-  double along; /* place on the path, m */
-} LipPoint;
-
-typedef struct {
-  char *name; /* owned */
-  bool closed;
-  double length;
-  int n_path;
-  double *path;     /* when it was made (n_path x 3) */
-  int n_lip[2];     /* left and right of the path; a removed piece leaves one, the first */
-  LipPoint *lip[2]; /* in the order of the path */
-} Wound;
-
-typedef struct {
-  Anchor at[2];    /* a hook has one */
-  double place[3]; /* of a hook, m; of a stitch: the gap that it leaves */
-} Thread;
-
-typedef struct {
-  int n, capacity;
-  Thread *thread;
-} Threads;
-
-struct PlaSurgery {
-  int n_materials;
-  PlaFemMaterial *material;
-  int *cell_material; /* of the original mesh's tets */
-  double cell;        /* edge of a typical tet, m */
-  /* what tools change */
-  PlaCutMesh *cut;
-  double *pos;         /* m (n_verts x 3) */
-  unsigned char *held; /* (n_verts) */
-  int n_triangles;     /* of all blades, as the cut mesh counts them */
-  int n_wounds;
-  Wound *wound;
-  Threads stitches, hooks;
-  /* made when asked for */
-  PlaCutSurface surface;
-  double *surface_pos;
-};
+/* short names for this file */
+typedef PlaSurgeryAnchor Anchor;
+typedef PlaSurgeryLipPoint LipPoint;
+typedef PlaSurgeryWound Wound;
+typedef PlaSurgeryThread Thread;
+typedef PlaSurgeryThreads Threads;
 
 /* ---- making ---- */
 
