@@ -53,6 +53,10 @@ double pla_pressure_work(const PlaFemPressure *pressure, const double *from, con
  * a patch that is closed or held at its rim, this is the whole derivative. */
 void pla_pressure_stiffness(const PlaFemPressure *pressure, int t, const double *pos,
                             double stiffness[81]);
+/* The rest of -df/dx, which a free rim leaves and no energy has: adds it times @disp to @force, N
+ * (both n_verts x 3). */
+void pla_pressure_add_rim(const PlaFemPressure *pressure, const double *pos, const double *disp,
+                          double *force);
 
 /* Vertices that follow others: x_e = sum of weight x parent.  They have no unknowns of their own; what
  * acts on them, and their mass, goes to their parents by weight (Sifakis 2007).  So surfaces ride in

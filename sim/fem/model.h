@@ -147,7 +147,8 @@ typedef struct {
   double residual_rel; /* |unbalanced force on free coordinates| / max(same at start, |load|) */
   double residual_n;   /* N */
   double residual_scale_n; /* what residual_rel is relative to, N */
-  double energy_j;     /* elastic + springs - work of the loads since rest */
+  double energy_j;     /* elastic + springs - work of the loads since rest, of a pressure along the
+                          straight way from there */
   int inverted;
   double min_jacobian;
   int worst_element;   /* of smallest det F */

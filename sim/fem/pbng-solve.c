@@ -58,11 +58,8 @@ pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *conditions,
     pla_pbng_sweep(state, CHECK);
     report->iterations += CHECK;
   }
-  if (st == PLA_OK) {
+  if (st == PLA_OK)
     memcpy(pos, best, n_coords * sizeof *pos);
-    pla_pbng_set_positions(state, pos);
-    report->energy_j = pla_pbng_energy(state);
-  }
   pla_pbng_free(state);
   free(best);
   return st;

@@ -2,7 +2,7 @@
  *
  * With c = x0 x x1 + x1 x x2 + x2 x x0 (twice the area times the normal) every vertex of a triangle
  * gets f = -p c / 6.  The derivative of c by x_b is the cross product with e_b = x_(b+2) - x_(b+1), so
- *   -df_a/dx_b = p/6 [e_b]x,   symmetric part  p/12 ([e_b]x - [e_a]x).
+ *   -df_a/dx_b = p/6 [e_b]x,   symmetric part  p/12 ([e_b]x - [e_a]x),  rest  p/12 ([e_b]x + [e_a]x).
  * What the symmetric part leaves out cancels between neighbours and remains only along a free rim,
  * where pressure has no potential. */
 #include "sim/fem/loads.h"
@@ -59,14 +59,40 @@ pla_pressure_work(const PlaFemPressure *pressure, const double *from, const doub
   return work;
 }
 
+/* e_a: the edge opposite vertex a */
+static void
+opposite_edges(const int *tri, const double *pos, double e[3][3])
+{
+  for (int a = 0; a < 3; a++)
+    pla_vec3_sub(pos + 3 * (size_t)tri[(a + 2) % 3], pos + 3 * (size_t)tri[(a + 1) % 3], e[a]);
+}
+
+void
+pla_pressure_add_rim(const PlaFemPressure *pressure, const double *pos, const double *disp,
+                     double *force)
+{
+  for (int t = 0; t < pressure->n_tris; t++) {
+    const int *tri = pressure->tri + 3 * (size_t)t;
+    double e[3][3];
+    opposite_edges(tri, pos, e);
+    for (int a = 0; a < 3; a++)
+      for (int b = 0; b < 3; b++) {
+        double c[3], both[3];
+        for (int d = 0; d < 3; d++)
+          both[d] = pressure->pressure[t] / 12.0 * (e[a][d] + e[b][d]);
+        pla_vec3_cross(both, disp + 3 * (size_t)tri[b], c);
+        for (size_t d = 0; d < 3; d++)
+          force[3 * (size_t)tri[a] + d] += c[d];
+      }
+  }
+}
+
 void
 pla_pressure_stiffness(const PlaFemPressure *pressure, int t, const double *pos,
                        double stiffness[81])
 {
-  const int *tri = pressure->tri + 3 * (size_t)t;
   double e[3][3];
-  for (int a = 0; a < 3; a++)
-    pla_vec3_sub(pos + 3 * (size_t)tri[(a + 2) % 3], pos + 3 * (size_t)tri[(a + 1) % 3], e[a]);
+  opposite_edges(pressure->tri + 3 * (size_t)t, pos, e);
   for (int a = 0; a < 3; a++)
     for (int b = 0; b < 3; b++) {
       double v[3];

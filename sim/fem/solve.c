@@ -199,8 +199,12 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
     report->max_penetration_m = contact.max_penetration;
     report->contact_n = contact.normal_force;
   }
-  if (st == PLA_OK)
+  if (st == PLA_OK) {
     report->inverted =
         pla_fem_inverted(model, pos, &report->min_jacobian, &report->worst_element);
+    report->energy_j = pla_terms_energy(model, conditions, pos);
+    if (conditions->pressure)
+      report->energy_j -= pla_pressure_work(conditions->pressure, model->rest, pos);
+  }
   return st;
 }

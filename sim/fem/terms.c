@@ -37,6 +37,22 @@ inertia_energy(const PlaFemModel *model, const PlaFemInertia *inertia, const dou
   return sum;
 }
 
+/* of the dead forces from rest to @pos, J; differences first, so that it does not matter where in space
+ * the body is */
+static double
+work_of(const double *force, const PlaFemModel *model, const double *pos)
+{
+  const size_t n = 3 * (size_t)model->n_verts;
+  double *moved = pla_array_new(n, sizeof *moved);
+  if (!moved)
+    return NAN;
+  for (size_t i = 0; i < n; i++)
+    moved[i] = pos[i] - model->rest[i];
+  double work = pla_dot(force, moved, n);
+  free(moved);
+  return work;
+}
+
 /* force -= factor K (x - origin), and the energy of it; either may be NULL */
 static PlaStatus
 damp(const PlaFemDamping *damping, const double *pos, double *force, double *energy, PlaError *err)
@@ -91,7 +107,7 @@ pla_terms_energy(const PlaFemModel *model, const PlaFemConditions *conditions, c
 {
   double energy = pla_fem_energy(model, pos);
   if (conditions->force)
-    energy -= pla_dot(conditions->force, pos, 3 * (size_t)model->n_verts);
+    energy -= work_of(conditions->force, model, pos);
   if (conditions->springs)
     energy += pla_springs_energy(conditions->springs, pos);
   if (conditions->contacts)

@@ -8,7 +8,7 @@
  * the newest update of conditions->contacts, which the caller made at @pos. */
 PlaStatus pla_terms_forces(const PlaFemModel *model, const PlaFemConditions *conditions,
                            const double *pos, double *force, PlaError *err);
-/* Energy at @pos less the work of the dead forces, J; without that of a pressure, which may have no
+/* Energy at @pos less the work of the dead forces since rest, J; without that of a pressure, which may have no
  * potential. */
 double pla_terms_energy(const PlaFemModel *model, const PlaFemConditions *conditions,
                         const double *pos);

@@ -132,6 +132,60 @@ test_pressure_derivatives(void)
   pla_fem_model_free(model);
 }
 
+/* on a patch with a free rim, both parts together are the slope of the forces, and the second alone is
+ * the half that no energy has: disp . part = 0 for every disp */
+static void
+test_pressure_rim(void)
+{
+  const double size[3] = { 0.03, 0.02, 0.02 };
+  const int n[3] = { 3, 2, 2 };
+  PlaFemModel *model = box_new("neo-hookean", 1e4, 0.3, 1e3, PLA_BOX_TETS_6, size, n);
+  PlaBoundary b = boundary_of(model, false);
+  const int nv = model->n_verts, n_open = b.n_tris / 3;
+  double *p = g_new(double, n_open), *pos = shaken(model, 0.002, 5), *to = shaken(model, 0.002, 6);
+  double *disp = g_new(double, 3 * nv), *there = g_new0(double, 3 * nv), *back = g_new0(double, 3 * nv);
+  double *part = g_new0(double, 3 * nv), *slope = g_new0(double, 3 * nv), most = 0.0;
+  for (int t = 0; t < n_open; t++)
+    p[t] = 500.0 + 100.0 * (t % 3);
+  PlaFemPressure pressure = { n_open, b.tri, p };
+  for (int i = 0; i < 3 * nv; i++) {
+    disp[i] = to[i] - pos[i];
+    to[i] = pos[i] - disp[i];
+  }
+  pla_pressure_add_forces(&pressure, to, there);
+  for (int i = 0; i < 3 * nv; i++)
+    to[i] = pos[i] + disp[i];
+  pla_pressure_add_forces(&pressure, to, back);
+  pla_pressure_add_rim(&pressure, pos, disp, part);
+  memcpy(slope, part, 3 * (size_t)nv * sizeof *slope);
+  for (int t = 0; t < n_open; t++) {
+    double local[81];
+    pla_pressure_stiffness(&pressure, t, pos, local);
+    for (int i = 0; i < 9; i++)
+      for (int j = 0; j < 9; j++)
+        slope[3 * b.tri[3 * t + i / 3] + i % 3] +=
+            local[9 * i + j] * disp[3 * b.tri[3 * t + j / 3] + j % 3];
+  }
+  const double size_n = pla_max_abs(slope, 3 * (size_t)nv);
+  /* the force is quadratic: central differences are exact */
+  for (int i = 0; i < 3 * nv; i++) {
+    g_assert_cmpfloat_with_epsilon((there[i] - back[i]) / 2.0, slope[i], 1e-12 * size_n);
+    most = fmax(most, fabs(part[i]));
+  }
+  g_assert_cmpfloat(most, >, 0.01 * size_n);
+  g_assert_cmpfloat(fabs(pla_dot(disp, part, 3 * (size_t)nv)), <, 1e-12 * size_n * 0.01);
+  g_free(p);
+  g_free(disp);
+  g_free(there);
+  g_free(back);
+  g_free(part);
+  g_free(slope);
+  free(pos);
+  free(to);
+  pla_boundary_clear(&b);
+  pla_fem_model_free(model);
+}
+
 static PlaFemReport
 solve(Case *c, const PlaFemConditions *conditions, PlaSolverMethod method, double tolerance)
 {
@@ -196,7 +250,7 @@ test_reactions(void)
 {
   const double size[3] = { 0.06, 0.02, 0.02 };
   const int n[3] = { 6, 2, 2 };
-  double first[3] = { 0 };
+  double first[3] = { 0 }, energy[3] = { 0 };
   for (int method = PLA_SOLVER_NEWTON; method <= PLA_SOLVER_PBNG; method++) {
     Case c = case_new(box_new("neo-hookean", 1e4, 0.4, 1e3, PLA_BOX_TETS_5, size, n));
     const PlaFemModel *model = c.model;
@@ -226,7 +280,11 @@ test_reactions(void)
     PlaFemConditions conditions = case_conditions(&c);
     conditions.pressure = &pressure;
     conditions.springs = &springs;
-    solve(&c, &conditions, (PlaSolverMethod)method, 1e-9);
+    PlaFemReport report = solve(&c, &conditions, (PlaSolverMethod)method, 1e-9);
+    /* with the whole tangent, steps converge as Newton's do */
+    if (method == PLA_SOLVER_NEWTON)
+      g_assert_cmpint(report.iterations, <=, 12);
+    energy[method] = report.energy_j;
     double *reaction = g_new(double, 3 * model->n_verts), pull[3], total[3];
     double *acting = g_new0(double, 3 * model->n_verts);
     PlaError err = { 0 };
@@ -251,6 +309,8 @@ test_reactions(void)
     pla_boundary_clear(&b);
     case_clear(&c);
   }
+  g_assert_cmpfloat_with_epsilon(energy[PLA_SOLVER_PBNG], energy[PLA_SOLVER_NEWTON],
+                                 1e-7 * fabs(energy[PLA_SOLVER_NEWTON]));
 }
 
 /* two blocks held together by soft bindings between interpolated points of their faces, stiff along the
@@ -458,6 +518,7 @@ main(int argc, char **argv)
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/loads/boundary", test_boundary);
   g_test_add_func("/loads/pressure-derivatives", test_pressure_derivatives);
+  g_test_add_func("/loads/pressure-rim", test_pressure_rim);
   g_test_add_func("/loads/hydrostatic", test_hydrostatic);
   g_test_add_func("/loads/reactions", test_reactions);
   g_test_add_func("/loads/soft-bindings", test_soft_bindings);

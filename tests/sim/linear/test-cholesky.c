@@ -1,9 +1,11 @@
 /* The sparse factor: against CHOLMOD on the stiffness of a bar, both precisions and orderings,
- * refinement to double accuracy, indefinite matrices, the same bits for any number of threads. */
+ * refinement to double accuracy, indefinite matrices, the same bits for any number of threads; GMRES
+ * around it. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/box-mesh.h"
 #include "sim/linear/cholesky.h"
+#include "sim/linear/gmres.h"
 
 #include <glib.h>
 #include <math.h>
@@ -214,6 +216,66 @@ test_bits(void)
   pla_block_matrix_clear(&a);
 }
 
+/* the matrix plus an antisymmetric part between neighbouring entries */
+typedef struct {
+  const PlaBlockMatrix *a;
+  PlaCholesky *factor;
+  double twist;
+} Twisted;
+
+static PlaStatus
+twisted_apply(void *data, const double *x, double *y, PlaError *err)
+{
+  const Twisted *t = data;
+  (void)err;
+  pla_block_matrix_mul(t->a, x, y);
+  for (int i = 0; i + 1 < 3 * t->a->n; i++) {
+    y[i] += t->twist * x[i + 1];
+    y[i + 1] -= t->twist * x[i];
+  }
+  return PLA_OK;
+}
+
+static PlaStatus
+twisted_precondition(void *data, const double *x, double *y, PlaError *err)
+{
+  return pla_cholesky_solve(((const Twisted *)data)->factor, x, y, err);
+}
+
+/* GMRES around the factor of the symmetric part solves what is not symmetric, and at once what is */
+static void
+test_gmres(void)
+{
+  PlaBlockMatrix a = make_matrix((int[3]){ 5, 4, 3 }, 0.5, 8);
+  const size_t n = 3 * (size_t)a.n;
+  g_autofree double *b = random_vector(n, 9), *x = g_new(double, n), *ax = g_new(double, n);
+  PlaError err = { 0 };
+  Twisted t = { .a = &a };
+  bool definite;
+  g_assert_cmpint(pla_cholesky_new(&a, PLA_ORDER_AUTO, &t.factor, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_cholesky_factor(t.factor, &a, PLA_DOUBLE, NULL, &definite, &err), ==, PLA_OK);
+  for (int k = 0; k < 3; k++) {
+    const PlaGmres gmres = { n, &t, twisted_apply, twisted_precondition };
+    double reached, error = 0.0;
+    int iterations;
+    t.twist = 0.3 * k;
+    memset(x, 0, n * sizeof *x);
+    g_assert_cmpint(pla_gmres_solve(&gmres, b, 1e-11, x, &reached, &iterations, &err), ==, PLA_OK);
+    twisted_apply(&t, x, ax, &err);
+    for (size_t i = 0; i < n; i++)
+      error = hypot(error, ax[i] - b[i]);
+    g_test_message("twist %g: %d iterations, %g", t.twist, iterations, reached);
+    g_assert_cmpfloat(reached, <=, 1e-11);
+    g_assert_cmpfloat(error, <, 2e-11 * pla_norm2(b, n));
+    g_assert_true(k ? iterations > 1 : iterations == 1);
+    /* nothing is left to do from the answer */
+    g_assert_cmpint(pla_gmres_solve(&gmres, b, 1e-10, x, NULL, &iterations, &err), ==, PLA_OK);
+    g_assert_cmpint(iterations, ==, 0);
+  }
+  pla_cholesky_free(t.factor);
+  pla_block_matrix_clear(&a);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -222,5 +284,6 @@ main(int argc, char **argv)
   g_test_add_func("/linear/cholesky/cholmod", test_against_cholmod);
   g_test_add_func("/linear/cholesky/indefinite", test_indefinite);
   g_test_add_func("/linear/cholesky/bits", test_bits);
+  g_test_add_func("/linear/gmres", test_gmres);
   return g_test_run();
 }
