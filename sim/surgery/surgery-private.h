@@ -38,9 +38,11 @@ typedef struct {
 struct PlaSurgery {
   int n_materials;
   PlaFemMaterial *material;
-  int *cell_material; /* of the original mesh's tets */
+  int n_cells;        /* tets of the original mesh */
+  int *cell_material; /* of each (n_cells) */
   double cell;        /* edge of a typical tet, m */
-  /* what tools change */
+  /* what tools change; surgery-state.c stores all above and below, and its test tells when it does
+   * not */
   PlaCutMesh *cut;
   double *pos;         /* m (n_verts x 3) */
   unsigned char *held; /* (n_verts) */

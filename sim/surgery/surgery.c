@@ -63,6 +63,7 @@ pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_mate
   PlaStatus st = self ? pla_cut_mesh_new(&tets, &self->cut, err) : pla_fail_memory(err, "the body");
   if (st == PLA_OK) {
     self->n_materials = n_materials;
+    self->n_cells = mesh->n_tets;
     self->material = pla_array_dup(materials, (size_t)n_materials, sizeof *materials);
     self->cell_material = pla_array_dup(cell_material, (size_t)mesh->n_tets, sizeof *cell_material);
     self->pos = pla_array_dup(mesh->pos, 3 * (size_t)mesh->n_verts, sizeof *mesh->pos);
