@@ -5,6 +5,7 @@
  *   labels   the same, and "labels" in the metadata: [{id, name, rgba}]
  *   mesh     pos (3, n) m, tri (3, n), tet (4, n), hex (8, n), field0, field1, ...; "fields" in the
  *            metadata: [{name, place}]
+ *   body     the same for its surface, and its own arrays, which have a / in their names
  *   markers  pos (3, markers, frames) m, residual (markers, frames) m where there are any,
  *            time (rate in Hz, start in s); "names"
  *   track    value (channels, samples), time; "names", "units"
@@ -20,6 +21,12 @@
 #include <string.h>
 
 enum { FRAME_NUMBERS = 45 };
+
+bool
+pla_item_kind_has_mesh(const char *kind)
+{
+  return strcmp(kind, PLA_ITEM_MESH) == 0 || strcmp(kind, PLA_ITEM_BODY) == 0;
+}
 
 PlaContent *
 pla_content_new(const char *kind)
@@ -790,16 +797,26 @@ load_audio(Loader *l)
   l->content->audio = audio;
 }
 
+/* all arrays, or only those of a body */
 static void
-load_arrays(Loader *l)
+load_named(Loader *l, bool body)
 {
   for (int a = 0; a < l->bundle->n_arrays && l->st == PLA_OK; a++) {
     const PlaStoreArray *array = &l->bundle->array[a];
+    if (body && !strchr(array->name, '/'))
+      continue;
     void *data = data_of(l, array);
     if (data)
       l->st = append_array(l->content, array->name, array->dtype, array->n_dims, array->shape, data,
                            l->err);
   }
+}
+
+static void
+load_body(Loader *l)
+{
+  load_mesh(l);
+  load_named(l, true);
 }
 
 /* members that the kinds write themselves: not part of the metadata in memory */
@@ -822,7 +839,7 @@ pla_content_load(PlaStore *store, const PlaHash *hash, PlaProgress *progress, Pl
   } kinds[] = {
     { PLA_ITEM_LABELS, load_labels }, { PLA_ITEM_MESH, load_mesh },
     { PLA_ITEM_MARKERS, load_take },  { PLA_ITEM_TRACK, load_track },
-    { PLA_ITEM_AUDIO, load_audio },
+    { PLA_ITEM_AUDIO, load_audio },   { PLA_ITEM_BODY, load_body },
   };
   PlaBundle bundle;
   *out = NULL;
@@ -847,7 +864,7 @@ pla_content_load(PlaStore *store, const PlaHash *hash, PlaProgress *progress, Pl
   if (l.st == PLA_OK && strcmp(bundle.kind, PLA_ITEM_VOLUME) == 0)
     content->volume = load_volume(&l);
   else if (l.st == PLA_OK && !known)
-    load_arrays(&l);
+    load_named(&l, false);
   if (l.st == PLA_OK && (known || content->volume))
     drop_members(content->meta);
   pla_bundle_clear(&bundle, false);

@@ -19,6 +19,7 @@
 #define PLA_ITEM_VOLUME "volume"
 #define PLA_ITEM_LABELS "labels"
 #define PLA_ITEM_MESH "mesh"
+#define PLA_ITEM_BODY "body" /* to operate on: its surface as a mesh, and arrays; app/body.h */
 #define PLA_ITEM_MARKERS "markers"
 #define PLA_ITEM_TRACK "track"
 #define PLA_ITEM_AUDIO "audio"
@@ -46,6 +47,9 @@ typedef struct {
   int n_arrays;
   PlaStoreArray *array;
 } PlaContent;
+
+/* Whether items of @kind have a mesh. */
+bool pla_item_kind_has_mesh(const char *kind);
 
 /* A content of @kind with empty metadata; the maker fills it before anybody else sees it. */
 PlaContent *pla_content_new(const char *kind);

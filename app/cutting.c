@@ -57,28 +57,25 @@ pla_cut_to_mesh(const PlaCutMesh *cut, const PlaMesh *mesh, PlaMesh **out, int *
 }
 
 PlaStatus
-pla_cut_to_surface(PlaCutMesh *cut, const double *pos, PlaMesh **out, PlaError *err)
+pla_cut_surface_to_mesh(const PlaCutMesh *cut, const PlaCutSurface *s, const double *pos,
+                        PlaMesh **out, PlaError *err)
 {
-  const PlaCutMeshView view = pla_cut_mesh_get(cut);
-  PlaCutSurface s;
   *out = NULL;
-  int *body = pla_array_new((size_t)view.mesh.n_tets, sizeof *body);
+  int *body = pla_array_new((size_t)pla_cut_mesh_get(cut).mesh.n_tets, sizeof *body);
   if (!body || pla_cut_mesh_bodies(cut, body) < 0) {
     free(body);
     return pla_fail_memory(err, "the surface of the cut");
   }
-  PlaStatus st = pla_cut_mesh_surface(cut, &s, err);
-  if (st == PLA_OK)
-    st = pla_mesh_new(s.n_verts, s.n_tris, 0, 0, out, err);
+  PlaStatus st = pla_mesh_new(s->n_verts, s->n_tris, 0, 0, out, err);
   if (st == PLA_OK) {
     int *bodies = pla_mesh_add_field(*out, PLA_CUT_BODY, PLA_ON_CELLS, PLA_I32, 1);
     int8_t *wound = pla_mesh_add_field(*out, "wound", PLA_ON_CELLS, PLA_I8, 1);
     if (bodies && wound) {
-      pla_cut_surface_place(&s, cut, pos ? pos : view.mesh.rest, (*out)->pos);
-      memcpy((*out)->tri, s.tri, 3 * (size_t)s.n_tris * sizeof *s.tri);
-      for (int t = 0; t < s.n_tris; t++) {
-        bodies[t] = body[s.owner[t]];
-        wound[t] = s.cut[t] >= 0;
+      memcpy((*out)->pos, pos, 3 * (size_t)s->n_verts * sizeof *pos);
+      memcpy((*out)->tri, s->tri, 3 * (size_t)s->n_tris * sizeof *s->tri);
+      for (int t = 0; t < s->n_tris; t++) {
+        bodies[t] = body[s->owner[t]];
+        wound[t] = s->cut[t] >= 0;
       }
     } else {
       st = pla_fail_memory(err, "the surface of the cut");
@@ -86,7 +83,24 @@ pla_cut_to_surface(PlaCutMesh *cut, const double *pos, PlaMesh **out, PlaError *
       *out = NULL;
     }
   }
-  pla_cut_surface_clear(&s);
   free(body);
+  return st;
+}
+
+PlaStatus
+pla_cut_to_surface(PlaCutMesh *cut, const double *pos, PlaMesh **out, PlaError *err)
+{
+  PlaCutSurface s;
+  *out = NULL;
+  PlaStatus st = pla_cut_mesh_surface(cut, &s, err);
+  double *placed = st == PLA_OK ? pla_array_new(3 * (size_t)s.n_verts, sizeof *placed) : NULL;
+  if (st == PLA_OK && !placed)
+    st = pla_fail_memory(err, "the surface of the cut");
+  if (st == PLA_OK) {
+    pla_cut_surface_place(&s, cut, pos ? pos : pla_cut_mesh_get(cut).mesh.rest, placed);
+    st = pla_cut_surface_to_mesh(cut, &s, placed, out, err);
+  }
+  pla_cut_surface_clear(&s);
+  free(placed);
   return st;
 }

@@ -14,6 +14,9 @@
 PlaStatus pla_cut_to_mesh(const PlaCutMesh *cut, const PlaMesh *mesh, PlaMesh **out, int *n_bodies,
                           PlaError *err);
 
+/* @surface of @cut with its vertices at @pos, with the cell fields below. */
+PlaStatus pla_cut_surface_to_mesh(const PlaCutMesh *cut, const PlaCutSurface *surface,
+                                  const double *pos, PlaMesh **out, PlaError *err);
 /* The surface of the material in the shape @pos (NULL: at rest), with cell fields "body" and
  * "wound" (1 where a blade made it). */
 PlaStatus pla_cut_to_surface(PlaCutMesh *cut, const double *pos, PlaMesh **out, PlaError *err);

@@ -12,7 +12,7 @@
 static const PlaOperation *const operations[] = {
   &pla_operation_import, &pla_operation_phantom, &pla_operation_segment, &pla_operation_surface,
   &pla_operation_repair_surface,
-  &pla_operation_mesh, &pla_operation_simulate, &pla_operation_compare, &pla_operation_edit_label,
+  &pla_operation_mesh, &pla_operation_prepare_body, &pla_operation_operate, &pla_operation_simulate, &pla_operation_compare, &pla_operation_edit_label,
   &pla_operation_fill_outline, &pla_operation_grow_label, &pla_operation_interpolate_slices,
   &pla_operation_split_label, &pla_operation_keep_component, &pla_operation_mirror_label,
   &pla_operation_muscles, &pla_operation_warp, &pla_operation_set_labels, &pla_operation_rename, &pla_operation_delete,
@@ -33,6 +33,17 @@ pla_operation_find(const char *verb)
     if (strcmp((*op)->verb, verb) == 0)
       return *op;
   return NULL;
+}
+
+char *
+pla_operation_describe(const PlaLogRow *row)
+{
+  const PlaOperation *op = pla_operation_find(row->verb);
+  g_autoptr(JsonNode) params = op && op->describe ? json_from_string(row->parameters, NULL) : NULL;
+  char *text = params && JSON_NODE_HOLDS_OBJECT(params)
+                   ? op->describe(json_node_get_object(params))
+                   : NULL;
+  return text ? text : g_strdup(op ? op->title : row->verb);
 }
 
 /* ---- parameters --------------------------------------------------------------------------- */

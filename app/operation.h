@@ -39,6 +39,9 @@ typedef struct {
   const char *title; /* "Edit Label": the menu says "Undo Edit Label" */
   const char *summary; /* one line */
   const PlaOpParam *params;
+  /* What these parameters do, for menus and the history ("Incise “flap”"); g_free().  NULL, and a
+   * function that gives NULL: the title. */
+  char *(*describe)(JsonObject *params);
   /* What it made cannot be made again from parameters and items (it came from a file): replay
    * takes the stored result. */
   bool from_store;
@@ -48,6 +51,8 @@ typedef struct {
 
 const PlaOperation *const *pla_operations_get(void);          /* NULL-terminated */
 const PlaOperation *pla_operation_find(const char *verb);     /* or NULL */
+/* What a row of the log did, in words; g_free(). */
+char *pla_operation_describe(const PlaLogRow *row);
 
 /* Parameters with every default filled in, checked against the table.  @given may be NULL.  An
  * unknown, missing or impossible one is PLA_ERR_USAGE with a sentence that names it. */

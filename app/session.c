@@ -129,12 +129,11 @@ redo_operation(const PlaSession *self)
   return row ? row->id : 0;
 }
 
-static const char *
+static char *
 operation_title(const PlaSession *self, int64_t id)
 {
   const PlaLogRow *row = pla_log_find(&self->log, id);
-  const PlaOperation *op = row ? pla_operation_find(row->verb) : NULL;
-  return op ? op->title : row ? row->verb : NULL;
+  return row ? pla_operation_describe(row) : NULL;
 }
 
 /* ---- GObject ------------------------------------------------------------------------------ */
@@ -160,10 +159,10 @@ pla_session_get_property(GObject *object, guint id, GValue *value, GParamSpec *p
     g_value_set_boolean(value, !self->busy && redo_operation(self) != 0);
     break;
   case PROP_UNDO_TITLE:
-    g_value_set_string(value, operation_title(self, current_branch(self)->head));
+    g_value_take_string(value, operation_title(self, current_branch(self)->head));
     break;
   case PROP_REDO_TITLE:
-    g_value_set_string(value, operation_title(self, redo_operation(self)));
+    g_value_take_string(value, operation_title(self, redo_operation(self)));
     break;
   case PROP_BUSY:
     g_value_set_boolean(value, self->busy);
@@ -972,7 +971,7 @@ pla_case_summary(const char *path, PlaCaseSummary *out, PlaError *err)
     const char *kind = session->state.item[i].kind;
     int *count = strcmp(kind, PLA_ITEM_VOLUME) == 0   ? &out->n_volumes
                  : strcmp(kind, PLA_ITEM_LABELS) == 0 ? &out->n_labels
-                 : strcmp(kind, PLA_ITEM_MESH) == 0   ? &out->n_meshes
+                 : pla_item_kind_has_mesh(kind)       ? &out->n_meshes
                                                       : &out->n_other;
     ++*count;
   }

@@ -209,7 +209,7 @@ pla_thumbnail_make(PlaStore *store, const PlaHash *item, int width, int height, 
     return st;
   if (strcmp(bundle.kind, PLA_ITEM_VOLUME) == 0 || strcmp(bundle.kind, PLA_ITEM_LABELS) == 0) {
     st = draw_voxels(store, &bundle, width, height, pixel, err);
-  } else if (strcmp(bundle.kind, PLA_ITEM_MESH) == 0) {
+  } else if (pla_item_kind_has_mesh(bundle.kind)) {
     PlaContent *content = NULL;
     st = pla_content_load(store, item, NULL, &content, err);
     if (st == PLA_OK)

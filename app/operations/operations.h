@@ -10,6 +10,8 @@ extern const PlaOperation pla_operation_segment;
 extern const PlaOperation pla_operation_surface;
 extern const PlaOperation pla_operation_repair_surface;
 extern const PlaOperation pla_operation_mesh;
+extern const PlaOperation pla_operation_prepare_body;
+extern const PlaOperation pla_operation_operate;
 extern const PlaOperation pla_operation_muscles;
 extern const PlaOperation pla_operation_warp;
 extern const PlaOperation pla_operation_simulate;

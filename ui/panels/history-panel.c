@@ -247,10 +247,12 @@ fill_list(PlaHistoryPanel *self, PlaSession *session)
     g_autofree char *when =
         branch ? g_strdup_printf(_("%s · %.1f s · branch %s"), clock, (double)op->duration_ms / 1e3, branch)
                : g_strdup_printf(_("%s · %.1f s"), clock, (double)op->duration_ms / 1e3);
+    g_autofree char *title =
+        known && !known->describe ? g_strdup(_(known->title)) : pla_operation_describe(op);
     g_autofree char *detail = summarise(op);
     const gboolean mine = leads_to(log, op->id, current->tip);
     GtkWidget *row =
-        new_row(self, op->id, known ? _(known->title) : op->verb, detail, when, mine ? 0 : 1);
+        new_row(self, op->id, title, detail, when, mine ? 0 : 1);
     /* undone, or on another branch */
     if (!mine || !leads_to(log, op->id, current->head))
       gtk_widget_add_css_class(row, "undone");

@@ -1,0 +1,28 @@
+/* What displays show of a surgical body: maps on its surface, wounds, threads. */
+#pragma once
+
+#include "sim/surgery/surgery.h"
+
+/* The largest principal stretch (1: none) at each vertex of @surface, the body's own: the mean over
+ * the material around the vertices of its tet.  @out has surface->n_verts numbers. */
+PlaStatus pla_surgery_map_stretch(const PlaSurgery *self, const PlaCutSurface *surface, double *out,
+                                  PlaError *err);
+/* How far each vertex of @surface has moved from its rest, m (n_verts x 3). */
+void pla_surgery_map_displacement(const PlaSurgery *self, const PlaCutSurface *surface,
+                                  double *out);
+
+typedef struct {
+  const char *name; /* borrowed */
+  bool closed;
+  double length; /* of its path when it was made, m */
+  int n_lip[2];  /* points of its edges, left and right */
+} PlaSurgeryWoundView;
+int pla_surgery_n_wounds(const PlaSurgery *self);
+PlaSurgeryWoundView pla_surgery_get_wound(const PlaSurgery *self, int i);
+
+/* Ends of a thread as it lies now, m: of a stitch both on the skin, of a hook the skin and the
+ * place to which it pulls. */
+int pla_surgery_n_stitches(const PlaSurgery *self);
+int pla_surgery_n_hooks(const PlaSurgery *self);
+void pla_surgery_get_stitch_ends(const PlaSurgery *self, int i, double a[3], double b[3]);
+void pla_surgery_get_hook_ends(const PlaSurgery *self, int i, double skin[3], double place[3]);
