@@ -28,3 +28,8 @@ struct PlaCutMesh {
 
 /* corners of face i, counter-clockwise from outside; face i lies opposite corner i */
 extern const int pla_cut_face_corner[4][3];
+
+/* m3 */
+double pla_cut_tet_volume(const double *pos, const int *tet);
+/* Drops the link of @face of @tet with @other, on this side. */
+void pla_cut_mesh_unlink(PlaCutMesh *self, int tet, int face, int other);

@@ -44,6 +44,26 @@ check_prestretch(const double *prestretch, int n_cells, PlaError *err)
   return PLA_OK;
 }
 
+/* shrinks what cells weigh to their share of material */
+static PlaStatus
+fill_cells(PlaFemModel *model, const double *filled, PlaError *err)
+{
+  if (model->formulation != PLA_FORMULATION_STANDARD)
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "partly filled elements cannot have the mixed formulation; use the standard "
+                    "one");
+  for (int c = 0; c < model->n_tets + model->n_hexes; c++)
+    if (!(filled[c] > 0.0 && filled[c] <= 1.0))
+      return pla_fail(err, PLA_ERR_USAGE,
+                      "element %d is filled to a share of %g, and must be in (0, 1]", c, filled[c]);
+  for (int t = 0; t < model->n_tets; t++)
+    model->tet_volume[t] *= filled[t];
+  for (int i = 0; i < 8 * model->n_hexes; i++)
+    model->hex_weight[i] *= filled[model->n_tets + i / 8];
+  pla_fem_lump_masses(model);
+  return PLA_OK;
+}
+
 /* the prestretch that cells have now: given, then of their muscles */
 static void
 update_prestretch(PlaFemModel *model, const double *activation)
@@ -82,6 +102,8 @@ pla_fem_model_set_cells(PlaFemModel *model, const PlaFemCells *cells, PlaError *
     st = check_fibres(cells, n_cells, err);
   if (st == PLA_OK && cells->prestretch)
     st = check_prestretch(cells->prestretch, n_cells, err);
+  if (st == PLA_OK && cells->filled)
+    st = fill_cells(model, cells->filled, err);
   if (st != PLA_OK)
     return st;
   if (cells->own) {

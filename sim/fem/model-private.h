@@ -116,6 +116,9 @@ pla_fem_has_cells(const PlaFemModel *model)
   return model->own || model->fibre_start || model->prestretch;
 }
 
+/* Masses from volumes, anew. */
+void pla_fem_lump_masses(PlaFemModel *model);
+
 /* Pieces by shared vertices: piece[v], or -1 for unused vertices; returns their number. */
 int pla_fem_label_pieces(const PlaFemModel *model, int *piece);
 

@@ -239,9 +239,10 @@ colour_cells(PlaFemModel *model, PlaError *err)
 }
 
 /* a quarter of each tet and an eighth of each hex to its vertices */
-static void
-lump_masses(PlaFemModel *model)
+void
+pla_fem_lump_masses(PlaFemModel *model)
 {
+  memset(model->mass, 0, (size_t)model->n_verts * sizeof *model->mass);
   for (int c = 0; c < model->n_tets + model->n_hexes; c++) {
     const int *verts;
     int k = pla_fem_cell_verts(model, c, &verts);
@@ -307,7 +308,7 @@ pla_fem_model_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_ma
   if (st == PLA_OK && formulation == PLA_FORMULATION_MIXED && model->n_tets > 0)
     st = pla_fem_domains_new(model, &model->domains, err);
   if (st == PLA_OK) {
-    lump_masses(model);
+    pla_fem_lump_masses(model);
     *out = model;
     model = NULL;
   }

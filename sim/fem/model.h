@@ -49,6 +49,8 @@ typedef struct {
   const double *shape;      /* per muscle: gamma and alpha of pla_prestretch_activation(), for those
                                that contract by a change of rest shape; gamma 0: by their fibres'
                                stress; NULL: all by stress (n_muscles x 2) */
+  const double *filled;     /* share of the cell that is material, in (0, 1]: energy and mass are
+                               those of that share; not in the mixed formulation (n_cells) */
 } PlaFemCells;
 
 /* Copies @cells; once, before the first solve.  Muscles are at rest.  PLA_ERR_USAGE names a cell

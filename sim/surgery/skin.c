@@ -157,11 +157,11 @@ pla_skin_clear(PlaSkin *self)
 
 /* ---- paths ---- */
 
-/* the point of the skin nearest to @at within @snap, with its normal */
-static bool
-snap_point(const PlaSkin *self, const double at[3], double snap, PlaSkinPoint *out)
+bool
+pla_skin_snap(const PlaSkin *self, const double at[3], double snap, PlaSkinPoint *out)
 {
   int tri;
+  *out = (PlaSkinPoint){ .knot = false };
   if (!(pla_tri_tree_nearest(self->tree, at, snap, &tri, out->pos) <= snap))
     return false;
   /* vertex normals, weighted by the areas that the point cuts off */
@@ -180,6 +180,35 @@ snap_point(const PlaSkin *self, const double at[3], double snap, PlaSkinPoint *o
       out->normal[d] += weight[k] * self->normal[3 * v[k] + d];
   }
   normalise(out->normal);
+  return true;
+}
+
+bool
+pla_skin_walk(const PlaSkin *self, const PlaSkinPoint *from, const double direction[3],
+              double distance, PlaSkinPoint *out)
+{
+  const double stride = 0.001; /* m: skin is smooth on this scale */
+  double way[3] = { direction[0], direction[1], direction[2] };
+  *out = *from;
+  for (double left = distance; left > 1e-9;) {
+    /* the way ahead bends with the skin */
+    const double h = fmin(stride, left), up = pla_vec3_dot(way, out->normal);
+    double at[3], e[3];
+    for (int d = 0; d < 3; d++)
+      way[d] -= up * out->normal[d];
+    normalise(way);
+    for (int d = 0; d < 3; d++)
+      at[d] = out->pos[d] + h * way[d];
+    PlaSkinPoint next;
+    if (!pla_skin_snap(self, at, 2.0 * stride, &next))
+      return false;
+    pla_vec3_sub(next.pos, out->pos, e);
+    const double moved = pla_vec3_norm(e);
+    if (moved < 0.2 * h) /* pressed against the rim of the skin */
+      return false;
+    left -= fmin(moved, left);
+    *out = next;
+  }
   return true;
 }
 
@@ -206,7 +235,7 @@ pla_skin_path(const PlaSkin *self, const double *path, int n, bool closed, doubl
   for (int i = 0; ok && i < n; i++) {
     PlaSkinPoint from, to;
     const double *next = &path[3 * ((i + 1) % n)];
-    if (!snap_point(self, &path[3 * i], snap, &from)) {
+    if (!pla_skin_snap(self, &path[3 * i], snap, &from)) {
       free(*out);
       *out = NULL;
       return pla_fail(
@@ -214,8 +243,9 @@ pla_skin_path(const PlaSkin *self, const double *path, int n, bool closed, doubl
           "point %d of the path (%.1f, %.1f, %.1f mm) is more than %.0f mm from the skin", i + 1,
           1e3 * path[3 * i], 1e3 * path[3 * i + 1], 1e3 * path[3 * i + 2], 1e3 * snap);
     }
+    from.knot = true;
     ok = path_add(out, &count, &capacity, &from);
-    if (!ok || (i + 1 == n && !closed) || !snap_point(self, next, snap, &to))
+    if (!ok || (i + 1 == n && !closed) || !pla_skin_snap(self, next, snap, &to))
       continue; /* the next turn of the loop refuses it */
     double chord[3];
     pla_vec3_sub(to.pos, from.pos, chord);
@@ -226,7 +256,7 @@ pla_skin_path(const PlaSkin *self, const double *path, int n, bool closed, doubl
       double at[3];
       for (int d = 0; d < 3; d++)
         at[d] = from.pos[d] + chord[d] * k / parts;
-      if (snap_point(self, at, length, &between))
+      if (pla_skin_snap(self, at, length, &between))
         ok = path_add(out, &count, &capacity, &between);
     }
   }

@@ -24,6 +24,7 @@ typedef struct {
   double pos[3], normal[3];
   double left[3]; /* unit, in the skin, to the left of the path seen from outside */
   double along;   /* length of the path so far, m */
+  bool knot;      /* one of the points that the path was drawn through */
 } PlaSkinPoint;
 
 /* The path through @n points, snapped to the skin and divided into steps of at most @step.  A point
@@ -31,6 +32,13 @@ typedef struct {
  */
 PlaStatus pla_skin_path(const PlaSkin *self, const double *path, int n, bool closed, double step,
                         double snap, PlaSkinPoint **out, int *n_out, PlaError *err);
+
+/* Goes @distance over the skin, straight on from @from, a point of it, along @direction (need not
+ * lie in the skin).  false when the skin ends before. */
+bool pla_skin_walk(const PlaSkin *self, const PlaSkinPoint *from, const double direction[3],
+                   double distance, PlaSkinPoint *out);
+/* The point of the skin nearest to @at, with its normal; false when it is further than @snap. */
+bool pla_skin_snap(const PlaSkin *self, const double at[3], double snap, PlaSkinPoint *out);
 
 /* Triangles of a blade, appended to; zero-initialise. */
 typedef struct {

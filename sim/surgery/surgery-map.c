@@ -107,27 +107,16 @@ pla_surgery_n_hooks(const PlaSurgery *self)
   return self->hooks.n;
 }
 
-static void
-place(const PlaSurgery *self, const PlaSurgeryAnchor *anchor, double out[3])
-{
-  const int *tet = &pla_cut_mesh_get(self->cut).mesh.tet[4 * anchor->tet];
-  for (int d = 0; d < 3; d++) {
-    out[d] = 0.0;
-    for (int c = 0; c < 4; c++)
-      out[d] += anchor->weight[c] * self->pos[3 * tet[c] + d];
-  }
-}
-
 void
 pla_surgery_get_stitch_ends(const PlaSurgery *self, int i, double a[3], double b[3])
 {
-  place(self, &self->stitches.thread[i].at[0], a);
-  place(self, &self->stitches.thread[i].at[1], b);
+  pla_surgery_place_end(self, &self->stitches.thread[i].end[0], a);
+  pla_surgery_place_end(self, &self->stitches.thread[i].end[1], b);
 }
 
 void
 pla_surgery_get_hook_ends(const PlaSurgery *self, int i, double skin[3], double at[3])
 {
-  place(self, &self->hooks.thread[i].at[0], skin);
+  pla_surgery_place_end(self, &self->hooks.thread[i].end[0], skin);
   memcpy(at, self->hooks.thread[i].place, sizeof self->hooks.thread[i].place);
 }

@@ -21,7 +21,7 @@ int pla_surgery_n_wounds(const PlaSurgery *self);
 PlaSurgeryWoundView pla_surgery_get_wound(const PlaSurgery *self, int i);
 
 /* Ends of a thread as it lies now, m: of a stitch both on the skin, of a hook the skin and the
- * place to which it pulls. */
+ * place to which it pulls.  A stitch has several threads, which are counted here. */
 int pla_surgery_n_stitches(const PlaSurgery *self);
 int pla_surgery_n_hooks(const PlaSurgery *self);
 void pla_surgery_get_stitch_ends(const PlaSurgery *self, int i, double a[3], double b[3]);

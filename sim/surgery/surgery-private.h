@@ -1,6 +1,7 @@
 /* Inside a surgical body, for its parts and their tests. */
 #pragma once
 
+#include "sim/surgery/skin.h"
 #include "sim/surgery/surgery.h"
 
 /* a point that moves with the body */
@@ -18,22 +19,41 @@ typedef struct {
 typedef struct {
   char *name; /* owned */
   bool closed;
-  double length;
+  double length; /* of the path, all around when it is closed, m */
   int n_path;
   double *path; /* when it was made (n_path x 3) */
+  int n_knots;
+  double *knot; /* where on the path the points lie that it was drawn through, m (n_knots) */
   int n_lip[2]; /* left and right of the path; a removed piece leaves one, the first */
   PlaSurgeryLipPoint *lip[2]; /* in the order of the path */
 } PlaSurgeryWound;
 
+/* between two points of an edge */
 typedef struct {
-  PlaSurgeryAnchor at[2]; /* a hook has one */
+  PlaSurgeryAnchor at[2];
+  double blend; /* 0: at the first, 1: at the second */
+} PlaSurgeryEnd;
+
+typedef struct {
+  PlaSurgeryEnd end[2]; /* a hook has one */
   double place[3];        /* of a hook, m; of a stitch: the gap that it leaves */
+  double gap[3];          /* of a stitch: the gap when it was laid, m */
+  int row;                /* of a stitch: rows count from 0 in the order they were sewn */
+  int stitch;             /* several threads make a stitch: it holds along the edge, not in a point */
+  double share;           /* of the stitch's stiffness */
 } PlaSurgeryThread;
 
 typedef struct {
   int n, capacity;
   PlaSurgeryThread *thread;
 } PlaSurgeryThreads;
+
+/* a balloon in a pocket: pressure on the walls of wounds around a place */
+typedef struct {
+  double place[3]; /* where its middle was at rest, m */
+  double radius;   /* walls within this are pushed, at rest, m */
+  double pressure; /* Pa */
+} PlaSurgeryExpander;
 
 struct PlaSurgery {
   int n_materials;
@@ -50,7 +70,32 @@ struct PlaSurgery {
   int n_wounds;
   PlaSurgeryWound *wound;
   PlaSurgeryThreads stitches, hooks;
+  PlaSurgeryThreads gauges; /* pairs of points between stitches, which nothing pulls */
+  double *prestretch; /* of the original mesh's tets, row-major (n_cells x 9); NULL: none */
+  int n_expanders;
+  PlaSurgeryExpander *expander;
   /* made when asked for */
   PlaCutSurface surface;
   double *surface_pos;
+  PlaSurgeryTool tool; /* what the last one did */
 };
+
+PlaStatus pla_surgery_get_skin(PlaSurgery *self, PlaSkin *skin, PlaError *err);
+void pla_surgery_forget_surface(PlaSurgery *self);
+void pla_surgery_place(const PlaSurgery *self, const PlaSurgeryAnchor *anchor, double out[3]);
+void pla_surgery_place_end(const PlaSurgery *self, const PlaSurgeryEnd *end, double out[3]);
+
+/* Calls @func for every anchor that the body carries; those that it refuses go, and the threads
+ * they held. */
+typedef bool (*PlaSurgeryAnchorFunc)(PlaSurgeryAnchor *anchor, const void *data);
+void pla_surgery_update_anchors(PlaSurgery *self, PlaSurgeryAnchorFunc func, const void *data);
+
+/* NULL, or PLA_ERR_USAGE, without such a wound. */
+PlaSurgeryWound *pla_surgery_find_wound(const PlaSurgery *self, const char *name);
+PlaStatus pla_surgery_need_wound(const PlaSurgery *self, const char *name, PlaSurgeryWound **out,
+                                 PlaError *err);
+
+void pla_surgery_wound_clear(PlaSurgeryWound *self);
+
+/* Where @st is a failure, @self becomes what *backup is; *backup is freed. */
+void pla_surgery_settle(PlaSurgery *self, PlaSurgery **backup, PlaStatus st);

@@ -4,9 +4,13 @@
  *   body/cell_material                                     tets of the mesh before all cuts
  *   body/material_id (text), body/material (constants, density)
  *   body/cell, body/triangles                              edge of a typical tet, triangles of all
- * blades body/wound_name (text), wound (closed, path points, left and right lip points),
- * wound_length, wound_path (3), lip_tet, lip (weights, along)          wounds one after the other
- *   body/stitch_tet (2), stitch (11: weights, gap), body/hook_tet (2), hook (11: weights, place)
+ *                                                          blades
+ *   body/wound_name (text), body/wound (closed, path points, knots, left and right lip points),
+ *   body/wound_length, body/wound_path (3), body/wound_knot, body/lip_tet, body/lip (weights, along)
+ *                                                          wounds one after the other
+ *   body/stitch_tet (4), body/stitch (27: weights, blends, place, gap, row, stitch, share); the same of
+ *   body/gauge and body/hook
+ *   body/prestretch (9), body/expander (5: place, radius, pressure)
  *
  * Texts are bytes, each ended by a zero. */
 #include "sim/surgery/surgery-state.h"
@@ -20,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATERIAL = PLA_MAX_CONSTANTS + 1, LIP = 5, THREAD = 11 };
+enum { MATERIAL = PLA_MAX_CONSTANTS + 1, WOUND = 5, LIP = 5, THREAD = 27, EXPANDER = 5 };
 
 static bool
 put_texts(PlaNamedArrays *out, const char *name, int n, const char *(*get)(const void *, int),
@@ -50,19 +54,27 @@ wound_name(const void *data, int i)
 }
 
 static bool
-save_threads(const PlaSurgeryThreads *threads, int ends, const char *tets, const char *numbers,
+save_threads(const PlaSurgeryThreads *threads, const char *tets, const char *numbers,
              PlaNamedArrays *out)
 {
-  int *tet = pla_named_arrays_add(out, tets, PLA_I32, 2, (size_t)threads->n);
+  int *tet = pla_named_arrays_add(out, tets, PLA_I32, 4, (size_t)threads->n);
   double *number =
       tet ? pla_named_arrays_add(out, numbers, PLA_F64, THREAD, (size_t)threads->n) : NULL;
   for (int i = 0; number && i < threads->n; i++) {
     const PlaSurgeryThread *t = &threads->thread[i];
-    for (int e = 0; e < ends; e++) {
-      tet[2 * i + e] = t->at[e].tet;
-      memcpy(&number[THREAD * i + 4 * e], t->at[e].weight, sizeof t->at[e].weight);
+    double *row = &number[THREAD * i];
+    for (int k = 0; k < 4; k++) {
+      const PlaSurgeryAnchor *at = &t->end[k / 2].at[k % 2];
+      tet[4 * i + k] = at->tet;
+      memcpy(row + 4 * k, at->weight, sizeof at->weight);
     }
-    memcpy(&number[THREAD * i + 8], t->place, sizeof t->place);
+    row[16] = t->end[0].blend;
+    row[17] = t->end[1].blend;
+    memcpy(row + 18, t->place, sizeof t->place);
+    memcpy(row + 21, t->gap, sizeof t->gap);
+    row[24] = t->row;
+    row[25] = t->stitch;
+    row[26] = t->share;
   }
   return number != NULL;
 }
@@ -71,26 +83,31 @@ static bool
 save_wounds(const PlaSurgery *self, PlaNamedArrays *out)
 {
   const size_t n = (size_t)self->n_wounds;
-  size_t n_path = 0, n_lip = 0;
+  size_t n_path = 0, n_knots = 0, n_lip = 0;
   for (int w = 0; w < self->n_wounds; w++) {
     n_path += (size_t)self->wound[w].n_path;
+    n_knots += (size_t)self->wound[w].n_knots;
     n_lip += (size_t)self->wound[w].n_lip[0] + (size_t)self->wound[w].n_lip[1];
   }
   int *row = NULL, *lip_tet = NULL;
-  double *length = NULL, *path = NULL, *lip = NULL;
+  double *length = NULL, *path = NULL, *knot = NULL, *lip = NULL;
   bool ok = put_texts(out, "body/wound_name", self->n_wounds, wound_name, self) &&
-            (row = pla_named_arrays_add(out, "body/wound", PLA_I32, 4, n)) &&
+            (row = pla_named_arrays_add(out, "body/wound", PLA_I32, WOUND, n)) &&
             (length = pla_named_arrays_add(out, "body/wound_length", PLA_F64, 1, n)) &&
             (path = pla_named_arrays_add(out, "body/wound_path", PLA_F64, 3, n_path)) &&
+            (knot = pla_named_arrays_add(out, "body/wound_knot", PLA_F64, 1, n_knots)) &&
             (lip_tet = pla_named_arrays_add(out, "body/lip_tet", PLA_I32, 1, n_lip)) &&
             (lip = pla_named_arrays_add(out, "body/lip", PLA_F64, LIP, n_lip));
   for (int w = 0; ok && w < self->n_wounds; w++) {
     const PlaSurgeryWound *wound = &self->wound[w];
-    const int numbers[4] = { wound->closed, wound->n_path, wound->n_lip[0], wound->n_lip[1] };
-    memcpy(&row[4 * w], numbers, sizeof numbers);
+    const int numbers[WOUND] = { wound->closed, wound->n_path, wound->n_knots, wound->n_lip[0],
+                                 wound->n_lip[1] };
+    memcpy(&row[WOUND * w], numbers, sizeof numbers);
     length[w] = wound->length;
     memcpy(path, wound->path, 3 * (size_t)wound->n_path * sizeof *path);
     path += 3 * wound->n_path;
+    memcpy(knot, wound->knot, (size_t)wound->n_knots * sizeof *knot);
+    knot += wound->n_knots;
     for (int s = 0; s < 2; s++)
       for (int i = 0; i < wound->n_lip[s]; i++, lip += LIP) {
         const PlaSurgeryLipPoint *p = &wound->lip[s][i];
@@ -125,8 +142,20 @@ pla_surgery_save(const PlaSurgery *self, PlaNamedArrays *out, PlaError *err)
     material[MATERIAL * m + PLA_MAX_CONSTANTS] = self->material[m].density;
   }
   ok = material && save_wounds(self, out) &&
-       save_threads(&self->stitches, 2, "body/stitch_tet", "body/stitch", out) &&
-       save_threads(&self->hooks, 1, "body/hook_tet", "body/hook", out);
+       save_threads(&self->stitches, "body/stitch_tet", "body/stitch", out) &&
+       save_threads(&self->gauges, "body/gauge_tet", "body/gauge", out) &&
+       save_threads(&self->hooks, "body/hook_tet", "body/hook", out);
+  ok = ok && pla_named_arrays_put(out, "body/prestretch", PLA_F64, 9,
+                                  self->prestretch ? (size_t)self->n_cells : 0, self->prestretch);
+  double *expander = ok ? pla_named_arrays_add(out, "body/expander", PLA_F64, EXPANDER,
+                                               (size_t)self->n_expanders)
+                        : NULL;
+  for (int i = 0; expander && i < self->n_expanders; i++) {
+    memcpy(&expander[EXPANDER * i], self->expander[i].place, sizeof self->expander[i].place);
+    expander[EXPANDER * i + 3] = self->expander[i].radius;
+    expander[EXPANDER * i + 4] = self->expander[i].pressure;
+  }
+  ok = expander != NULL;
   return ok ? PLA_OK : pla_fail_memory(err, "the body");
 }
 
@@ -191,12 +220,12 @@ load_anchor(PlaSurgeryAnchor *anchor, int tet, const double weight[4], int n_tet
 }
 
 static PlaStatus
-load_threads(PlaSurgeryThreads *threads, int ends, const char *tets, const char *numbers,
-             int n_tets, const PlaNamedArrays *arrays, PlaError *err)
+load_threads(PlaSurgeryThreads *threads, const char *tets, const char *numbers, int n_tets,
+             const PlaNamedArrays *arrays, PlaError *err)
 {
   const void *tet = NULL, *number = NULL;
   int n = -1;
-  PlaStatus st = pla_named_arrays_get(arrays, tets, PLA_I32, 2, &n, &tet, err);
+  PlaStatus st = pla_named_arrays_get(arrays, tets, PLA_I32, 4, &n, &tet, err);
   if (st == PLA_OK)
     st = pla_named_arrays_get(arrays, numbers, PLA_F64, THREAD, &n, &number, err);
   if (st == PLA_OK && n > 0) {
@@ -206,10 +235,22 @@ load_threads(PlaSurgeryThreads *threads, int ends, const char *tets, const char 
   for (int i = 0; st == PLA_OK && i < n; i++) {
     const double *row = (const double *)number + THREAD * i;
     PlaSurgeryThread *t = &threads->thread[i];
-    for (int e = 0; st == PLA_OK && e < ends; e++)
-      if (!load_anchor(&t->at[e], ((const int *)tet)[2 * i + e], row + 4 * e, n_tets))
-        st = damaged(err, "stitches or hooks");
-    memcpy(t->place, row + 8, sizeof t->place);
+    bool ok = true;
+    for (int k = 0; k < 4; k++)
+      ok = load_anchor(&t->end[k / 2].at[k % 2], ((const int *)tet)[4 * i + k], row + 4 * k,
+                       n_tets) &&
+           ok;
+    for (int k = 16; k < THREAD; k++)
+      ok = ok && fabs(row[k]) < INT_MAX;
+    if (!ok)
+      return damaged(err, "stitches or hooks");
+    t->end[0].blend = row[16];
+    t->end[1].blend = row[17];
+    memcpy(t->place, row + 18, sizeof t->place);
+    memcpy(t->gap, row + 21, sizeof t->gap);
+    t->row = (int)row[24];
+    t->stitch = (int)row[25];
+    t->share = row[26];
   }
   if (st == PLA_OK)
     threads->n = threads->capacity = n;
@@ -218,51 +259,58 @@ load_threads(PlaSurgeryThreads *threads, int ends, const char *tets, const char 
 
 typedef struct {
   const int *row, *lip_tet;
-  const double *length, *path, *lip;
-  int n, n_path, n_lip; /* left */
+  const double *length, *path, *knot, *lip;
+  int n, n_path, n_knots, n_lip; /* left */
 } Wounds;
 
 static bool
 load_wound(PlaSurgeryWound *wound, Wounds *from, int n_tets)
 {
   const int *row = from->row;
-  if (!pla_ints_within(row, 1, 0, 2) || row[1] < 1 || row[1] > from->n_path || row[2] < 0 ||
-      row[3] < 0 || row[2] > from->n_lip || row[3] > from->n_lip - row[2])
+  if (!pla_ints_within(row, 1, 0, 2) || row[1] < 1 || row[1] > from->n_path || row[2] < 1 ||
+      row[2] > from->n_knots || row[3] < 0 || row[4] < 0 || row[3] > from->n_lip ||
+      row[4] > from->n_lip - row[3])
     return false;
   wound->closed = row[0];
   wound->length = *from->length;
   wound->path = pla_array_dup(from->path, 3 * (size_t)row[1], sizeof *from->path);
   wound->n_path = row[1];
-  bool ok = wound->path;
+  wound->knot = pla_array_dup(from->knot, (size_t)row[2], sizeof *from->knot);
+  wound->n_knots = row[2];
+  bool ok = wound->path && wound->knot;
   for (int s = 0; ok && s < 2; s++) {
-    wound->lip[s] = pla_array_new0((size_t)row[2 + s], sizeof *wound->lip[s]);
+    wound->lip[s] = pla_array_new0((size_t)row[3 + s], sizeof *wound->lip[s]);
     ok = wound->lip[s];
-    for (int i = 0; ok && i < row[2 + s]; i++, from->lip += LIP) {
+    for (int i = 0; ok && i < row[3 + s]; i++, from->lip += LIP) {
       ok = load_anchor(&wound->lip[s][i].anchor, *from->lip_tet++, from->lip, n_tets);
       wound->lip[s][i].along = from->lip[4];
       wound->n_lip[s] = i + 1;
     }
   }
-  from->row += 4;
+  from->row += WOUND;
   from->length++;
   from->path += 3 * row[1];
   from->n_path -= row[1];
-  from->n_lip -= row[2] + row[3];
+  from->knot += row[2];
+  from->n_knots -= row[2];
+  from->n_lip -= row[3] + row[4];
   return ok;
 }
 
 static PlaStatus
 load_wounds(PlaSurgery *self, const PlaNamedArrays *arrays, int n_tets, PlaError *err)
 {
-  const void *text = NULL, *data[5] = { NULL };
-  int n_text = -1, n = -1, n_path = -1, n_lip = -1;
+  const void *text = NULL, *data[6] = { NULL };
+  int n_text = -1, n = -1, n_path = -1, n_knots = -1, n_lip = -1;
   PlaStatus st = pla_named_arrays_get(arrays, "body/wound_name", PLA_U8, 1, &n_text, &text, err);
   if (st == PLA_OK)
-    st = pla_named_arrays_get(arrays, "body/wound", PLA_I32, 4, &n, &data[0], err);
+    st = pla_named_arrays_get(arrays, "body/wound", PLA_I32, WOUND, &n, &data[0], err);
   if (st == PLA_OK)
     st = pla_named_arrays_get(arrays, "body/wound_length", PLA_F64, 1, &n, &data[1], err);
   if (st == PLA_OK)
     st = pla_named_arrays_get(arrays, "body/wound_path", PLA_F64, 3, &n_path, &data[2], err);
+  if (st == PLA_OK)
+    st = pla_named_arrays_get(arrays, "body/wound_knot", PLA_F64, 1, &n_knots, &data[5], err);
   if (st == PLA_OK)
     st = pla_named_arrays_get(arrays, "body/lip_tet", PLA_I32, 1, &n_lip, &data[3], err);
   if (st == PLA_OK)
@@ -271,7 +319,7 @@ load_wounds(PlaSurgery *self, const PlaNamedArrays *arrays, int n_tets, PlaError
     self->wound = pla_array_new0((size_t)n, sizeof *self->wound);
     st = self->wound ? PLA_OK : pla_fail_memory(err, "the body");
   }
-  Wounds from = { data[0], data[3], data[1], data[2], data[4], n, n_path, n_lip };
+  Wounds from = { data[0], data[3], data[1], data[2], data[5], data[4], n, n_path, n_knots, n_lip };
   const char *at = text;
   for (int w = 0; st == PLA_OK && w < n; w++) {
     const char *name = next_text(&at, &n_text);
@@ -280,6 +328,46 @@ load_wounds(PlaSurgery *self, const PlaNamedArrays *arrays, int n_tets, PlaError
       st = damaged(err, "wounds");
     else if (!(self->wound[w].name = pla_strdup(name)))
       st = pla_fail_memory(err, "the body");
+  }
+  return st;
+}
+
+static PlaStatus
+load_prestretch(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
+{
+  const void *data = NULL;
+  int n = -1;
+  PlaStatus st = pla_named_arrays_get(arrays, "body/prestretch", PLA_F64, 9, &n, &data, err);
+  if (st != PLA_OK || n == 0)
+    return st;
+  for (int i = 0; i < 9 * n; i++)
+    if (!isfinite(((const double *)data)[i]))
+      return damaged(err, "tension lines");
+  if (n != self->n_cells)
+    return damaged(err, "tension lines");
+  self->prestretch = pla_array_dup(data, 9 * (size_t)n, sizeof *self->prestretch);
+  return self->prestretch ? PLA_OK : pla_fail_memory(err, "the body");
+}
+
+static PlaStatus
+load_expanders(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
+{
+  const void *data = NULL;
+  int n = -1;
+  PlaStatus st = pla_named_arrays_get(arrays, "body/expander", PLA_F64, EXPANDER, &n, &data, err);
+  if (st == PLA_OK && n > 0) {
+    self->expander = pla_array_new0((size_t)n, sizeof *self->expander);
+    st = self->expander ? PLA_OK : pla_fail_memory(err, "the body");
+  }
+  for (int i = 0; st == PLA_OK && i < n; i++) {
+    const double *row = (const double *)data + EXPANDER * i;
+    for (int k = 0; k < EXPANDER; k++)
+      if (!isfinite(row[k]))
+        return damaged(err, "expanders");
+    memcpy(self->expander[i].place, row, sizeof self->expander[i].place);
+    self->expander[i].radius = row[3];
+    self->expander[i].pressure = row[4];
+    self->n_expanders = i + 1;
   }
   return st;
 }
@@ -321,9 +409,15 @@ pla_surgery_load(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
   if (st == PLA_OK)
     st = load_wounds(self, arrays, n_tets, err);
   if (st == PLA_OK)
-    st = load_threads(&self->stitches, 2, "body/stitch_tet", "body/stitch", n_tets, arrays, err);
+    st = load_threads(&self->stitches, "body/stitch_tet", "body/stitch", n_tets, arrays, err);
   if (st == PLA_OK)
-    st = load_threads(&self->hooks, 1, "body/hook_tet", "body/hook", n_tets, arrays, err);
+    st = load_threads(&self->gauges, "body/gauge_tet", "body/gauge", n_tets, arrays, err);
+  if (st == PLA_OK)
+    st = load_threads(&self->hooks, "body/hook_tet", "body/hook", n_tets, arrays, err);
+  if (st == PLA_OK)
+    st = load_prestretch(self, arrays, err);
+  if (st == PLA_OK)
+    st = load_expanders(self, arrays, err);
   if (st == PLA_OK)
     *out = self;
   else

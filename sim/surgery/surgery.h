@@ -10,15 +10,19 @@
 
 typedef struct PlaSurgery PlaSurgery;
 
-/* @mesh: tets of the soft tissue, borrowed until freed; @cell_material: index into @materials for
- * each tet; @held: vertices that do not move, such as those on bone (n_verts).  All are copied. */
+/* @mesh: tets of the soft tissue; @cell_material: index into @materials for each tet; @held:
+ * vertices that do not move, such as those on bone (n_verts).  All are copied. */
 PlaStatus pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_materials,
                           const int *cell_material, const bool *held, PlaSurgery **out,
                           PlaError *err);
+/* The body as it is, to come back to. */
+PlaStatus pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err);
 void pla_surgery_free(PlaSurgery *self); /* NULL is fine */
 
 /* The largest distance at which a point is still snapped to the skin, m. */
 #define PLA_SURGERY_SNAP 0.005
+
+/* ---- tools that cut ---- */
 
 /* Along @path (n points) on the skin, @depth deep, 0: through everything; leaning by @bevel, rad,
  * to the left of the path.  The wound is @name from now on. */
@@ -30,14 +34,56 @@ PlaStatus pla_surgery_excise(PlaSurgery *self, const char *name, const double *p
 /* Frees the skin around the wound @from, to @radius from it, at @depth. */
 PlaStatus pla_surgery_undermine(PlaSurgery *self, const char *from, double radius, double depth,
                                 PlaProgress *progress, PlaError *err);
+
+/* What the last tool that cut did. */
+typedef struct {
+  int n_touched;     /* tets that the blade reached */
+  int n_new_tets;    /* and their copies */
+  int n_crumbs;      /* loose pieces smaller than a cell, which were wiped off */
+  double crumbs;     /* their volume, m3 */
+  double overcut;    /* how much deeper than asked the walls reach, so that floors meet them, m */
+  int n_blade;       /* triangles of the blade */
+} PlaSurgeryTool;
+const PlaSurgeryTool *pla_surgery_get_tool(const PlaSurgery *self);
+
+/* ---- hooks and sutures ---- */
+
 /* Pulls the skin at @at to @at + @pull. */
 PlaStatus pla_surgery_hook(PlaSurgery *self, const double at[3], const double pull[3],
                            PlaError *err);
 void pla_surgery_release_hooks(PlaSurgery *self);
+
 /* A row of stitches every @spacing between the edges of two wounds, or of one with itself when both
  * names are the same; @tighten 1 closes them wholly.  *n_stitches may be NULL. */
 PlaStatus pla_surgery_suture(PlaSurgery *self, const char *first, const char *second,
                              double spacing, double tighten, int *n_stitches, PlaError *err);
+
+/* A part of a wound's edge. */
+typedef struct {
+  const char *wound;
+  int side;        /* 0: left of its path, 1: right, -1: the one that there is, or the longer */
+  double from, to; /* points of its path, counted from 0, fractions in between; a closed path goes on
+                      after its last point; to < from: backwards; to == from: all of it */
+} PlaSurgeryEdge;
+/* The same between @first, n_first parts one after the other, and @second: beginning to beginning,
+ * end to end. */
+PlaStatus pla_surgery_sew(PlaSurgery *self, const PlaSurgeryEdge *first, int n_first,
+                          const PlaSurgeryEdge *second, int n_second, double spacing,
+                          double tighten, int *n_stitches, PlaError *err);
+/* One stitch between two points of the skin. */
+PlaStatus pla_surgery_stitch(PlaSurgery *self, const double first[3], const double second[3],
+                             double tighten, PlaError *err);
+/* Draws every stitch to @tighten, 0..1, of the gap it was laid over. */
+void pla_surgery_tighten(PlaSurgery *self, double tighten);
+
+/* ---- places ---- */
+
+/* Lays a drawing on the skin: point (u, v), m, of @uv (n x 2) goes from the skin at @at the way
+ * that leads u along @direction and v to the left of it, over the skin, straight.  @out: n x 3. */
+PlaStatus pla_surgery_draw(PlaSurgery *self, const double at[3], const double direction[3],
+                           const double *uv, int n, double *out, PlaError *err);
+
+/* ---- equilibrium ---- */
 
 /* Finds the equilibrium.  Not reaching the tolerance is a result (report->reason). */
 PlaStatus pla_surgery_solve(PlaSurgery *self, double tolerance_rel, PlaProgress *progress,
@@ -47,12 +93,24 @@ PlaStatus pla_surgery_solve(PlaSurgery *self, double tolerance_rel, PlaProgress 
 typedef struct {
   int n_stitches, n_hooks;
   double closed_gap;     /* widest distance across a stitch, m */
+  double edge_gap;       /* widest distance between sewn edges, between stitches too, m */
+  double dog_ear;        /* how far the skin near the ends of rows stands out, m */
   double max_tension;    /* of a stitch, N */
   double closure_force;  /* of all stitches together, N */
   double max_hook_force; /* N */
-  double max_stretch;    /* largest principal stretch of an element */
+  double max_stretch;    /* largest principal stretch, mean of the material around a vertex */
+  double max_stretch_cell; /* of a single element */
 } PlaSurgeryReadings;
 PlaStatus pla_surgery_read(const PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err);
+
+typedef struct {
+  int row;
+  double pos[3];  /* between its ends, m */
+  double gap;     /* that is left, m */
+  double tension; /* N */
+} PlaSurgeryStitch;
+/* Every stitch (@out: n_stitches, or NULL); their number. */
+int pla_surgery_get_stitches(const PlaSurgery *self, PlaSurgeryStitch *out);
 
 /* The body as it is, borrowed until the next change. */
 PlaCutMesh *pla_surgery_get_mesh(PlaSurgery *self);

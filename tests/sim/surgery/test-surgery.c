@@ -86,19 +86,18 @@ test_excision(void)
   double path[3 * 24], volume = 0.0;
   lens(0.0302, 0.0121, path, 24);
   TRY(pla_surgery_excise(s, "lesion", path, 24, 0.006, &volume, NULL, &err));
-  /* the floor lies a little above the depth of the walls */
+  /* the floor lies at the depth that was asked for */
   double area = 0.0;
   for (int i = 0; i < 24; i++) {
     const double *p = &path[3 * i], *q = &path[3 * ((i + 1) % 24)];
     area += 0.5 * (p[0] * q[1] - p[1] * q[0]);
   }
-  g_assert_cmpfloat(volume, <, area * 0.006);
-  g_assert_cmpfloat(volume, >, area * 0.006 * 0.9);
+  g_assert_cmpfloat_with_epsilon(volume, area * 0.006, area * 0.006 * 1e-6);
   g_assert_cmpint(n_bodies(s), ==, 1);
   TRY(pla_surgery_undermine(s, "lesion", 0.018, 0.006, NULL, &err));
   int n_stitches = 0;
   TRY(pla_surgery_suture(s, "lesion", "lesion", 0.004, 1.0, &n_stitches, &err));
-  g_assert_cmpint(n_stitches, >=, 6);
+  g_assert_cmpint(n_stitches, ==, 6); /* at both tips the edges are closer than the mesh resolves */
   PlaFemReport report;
   TRY(pla_surgery_solve(s, 1e-5, NULL, &report, &err));
   g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
@@ -107,7 +106,9 @@ test_excision(void)
   TRY(pla_surgery_read(s, &read, &err));
   g_test_message("gap %.3f mm, tension %.3f N, stretch %.2f", 1e3 * read.closed_gap,
                  read.max_tension, read.max_stretch);
-  g_assert_cmpfloat(read.closed_gap, <, 0.0005);
+  g_assert_cmpfloat(read.closed_gap, <, 0.0001);
+  g_assert_cmpfloat(read.edge_gap, <, 0.0005);
+  g_assert_cmpfloat(read.max_stretch, <, 2.0);
   g_assert_cmpfloat(read.max_tension, >, 0.01);
   g_assert_cmpfloat(read.closure_force, >, read.max_tension);
   pla_surgery_free(s);

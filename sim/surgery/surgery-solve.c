@@ -1,0 +1,301 @@
+/* Equilibrium of a body that is operated on, and what can be read off it. */
+#include "sim/surgery/surgery-private.h"
+
+#include "anatomy/base/mat3.h"
+#include "anatomy/base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- equilibrium ---- */
+
+/* a thread or hook gives way by 0.05 mm per newton, N/m */
+#define THREAD_STIFFNESS 2e4
+/* an element is taken to be filled at least so far: slivers at the edges of wounds carry the threads,
+ * and must not tear out of what they belong to */
+#define LEAST_FILLED 0.25
+
+static PlaSpring
+spring_of(const PlaSurgery *self, const PlaSurgeryThread *thread, int n_ends)
+{
+  PlaSpring spring = { .n_verts = 8 * n_ends };
+  const int *tets = pla_cut_mesh_get(self->cut).mesh.tet;
+  for (int k = 0; k < 2 * n_ends; k++) {
+    const PlaSurgeryEnd *end = &thread->end[k / 2];
+    const PlaSurgeryAnchor *at = &end->at[k % 2];
+    const double part = (k / 2 ? -1.0 : 1.0) * (k % 2 ? end->blend : 1.0 - end->blend);
+    for (int c = 0; c < 4; c++) {
+      spring.vert[4 * k + c] = tets[4 * at->tet + c];
+      spring.weight[4 * k + c] = part * at->weight[c];
+    }
+  }
+  memcpy(spring.offset, thread->place, sizeof spring.offset);
+  for (int d = 0; d < 3; d++)
+    spring.stiffness[4 * d] = thread->share * THREAD_STIFFNESS;
+  return spring;
+}
+
+/* what the elements have of their own: only part of a cut one is material */
+static PlaStatus
+set_cells(const PlaSurgery *self, const PlaCutMeshView *view, PlaFemModel *model, PlaError *err)
+{
+  const size_t n = (size_t)view->mesh.n_tets;
+  double *filled = pla_array_new(n, sizeof *filled);
+  double *prestretch = self->prestretch ? pla_array_new(n, 9 * sizeof *prestretch) : NULL;
+  PlaStatus st = PLA_OK;
+  if (!filled || (self->prestretch && !prestretch))
+    st = pla_fail_memory(err, "the body");
+  if (st == PLA_OK) {
+    pla_cut_mesh_fractions(self->cut, filled);
+    for (size_t t = 0; t < n; t++) {
+      filled[t] = fmin(fmax(filled[t], LEAST_FILLED), 1.0);
+      if (prestretch)
+        memcpy(&prestretch[9 * t], &self->prestretch[9 * (size_t)view->tet_source[t]],
+               9 * sizeof *prestretch);
+    }
+    const PlaFemCells cells = { .filled = filled, .prestretch = prestretch };
+    st = pla_fem_model_set_cells(model, &cells, err);
+  }
+  free(filled);
+  free(prestretch);
+  return st;
+}
+
+static PlaStatus
+build_model(const PlaSurgery *self, PlaFemModel **out, PlaError *err)
+{
+  const PlaCutMeshView view = pla_cut_mesh_get(self->cut);
+  const int n_tets = view.mesh.n_tets;
+  PlaMesh *mesh = NULL;
+  int *material = pla_array_new((size_t)n_tets, sizeof *material);
+  PlaStatus st = material ? pla_mesh_new(view.mesh.n_verts, 0, n_tets, 0, &mesh, err)
+                          : pla_fail_memory(err, "the body");
+  if (st == PLA_OK) {
+    memcpy(mesh->pos, view.mesh.rest, 3 * (size_t)mesh->n_verts * sizeof *mesh->pos);
+    memcpy(mesh->tet, view.mesh.tet, 4 * (size_t)n_tets * sizeof *mesh->tet);
+    for (int t = 0; t < n_tets; t++)
+      material[t] = self->cell_material[view.tet_source[t]];
+    st = pla_fem_model_new(mesh, self->material, self->n_materials, material,
+                           PLA_FORMULATION_STANDARD, out, err);
+  }
+  if (st == PLA_OK) {
+    st = set_cells(self, &view, *out, err);
+    if (st != PLA_OK) {
+      pla_fem_model_free(*out);
+      *out = NULL;
+    }
+  }
+  pla_mesh_free(mesh);
+  free(material);
+  return st;
+}
+
+/* ---- the solve ---- */
+
+/* Stitches that are drawn over a distance of many cells are drawn in steps of about two, so that no
+ * element has to turn inside out on the way. */
+static int
+draw_steps(const PlaSurgery *self)
+{
+  double most = 0.0;
+  for (int i = 0; i < self->stitches.n + self->hooks.n; i++) {
+    const bool stitch = i < self->stitches.n;
+    const PlaSpring spring =
+        stitch ? spring_of(self, &self->stitches.thread[i], 2)
+               : spring_of(self, &self->hooks.thread[i - self->stitches.n], 1);
+    double gap[3];
+    pla_spring_gap(&spring, self->pos, gap);
+    most = fmax(most, pla_vec3_norm(gap));
+  }
+  return (int)fmin(fmax(1.0, ceil(most / (2.0 * self->cell))), 20.0);
+}
+
+/* offsets of the springs when @part of the way is left: from what they are at the start */
+static void
+set_offsets(const PlaSurgery *self, const double *start, double part, PlaSpring *spring, int n)
+{
+  for (int i = 0; i < n; i++) {
+    const PlaSurgeryThread *thread = i < self->stitches.n
+                                         ? &self->stitches.thread[i]
+                                         : &self->hooks.thread[i - self->stitches.n];
+    for (int d = 0; d < 3; d++)
+      spring[i].offset[d] = thread->place[d] + part * (start[3 * i + d]);
+  }
+}
+
+/* solves in steps; @pos holds the shape */
+static PlaStatus
+solve_steps(const PlaSurgery *self, const PlaFemModel *model, PlaFemConditions *conditions,
+            PlaSpring *spring, double tolerance_rel, PlaProgress *progress, double *pos,
+            PlaFemReport *report, PlaError *err)
+{
+  const double step_tolerance = 1e-2; /* on the way only the shape matters */
+  const int n = self->stitches.n + self->hooks.n, steps = draw_steps(self);
+  double *start = pla_array_new(3 * (size_t)n, sizeof *start);
+  PlaStatus st = start ? PLA_OK : pla_fail_memory(err, "the sutures");
+  for (int i = 0; st == PLA_OK && i < n; i++)
+    pla_spring_gap(&spring[i], self->pos, &start[3 * i]);
+  PlaFemOptions options = pla_fem_options_default();
+  options.warm_start = true;
+  options.progress = progress;
+  int iterations = 0, factorisations = 0;
+  for (int k = 1; st == PLA_OK && k <= steps; k++) {
+    options.tolerance_rel = k < steps ? fmax(step_tolerance, tolerance_rel) : tolerance_rel;
+    set_offsets(self, start, (double)(steps - k) / steps, spring, n);
+    st = pla_fem_solve(model, conditions, &options, pos, report, err);
+    iterations += report->iterations;
+    factorisations += report->factorisations;
+    if (st == PLA_OK && report->reason == PLA_STOP_CANCELLED)
+      break;
+  }
+  report->iterations = iterations;
+  report->factorisations = factorisations;
+  free(start);
+  return st;
+}
+
+PlaStatus
+pla_surgery_solve(PlaSurgery *self, double tolerance_rel, PlaProgress *progress,
+                  PlaFemReport *report, PlaError *err)
+{
+  const int n = pla_cut_mesh_get(self->cut).mesh.n_verts;
+  const int n_springs = self->stitches.n + self->hooks.n;
+  PlaFemModel *model = NULL;
+  unsigned char *fixed = pla_array_new(3 * (size_t)n, sizeof *fixed);
+  PlaSpring *spring = pla_array_new((size_t)n_springs, sizeof *spring);
+  double *pos = pla_array_dup(self->pos, 3 * (size_t)n, sizeof *pos);
+  PlaStatus st =
+      fixed && spring && pos ? build_model(self, &model, err) : pla_fail_memory(err, "the body");
+  if (st == PLA_OK) {
+    for (int i = 0; i < 3 * n; i++)
+      fixed[i] = self->held[i / 3];
+    for (int i = 0; i < n_springs; i++)
+      spring[i] = i < self->stitches.n
+                      ? spring_of(self, &self->stitches.thread[i], 2)
+                      : spring_of(self, &self->hooks.thread[i - self->stitches.n], 1);
+    st = pla_fem_check_held(model, fixed, err);
+  }
+  if (st == PLA_OK) {
+    const PlaFemSprings springs = { n_springs, spring };
+    PlaFemConditions conditions = { .fixed = fixed, .target = self->pos, .springs = &springs };
+    st = solve_steps(self, model, &conditions, spring, tolerance_rel, progress, pos, report, err);
+  }
+  if (st == PLA_OK) {
+    free(self->pos);
+    self->pos = pos;
+    pos = NULL;
+    pla_surgery_forget_surface(self);
+  }
+  pla_fem_model_free(model);
+  free(fixed);
+  free(spring);
+  free(pos);
+  return st;
+}
+
+/* ---- reading ---- */
+
+/* the threads from @first on that make one stitch: how many, and what they do together */
+static int
+read_stitch(const PlaSurgery *self, int first, PlaSurgeryStitch *out)
+{
+  const PlaSurgeryThread *thread = self->stitches.thread;
+  double sum[3] = { 0 };
+  int n = 0;
+  *out = (PlaSurgeryStitch){ .row = thread[first].row };
+  for (int i = first; i < self->stitches.n && thread[i].stitch == thread[first].stitch; i++, n++) {
+    const PlaSpring spring = spring_of(self, &thread[i], 2);
+    double p[3], q[3], e[3], force[3];
+    pla_surgery_place_end(self, &thread[i].end[0], p);
+    pla_surgery_place_end(self, &thread[i].end[1], q);
+    pla_vec3_sub(p, q, e);
+    pla_spring_force(&spring, self->pos, force);
+    for (int d = 0; d < 3; d++) {
+      out->pos[d] += 0.5 * (p[d] + q[d]);
+      sum[d] += force[d];
+    }
+    out->gap = fmax(out->gap, pla_vec3_norm(e));
+  }
+  out->tension = pla_vec3_norm(sum);
+  for (int d = 0; d < 3; d++)
+    out->pos[d] /= n;
+  return n;
+}
+
+int
+pla_surgery_get_stitches(const PlaSurgery *self, PlaSurgeryStitch *out)
+{
+  int n = 0;
+  for (int i = 0; i < self->stitches.n; n++) {
+    PlaSurgeryStitch stitch;
+    i += read_stitch(self, i, &stitch);
+    if (out)
+      out[n] = stitch;
+  }
+  return n;
+}
+
+/* largest stretch of single elements, and of the material around vertices; slivers at the edge of a
+ * wound, where there is next to none, stretch as they like */
+static PlaStatus
+read_stretch(const PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err)
+{
+  const PlaCutMeshView view = pla_cut_mesh_get(self->cut);
+  const int n_tets = view.mesh.n_tets, n_verts = view.mesh.n_verts;
+  PlaFemModel *model = NULL;
+  double *filled = pla_array_new((size_t)n_tets, sizeof *filled);
+  double *sum = pla_array_new0((size_t)n_verts, 2 * sizeof *sum); /* stretch and share, weighted */
+  double *whole = pla_array_new0((size_t)n_verts, sizeof *whole);
+  PlaStatus st = filled && sum && whole ? build_model(self, &model, err)
+                                        : pla_fail_memory(err, "the stretches");
+  if (st == PLA_OK)
+    pla_cut_mesh_fractions(self->cut, filled);
+  for (int t = 0; st == PLA_OK && t < n_tets; t++) {
+    PlaFemCellState state;
+    pla_fem_cell_state(model, t, self->pos, &state);
+    out->max_stretch_cell = fmax(out->max_stretch_cell, state.stretch[0]);
+    for (int c = 0; c < 4; c++) {
+      const int v = view.mesh.tet[4 * t + c];
+      sum[2 * v] += filled[t] * state.stretch[0];
+      sum[2 * v + 1] += filled[t];
+      whole[v] += 1.0;
+    }
+  }
+  for (int v = 0; st == PLA_OK && v < n_verts; v++)
+    if (sum[2 * v + 1] > 0.0 && sum[2 * v + 1] >= LEAST_FILLED * whole[v])
+      out->max_stretch = fmax(out->max_stretch, sum[2 * v] / sum[2 * v + 1]);
+  pla_fem_model_free(model);
+  free(filled);
+  free(sum);
+  free(whole);
+  return st;
+}
+
+PlaStatus
+pla_surgery_read(const PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err)
+{
+  *out = (PlaSurgeryReadings){ .n_hooks = self->hooks.n };
+  for (int i = 0; i < self->stitches.n; out->n_stitches++) {
+    PlaSurgeryStitch stitch;
+    i += read_stitch(self, i, &stitch);
+    out->closed_gap = fmax(out->closed_gap, stitch.gap);
+    out->max_tension = fmax(out->max_tension, stitch.tension);
+    out->closure_force += stitch.tension;
+  }
+  out->edge_gap = out->closed_gap;
+  for (int i = 0; i < self->gauges.n; i++) {
+    double p[3], q[3], e[3];
+    pla_surgery_place_end(self, &self->gauges.thread[i].end[0], p);
+    pla_surgery_place_end(self, &self->gauges.thread[i].end[1], q);
+    pla_vec3_sub(p, q, e);
+    out->edge_gap = fmax(out->edge_gap, pla_vec3_norm(e));
+  }
+  for (int i = 0; i < self->hooks.n; i++) {
+    const PlaSpring spring = spring_of(self, &self->hooks.thread[i], 1);
+    double force[3];
+    pla_spring_force(&spring, self->pos, force);
+    out->max_hook_force = fmax(out->max_hook_force, pla_vec3_norm(force));
+  }
+  return read_stretch(self, out, err);
+}
