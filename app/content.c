@@ -117,7 +117,9 @@ pla_content_take_item(PlaItem *item, bool as_labels, PlaContent **out, PlaError 
   *out = NULL;
   if ((unsigned)item->kind >= G_N_ELEMENTS(kinds) || !kinds[item->kind])
     return pla_fail(err, PLA_ERR_UNSUPPORTED, "%s cannot be an item of a case",
-                    item->kind == PLA_KIND_CASE ? "another case" : "a file of label names alone");
+                    item->kind == PLA_KIND_CASE     ? "another case"
+                    : item->kind == PLA_KIND_PHONES ? "a file of phonemes alone"
+                                                    : "a file of label names alone");
   g_autoptr(PlaContent) self = pla_content_new(
       as_labels && item->kind == PLA_KIND_VOLUME ? PLA_ITEM_LABELS : kinds[item->kind]);
   if (item->kind == PLA_KIND_VOLUME && as_labels) {

@@ -27,6 +27,7 @@ static const PlaFormat *const formats[] = {
   &pla_format_mat,
   &pla_format_c3d,
   &pla_format_trc,
+  &pla_format_phones,
   &pla_format_csv_markers,
   &pla_format_csv_track,
   &pla_format_ema_text,
@@ -47,7 +48,8 @@ pla_kind_name(PlaKind kind)
     [PLA_KIND_NONE] = "nothing",       [PLA_KIND_VOLUME] = "volume",
     [PLA_KIND_MESH] = "mesh",          [PLA_KIND_TAKE] = "markers",
     [PLA_KIND_TRACK] = "track",        [PLA_KIND_AUDIO] = "audio",
-    [PLA_KIND_LABEL_TABLE] = "labels", [PLA_KIND_CASE] = "case",
+    [PLA_KIND_PHONES] = "phonemes",    [PLA_KIND_LABEL_TABLE] = "labels",
+    [PLA_KIND_CASE] = "case",
   };
   return names[kind];
 }
@@ -62,6 +64,7 @@ pla_item_clear(PlaItem *item)
   pla_take_free(item->take);
   pla_track_free(item->track);
   pla_audio_free(item->audio);
+  pla_phones_clear(&item->phones);
   pla_label_table_clear(&item->labels);
   pla_notes_clear(&item->notes);
   *item = (PlaItem){ 0 };

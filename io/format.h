@@ -10,6 +10,7 @@
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
 #include "anatomy/mesh.h"
+#include "anatomy/phones.h"
 #include "anatomy/signal.h"
 #include "anatomy/volume.h"
 
@@ -24,6 +25,7 @@ typedef enum {
   PLA_KIND_TAKE,
   PLA_KIND_TRACK,
   PLA_KIND_AUDIO,
+  PLA_KIND_PHONES,
   PLA_KIND_LABEL_TABLE, /* names and colours only */
   PLA_KIND_CASE,
 } PlaKind;
@@ -37,6 +39,7 @@ typedef struct {
   PlaTake *take;
   PlaTrack *track;
   PlaAudio *audio;
+  PlaPhones phones;
   PlaLabelTable labels; /* with a volume: names found in the file or beside it */
   PlaNotes notes;       /* what was repaired, assumed or left out */
 } PlaItem;
@@ -47,6 +50,7 @@ typedef struct {
   int series;            /* DICOM: which series of the folder, 0-based; -1: the only one */
   bool keep_identity;    /* DICOM: keep identifying tags (default: no) */
   double unit_mm;        /* length unit of a file that states none; 0: millimetres */
+  const char *tier;      /* TextGrid: the tier of phonemes; NULL: found by its name */
 } PlaReadOptions;
 PlaReadOptions pla_read_options_default(void);
 

@@ -15,6 +15,7 @@ extern const PlaFormat pla_format_label_table;
 extern const PlaFormat pla_format_mat;
 extern const PlaFormat pla_format_nifti;
 extern const PlaFormat pla_format_obj;
+extern const PlaFormat pla_format_phones;
 extern const PlaFormat pla_format_ply;
 extern const PlaFormat pla_format_sound;
 extern const PlaFormat pla_format_stl;

@@ -250,6 +250,26 @@ describe_signal(PlaInvocation *inv, const PlaItem *item)
   return PLA_OK;
 }
 
+static void
+describe_phones(PlaInvocation *inv, const PlaPhones *phones)
+{
+  JsonBuilder *json = pla_invocation_json(inv);
+  json_builder_set_member_name(json, "phonemes");
+  json_builder_begin_array(json);
+  for (int i = 0; i < phones->n; i++) {
+    const PlaPhone *p = &phones->phone[i];
+    g_autofree char *label = g_utf8_make_valid(p->label, -1);
+    json_builder_begin_object(json);
+    pla_json_text(json, "label", label);
+    pla_json_number(json, "start_s", p->start_s);
+    pla_json_number(json, "end_s", p->end_s);
+    json_builder_end_object(json);
+  }
+  json_builder_end_array(json);
+  pla_say(inv, "%d phonemes, %.3f s", phones->n,
+          phones->phone[phones->n - 1].end_s - phones->phone[0].start_s);
+}
+
 PlaStatus
 pla_describe_item(PlaInvocation *inv, const PlaItem *item, PlaError *err)
 {
@@ -267,6 +287,9 @@ pla_describe_item(PlaInvocation *inv, const PlaItem *item, PlaError *err)
   case PLA_KIND_TRACK:
   case PLA_KIND_AUDIO:
     st = describe_signal(inv, item);
+    break;
+  case PLA_KIND_PHONES:
+    describe_phones(inv, &item->phones);
     break;
   default:
     for (int i = 0; i < item->labels.n; i++)

@@ -9,7 +9,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "sim/speech/network-private.h"
-#include "sim/speech/random.h"
+#include "anatomy/base/random.h"
 
 #include <assert.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "sim/speech/random.h"
+#include "anatomy/base/random.h"
 #include "sim/speech/smooth.h"
 
 #include <assert.h>

@@ -202,6 +202,8 @@ payload_size(const PlaItem *item)
   case PLA_KIND_AUDIO:
     return (size_t)item->audio->n_frames * (size_t)item->audio->n_channels *
            pla_dtype_size(item->audio->dtype);
+  case PLA_KIND_PHONES:
+    return (size_t)item->phones.n * sizeof *item->phones.phone;
   default:
     return 0;
   }

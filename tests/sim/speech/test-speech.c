@@ -1,7 +1,7 @@
 /* From sound to numbers: transforms, resampling, cepstra, smoothing. */
 #include "sim/speech/features.h"
 #include "sim/speech/fft.h"
-#include "sim/speech/random.h"
+#include "anatomy/base/random.h"
 #include "sim/speech/resample.h"
 #include "sim/speech/smooth.h"
 
