@@ -276,8 +276,10 @@ run_scatter(PlaBench *bench, PlaError *err)
         pla_bench_begin_run(bench, "scatter", body.mesh->n_tets, 1, seconds);
         pla_bench_number(bench, "inverted_before", inverted);
         pla_bench_number(bench, "inverted", report.inverted);
+        pla_bench_number(bench, "repair_iterations", report.repair_iterations);
         pla_bench_number(bench, "iterations", report.iterations);
         pla_bench_number(bench, "factorisations", report.factorisations);
+        pla_bench_number(bench, "gave_up_start", report.gave_up_start);
         pla_bench_number(bench, "largest_error_mm", 1e3 * error);
         pla_bench_number(bench, "residual_rel", report.residual_rel);
         pla_bench_number(bench, "rss_mib", pla_bench_peak_rss_mib());

@@ -144,6 +144,7 @@ typedef struct {
   PlaStopReason reason;
   int iterations;      /* Newton iterations, or sweeps */
   int coarse_iterations; /* on the lattice that gave the start */
+  int repair_iterations; /* that led out of a start with inverted elements */
   int factorisations;
   int linear_iterations;
   double residual_rel; /* |unbalanced force on free coordinates| / max(same at start, |load|) */
@@ -155,6 +156,7 @@ typedef struct {
   double min_jacobian;
   int worst_element;   /* of smallest det F */
   const char *method;  /* "newton", "pbng", "pbng+newton" */
+  bool gave_up_start;  /* the start stayed tangled: the rest shape, bent to fit, took its place */
   int contacts;        /* points that something pushes */
   double max_penetration_m; /* how deep the deepest point is inside anything */
   double contact_n;    /* sum of all pushes, N */

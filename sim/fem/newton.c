@@ -390,6 +390,22 @@ PlaStatus
 pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *conditions,
                      const PlaFemOptions *options, double *pos, PlaFemReport *report, PlaError *err)
 {
+  return pla_fem_newton_until(model, conditions, options, (double)INFINITY, pos, report, err);
+}
+
+/* whether every element has det F above @jacobian */
+static bool
+is_whole(const PlaFemModel *model, double jacobian, const double *pos)
+{
+  double least;
+  return isfinite(jacobian) && pla_fem_inverted(model, pos, &least, NULL) == 0 && least > jacobian;
+}
+
+PlaStatus
+pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *conditions,
+                     const PlaFemOptions *options, double jacobian, double *pos,
+                     PlaFemReport *report, PlaError *err)
+{
   const size_t n_coords = 3 * (size_t)model->n_verts;
   Newton self = { .model = model, .conditions = conditions };
   self.loose = loose_factor(model, conditions);
@@ -438,7 +454,8 @@ pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *condition
       st = unbalanced(&self, pos, &norm, err);
       continue;
     }
-    if (self.softness == 1.0 && report->residual_rel <= options->tolerance_rel) {
+    if ((self.softness == 1.0 && report->residual_rel <= options->tolerance_rel) ||
+        is_whole(model, jacobian, pos)) {
       report->reason = PLA_STOP_CONVERGED;
       break;
     }

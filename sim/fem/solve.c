@@ -106,9 +106,7 @@ start_residual(const PlaFemModel *model, const PlaFemConditions *conditions, con
 /* Sweeps over the vertices before Newton's method begins.  A start with inverted elements, such as a
  * jump of what is prescribed, is repaired from @before, the positions without the jump.  Any other
  * start is smoothed: an interpolated or stretched one has most of its error in the short waves, which
- * sweeps remove for a fraction of a factorisation.  Kept only where it helps.  What cannot be untangled
- * so, such as vertices strewn about, is given up: the rest shape, bent to fit what is prescribed, is the
- * better start. */
+ * sweeps remove for a fraction of a factorisation.  Kept only where it helps. */
 static PlaStatus
 sweep_start(const PlaFemModel *model, const PlaFemConditions *conditions, const double *before,
             double *pos, PlaFemReport *report, PlaError *err)
@@ -117,6 +115,9 @@ sweep_start(const PlaFemModel *model, const PlaFemConditions *conditions, const 
   const PlaPbngOptions options = pla_pbng_options_default();
   int inverted = pla_fem_inverted(model, pos, NULL, NULL);
   PlaPbng *state = NULL;
+  /* vertices strewn about are beyond sweeps */
+  if (inverted && pla_fem_inverted(model, before, NULL, NULL) > 0)
+    return PLA_OK;
   double *trial = pla_array_new(n, sizeof *trial);
   PlaStatus st = trial ? pla_pbng_new(model, conditions, &options, inverted ? before : pos, &state, err)
                        : pla_fail_memory(err, "the solver");
@@ -134,21 +135,36 @@ sweep_start(const PlaFemModel *model, const PlaFemConditions *conditions, const 
       report->method = "pbng+newton";
     }
   }
-  int tangled = st == PLA_OK && inverted ? pla_fem_inverted(model, pos, NULL, NULL) : 0;
-  if (tangled) {
-    pla_pbng_free(state);
-    state = NULL;
-    st = pla_pbng_new(model, conditions, &options, model->rest, &state, err);
-    if (st == PLA_OK) {
-      pla_pbng_sweep(state, REPAIR_SWEEPS);
-      pla_pbng_get_positions(state, trial);
-      if (pla_fem_inverted(model, trial, NULL, NULL) < tangled) {
-        memcpy(pos, trial, n * sizeof *pos);
-        report->method = "pbng+newton";
-      }
+  pla_pbng_free(state);
+  free(trial);
+  return st;
+}
+
+/* What is still tangled is led out of it; should even that fail, the rest shape, bent to fit what is
+ * prescribed, is tried the same way, and the report says so. */
+static PlaStatus
+untangle_start(const PlaFemModel *model, const PlaFemConditions *conditions,
+               const PlaFemOptions *options, double *pos, PlaFemReport *report, PlaError *err)
+{
+  const size_t n = 3 * (size_t)model->n_verts;
+  int inverted = pla_fem_inverted(model, pos, NULL, NULL);
+  if (inverted == 0)
+    return PLA_OK;
+  double *trial = pla_array_dup(pos, n, sizeof *trial);
+  PlaStatus st = trial ? PLA_OK : pla_fail_memory(err, "the solver");
+  for (int from_rest = 0; st == PLA_OK && from_rest < 2 && inverted > 0; from_rest++) {
+    for (size_t i = 0; from_rest && i < n; i++)
+      trial[i] = conditions->fixed[i] ? conditions->target[i] : model->rest[i];
+    if (from_rest && conditions->bindings)
+      pla_bindings_place(conditions->bindings, trial);
+    st = pla_fem_untangle(model, conditions, options, trial, report, err);
+    int left = st == PLA_OK ? pla_fem_inverted(model, trial, NULL, NULL) : inverted;
+    if (left < inverted) {
+      memcpy(pos, trial, n * sizeof *pos);
+      report->gave_up_start = from_rest;
+      inverted = left;
     }
   }
-  pla_pbng_free(state);
   free(trial);
   return st;
 }
@@ -183,6 +199,8 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
     if (options->method == PLA_SOLVER_AUTO && !mixed && !conditions->bindings &&
         !conditions->contacts && !conditions->inertia)
       st = sweep_start(model, conditions, before, pos, report, err);
+    if (st == PLA_OK)
+      st = untangle_start(model, conditions, options, pos, report, err);
     if (st == PLA_OK)
       st = pla_fem_solve_newton(model, conditions, options, pos, report, err);
   }
