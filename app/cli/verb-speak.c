@@ -3,6 +3,7 @@
  * First a sensor track is had from somewhere, then it is used: two stages that know nothing of each
  * other. */
 #include "app/cli/cli-private.h"
+#include "app/cli/speak-tongue.h"
 #include "app/speech-net.h"
 #include "io/format.h"
 #include "sim/speech/model.h"
@@ -72,11 +73,32 @@ from_sound(PlaInvocation *inv, const char *path, Spoken *out, PlaError *err)
   return st;
 }
 
+static PlaStatus
+from_sensors(const char *path, Spoken *out, PlaError *err)
+{
+  PlaItem item;
+  PlaStatus st = pla_speak_read_track(path, &item, err);
+  if (st != PLA_OK)
+    return st;
+  out->track = item.track;
+  out->notes = item.notes;
+  out->seconds = item.track->n_samples / item.track->rate_hz;
+  item.track = NULL;
+  item.notes = (PlaNotes){ 0 };
+  pla_item_clear(&item);
+  return PLA_OK;
+}
+
 /* the one source that was given */
 static PlaStatus
 get_track(PlaInvocation *inv, Spoken *out, PlaError *err)
 {
   const char *sound = pla_invocation_n_files(inv) > 0 ? pla_invocation_file(inv, 0) : NULL;
+  const char *sensors = pla_invocation_text(inv, "sensors", 0, NULL);
+  if (sound && sensors)
+    return pla_fail(err, PLA_ERR_USAGE, "give either a sound or --sensors, not both");
+  if (sensors)
+    return from_sensors(sensors, out, err);
   if (!sound)
     return pla_fail(err, PLA_ERR_USAGE,
                     "say what to speak: platysma-cli speak voice.wav -o track.csv");
@@ -98,10 +120,11 @@ describe(PlaInvocation *inv, const Spoken *s)
   pla_json_number(json, "seconds", s->seconds);
   pla_json_int(json, "frames", s->track->n_samples);
   pla_json_number(json, "realtime_factor", s->work_s / s->seconds);
-  /* of a tongue that follows the track, where one was asked for */
-  pla_json_number(json, "max_volume_change", NAN);
-  pla_json_number(json, "max_penetration_mm", NAN);
-  pla_json_number(json, "sensor_error_mm", NAN);
+  if (pla_invocation_has(inv, "track-only")) { /* no tongue, so none of these */
+    pla_json_number(json, "max_volume_change", NAN);
+    pla_json_number(json, "max_penetration_mm", NAN);
+    pla_json_number(json, "sensor_error_mm", NAN);
+  }
   json_builder_set_member_name(json, "notes");
   json_builder_begin_array(json);
   for (int i = 0; i < s->notes.n; i++) {
@@ -125,6 +148,11 @@ run_speak(PlaInvocation *inv, PlaError *err)
   }
   if (st == PLA_OK)
     st = get_track(inv, &spoken, err);
+  if (st == PLA_OK && !pla_invocation_has(inv, "track-only")) {
+    double moving_s;
+    st = pla_speak_tongue(inv, &spoken.track, &moving_s, err);
+    spoken.work_s += moving_s;
+  }
   if (st == PLA_OK && pla_invocation_output(inv))
     st = write_track(inv, spoken.track, err);
   if (st == PLA_OK)
@@ -135,18 +163,27 @@ run_speak(PlaInvocation *inv, PlaError *err)
 
 static const PlaOpt options[] = {
   { "model", 0, PLA_OPT_TEXT, "NET", "network made by speech-train (default: the built-in one)" },
+  { "sensors", 0, PLA_OPT_TEXT, "TRACK", "follow recorded coils: TR TD TB TT, LI for the jaw; mm" },
+  PLA_SPEAK_TONGUE_OPTIONS,
   { NULL },
 };
 
 const PlaVerb pla_verb_speak = {
   .name = "speak",
-  .args = "AUDIO -o TRACK.csv",
-  .summary = "makes the track of the articulators from speech",
+  .args = "AUDIO|--sensors TRACK -o TRACK.csv",
+  .summary = "the track of the articulators from speech, and a tongue that follows it",
   .description =
       "Sound of any rate and format becomes the paths of seven sensors in the midsagittal plane, in\n"
       "mm at 100 Hz: tongue rear, dorsum, blade and tip (TR TD TB TT), lower incisor (LI), upper and\n"
       "lower lip (UL LL); x grows to the back, y downwards.  Silence, clipping, a narrow band and\n"
-      "several channels are said in notes.",
+      "several channels are said in notes.  --sensors takes a recorded track instead of a sound.\n\n"
+      "A reduced elastic tongue of 150 degrees of freedom then follows the track: exact positions of\n"
+      "the four tongue coils, volume kept, contact with palate, teeth and jaw; what holds the tongue\n"
+      "goes with the lower incisors.  A similarity takes the mean places of the tongue coils, over\n"
+      "the track and every --speaker, to vertices on the back of the tongue; sideways they stay.  For\n"
+      "a mesh without a palate one is built above the envelope of all paths.  Targets inside palate\n"
+      "or teeth are put out and counted.  Lengths are in the speaker's millimetres; TRACK.csv also\n"
+      "gets the jaw's angle, the volume and the deepest contact of every frame.",
   .example = "platysma-cli speak voice.wav -o track.csv --json",
   .min_files = 0,
   .max_files = 1,

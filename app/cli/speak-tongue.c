@@ -1,0 +1,222 @@
+/* The second stage of `speak`: a tongue that follows the track. */
+#include "app/cli/speak-tongue.h"
+
+#include "anatomy/base/memory.h"
+#include "app/tongue-motion.h"
+#include "io/pvd.h"
+
+#include <glib.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+PlaStatus
+pla_speak_read_track(const char *path, PlaItem *item, PlaError *err)
+{
+  PlaReadOptions opts = pla_read_options_default();
+  PlaStatus st = pla_item_read(path, &opts, item, err);
+  if (st == PLA_OK && item->kind != PLA_KIND_TRACK) {
+    st = pla_fail(err, PLA_ERR_USAGE, "%s is a file of the kind '%s'; a track of sensors is needed",
+                  path, pla_kind_name(item->kind));
+    pla_item_clear(item);
+  }
+  return st;
+}
+
+/* meshes of an animation, NAME_0000.vtu and so on, beside the list NAME.pvd */
+typedef struct {
+  const char *list;
+  PlaMesh *mesh;
+  GPtrArray *file;
+  GArray *time;
+} Animation;
+
+static PlaStatus
+animation_add(Animation *self, const double *pos, double time_s, PlaError *err)
+{
+  g_autofree char *folder = g_path_get_dirname(self->list), *base = g_path_get_basename(self->list);
+  char *dot = strrchr(base, '.');
+  if (dot)
+    *dot = '\0';
+  char *name = g_strdup_printf("%s_%04u.vtu", base, self->file->len);
+  g_autofree char *path = g_build_filename(folder, name, NULL);
+  PlaItem item = { .kind = PLA_KIND_MESH, .mesh = self->mesh };
+  PlaWriteOptions opts = pla_write_options_default();
+  memcpy(self->mesh->pos, pos, 3 * (size_t)self->mesh->n_verts * sizeof *pos);
+  g_ptr_array_add(self->file, name);
+  g_array_append_val(self->time, time_s);
+  return pla_item_write(path, &item, &opts, err);
+}
+
+enum { EXTRA = 4 };
+static const char *const extra[EXTRA][2] = {
+  { "jaw_deg", "deg" }, { "volume_ratio", "" }, { "penetration_mm", "mm" }, { "contacts", "" }
+};
+
+/* the channels of @track and room for what the tongue adds */
+static PlaStatus
+new_result(const PlaTrack *track, PlaTrack **out, PlaError *err)
+{
+  const int n = track->n_channels;
+  PlaStatus st = pla_track_new(track->n_samples, n + EXTRA, out, err);
+  if (st != PLA_OK)
+    return st;
+  (*out)->rate_hz = track->rate_hz;
+  (*out)->start_s = track->start_s;
+  for (int c = 0; c < n + EXTRA; c++) {
+    free((*out)->name[c]);
+    free((*out)->unit[c]);
+    (*out)->name[c] = pla_strdup(c < n ? track->name[c] : extra[c - n][0]);
+    (*out)->unit[c] = pla_strdup(c < n ? track->unit[c] : extra[c - n][1]);
+    if (!(*out)->name[c] || !(*out)->unit[c])
+      return pla_fail_memory(err, "a track");
+  }
+  for (int i = 0; i < track->n_samples; i++)
+    memcpy((*out)->value + (size_t)i * (size_t)(n + EXTRA), track->value + (size_t)i * (size_t)n,
+           (size_t)n * sizeof *track->value);
+  return PLA_OK;
+}
+
+static void
+note_frame(const PlaTongueMotion *motion, int frame, PlaTrack *result)
+{
+  double *row = result->value + (size_t)(frame + 1) * (size_t)result->n_channels - EXTRA;
+  const PlaTongueReport *report = pla_tongue_motion_report(motion);
+  row[0] = report->jaw_deg;
+  row[1] = report->step.volume_ratio;
+  row[2] = pla_tongue_mm(pla_tongue_motion_get_tongue(motion), report->step.max_penetration);
+  row[3] = report->step.contacts;
+}
+
+static PlaStatus
+run_frames(PlaInvocation *inv, PlaTongueMotion *motion, const PlaTrack *track, Animation *animation,
+           PlaTrack *result, PlaError *err)
+{
+  PlaProgress *progress = pla_invocation_progress(inv);
+  PlaStatus st = pla_tongue_motion_start(motion, track, err);
+  const int n = st == PLA_OK ? pla_tongue_motion_n_frames(motion) : 0;
+  bool more = true;
+  for (int i = 0; st == PLA_OK && more; i++) {
+    st = pla_tongue_motion_step(motion, &more, err);
+    if (st == PLA_OK && more)
+      note_frame(motion, i, result);
+    if (st == PLA_OK && more && animation->list)
+      st = animation_add(animation, pla_tongue_motion_get_pos(motion),
+                         track->start_s + i / track->rate_hz, err);
+    if (st == PLA_OK && !pla_progress_step(progress, (i + 1.0) / n))
+      st = pla_fail_cancelled(err);
+  }
+  return st;
+}
+
+static void
+describe(PlaInvocation *inv, const PlaTongueMotion *motion, const PlaTrack *track, double build_s)
+{
+  JsonBuilder *json = pla_invocation_json(inv);
+  const PlaTongueStats *stats = pla_tongue_motion_stats(motion);
+  const PlaTongue *tongue = pla_tongue_motion_get_tongue(motion);
+  const PlaSpeakerFit *fit = pla_tongue_get_fit(tongue);
+  const double spoken = track->n_samples / track->rate_hz;
+  pla_json_number(json, "max_volume_change", stats->max_volume_change);
+  pla_json_number(json, "max_penetration_mm", stats->max_penetration_mm);
+  pla_json_number(json, "sensor_error_mm", stats->sensor_error_mm);
+  pla_json_number(json, "steps_per_s", stats->frames / stats->seconds);
+  pla_json_number(json, "volume_ms_per_step", 1e3 * stats->volume_seconds / stats->frames);
+  pla_json_int(json, "projected_targets", stats->projected);
+  pla_json_int(json, "unsettled_frames", stats->unsettled);
+  pla_json_number(json, "iterations_per_frame", (double)stats->iterations / stats->frames);
+  pla_json_int(json, "max_contacts", stats->most_contacts);
+  const double jaw[2] = { stats->min_jaw_deg, stats->max_jaw_deg };
+  pla_json_numbers(json, "jaw_range_deg", jaw, 2);
+  pla_json_int(json, "degrees_of_freedom", 3 * pla_reduced_model_n_funcs(pla_tongue_get_model(tongue)));
+  pla_json_int(json, "cubature_elements", pla_reduced_model_n_points(pla_tongue_get_model(tongue)));
+  pla_json_number(json, "cubature_error", pla_tongue_cubature_error(tongue));
+  pla_json_int(json, "pressure_shapes", pla_reduced_model_n_pressures(pla_tongue_get_model(tongue)));
+  pla_json_int(json, "vertices", pla_tongue_get_mesh(tongue)->n_verts);
+  pla_json_int(json, "tets", pla_tongue_get_mesh(tongue)->n_tets);
+  json_builder_set_member_name(json, "fit");
+  json_builder_begin_object(json);
+  pla_json_number(json, "scale", fit->scale);
+  pla_json_number(json, "rotation_deg", atan2(fit->sine, fit->cosine) * 180.0 / G_PI);
+  pla_json_number(json, "residual_mm", fit->residual_mm);
+  const double vert[4] = { fit->vert[0], fit->vert[1], fit->vert[2], fit->vert[3] };
+  pla_json_numbers(json, "vertices", vert, 4);
+  json_builder_end_object(json);
+  pla_json_number(json, "build_seconds", build_s);
+  pla_say(inv, "%d frames (%.2f s of speech) in %.2f s: %.0f steps a second", stats->frames, spoken,
+          stats->seconds, stats->frames / stats->seconds);
+  pla_say(inv, "  sensors met to %.2g mm, volume within %.2f %%, deepest contact %.3f mm",
+          stats->sensor_error_mm, 100.0 * stats->max_volume_change, stats->max_penetration_mm);
+  pla_say(inv, "  speaker fitted to %.2f mm, scale %.3f; jaw turns from %.1f to %.1f degrees",
+          fit->residual_mm, fit->scale, jaw[0], jaw[1]);
+  if (stats->projected > 0)
+    pla_say(inv, "  %d targets lay inside palate or teeth and were put out", stats->projected);
+}
+
+PlaStatus
+pla_speak_tongue(PlaInvocation *inv, PlaTrack **track, double *seconds, PlaError *err)
+{
+  const int n_tracks = 1 + pla_invocation_count(inv, "speaker");
+  PlaTongueMotionOptions options = pla_tongue_motion_options_default();
+  g_autofree PlaItem *item = g_new0(PlaItem, n_tracks);
+  g_autofree const PlaTrack **all = g_new0(const PlaTrack *, n_tracks);
+  Animation animation = { pla_invocation_text(inv, "animation", 0, NULL), NULL,
+                          g_ptr_array_new_with_free_func(g_free),
+                          g_array_new(FALSE, FALSE, sizeof(double)) };
+  PlaTongueMotion *motion = NULL;
+  PlaTrack *result = NULL;
+  PlaStatus st = PLA_OK;
+  *seconds = 0.0;
+  if (animation.list && !g_str_has_suffix(animation.list, ".pvd"))
+    st = pla_fail(err, PLA_ERR_USAGE, "An animation is written as a .pvd file, not %s", animation.list);
+  all[0] = *track;
+  for (int i = 1; st == PLA_OK && i < n_tracks; i++) {
+    st = pla_speak_read_track(pla_invocation_text(inv, "speaker", i - 1, NULL), &item[i], err);
+    all[i] = item[i].track;
+  }
+  options.mesh_path = pla_invocation_text(inv, "mesh", 0, NULL);
+  options.fixed_path = pla_invocation_text(inv, "fixed", 0, NULL);
+  options.mesh_unit_mm = pla_invocation_number(inv, "mesh-unit-mm", 0.0);
+  options.forward = pla_invocation_text(inv, "forward", 0, NULL);
+  options.up = pla_invocation_text(inv, "up", 0, NULL);
+  options.cell_mm = pla_invocation_number(inv, "cell-mm", 0.0);
+  options.quasistatic = pla_invocation_has(inv, "quasistatic");
+  options.without_volume = pla_invocation_has(inv, "no-volume");
+  options.without_contact = pla_invocation_has(inv, "no-contact");
+  options.progress = pla_invocation_progress(inv);
+  if (st == PLA_OK && !options.mesh_path && (options.fixed_path || options.forward || options.up))
+    st = pla_fail(err, PLA_ERR_USAGE, "--fixed, --forward and --up describe a tongue given by --mesh");
+  pla_progress_phase(options.progress, "Building the tongue", 0.5);
+  PlaProgressSpan span = pla_progress_push(options.progress);
+  const gint64 begun = g_get_monotonic_time();
+  if (st == PLA_OK)
+    st = pla_tongue_motion_new(&options, all, n_tracks, &motion, err);
+  const double build_s = (double)(g_get_monotonic_time() - begun) / 1e6;
+  pla_progress_pop(options.progress, span);
+  pla_progress_phase(options.progress, "Moving", 0.98);
+  if (st == PLA_OK)
+    st = new_result(*track, &result, err);
+  if (st == PLA_OK && animation.list)
+    st = pla_mesh_dup(pla_tongue_motion_get_rest(motion), &animation.mesh, err);
+  if (st == PLA_OK)
+    st = run_frames(inv, motion, *track, &animation, result, err);
+  if (st == PLA_OK && animation.list)
+    st = pla_pvd_write(animation.list, (int)animation.file->len,
+                       (const double *)(void *)animation.time->data,
+                       (const char *const *)animation.file->pdata, err);
+  if (st == PLA_OK) {
+    describe(inv, motion, *track, build_s);
+    *seconds = pla_tongue_motion_stats(motion)->seconds;
+    pla_track_free(*track);
+    *track = result;
+    result = NULL;
+  }
+  pla_tongue_motion_free(motion);
+  pla_track_free(result);
+  pla_mesh_free(animation.mesh);
+  g_ptr_array_unref(animation.file);
+  g_array_unref(animation.time);
+  for (int i = 1; i < n_tracks; i++)
+    pla_item_clear(&item[i]);
+  return st;
+}

@@ -1,0 +1,193 @@
+#include "sim/tongue/phantom.h"
+
+#include "anatomy/base/memory.h"
+#include "anatomy/boundary.h"
+#include "anatomy/mesher/tets.h"
+#include "anatomy/phantom/phantom.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* labels of the phantom "tongue" */
+enum { BODY = 1, MANDIBLE = 2, HYOID = 3, PALATE = 4, UPPER_TEETH = 50, LOWER_TEETH = 64, TEETH_END = 78 };
+
+typedef struct {
+  const PlaPhantomModel *model;
+  int part, teeth, teeth_end;
+} Bones;
+
+static double
+bone_distance(const double pos_mm[3], const void *data)
+{
+  const Bones *bones = data;
+  double d = pla_phantom_distance(bones->model, bones->part, pos_mm);
+  for (int t = bones->teeth; t < bones->teeth_end && d > -20.0; t++)
+    d = fmin(d, pla_phantom_distance(bones->model, t, pos_mm));
+  return d;
+}
+
+/* the tongue, half a millimetre clear of palate and teeth and a tenth of jaw and hyoid */
+static double
+tongue_distance(const double pos_mm[3], const void *data)
+{
+  const Bones *bones = data;
+  double d = pla_phantom_shape_distance(bones->model, BODY, pos_mm);
+  if (d > 3.0)
+    return d;
+  d = fmax(d, 0.1 - pla_phantom_distance(bones->model, MANDIBLE, pos_mm));
+  d = fmax(d, 0.1 - pla_phantom_distance(bones->model, HYOID, pos_mm));
+  d = fmax(d, 0.5 - pla_phantom_distance(bones->model, PALATE, pos_mm));
+  for (int t = UPPER_TEETH; t < TEETH_END; t++)
+    d = fmax(d, 0.5 - pla_phantom_distance(bones->model, t, pos_mm));
+  return d;
+}
+
+static PlaStatus
+sample(const Bones *bones, PlaDistanceFunc func, const double lo[3], const double hi[3],
+       double spacing, PlaLevelSet **out, PlaError *err)
+{
+  int dims[3];
+  double affine[12] = { 0 };
+  for (int d = 0; d < 3; d++) {
+    dims[d] = 2 + (int)((hi[d] - lo[d]) / spacing);
+    affine[4 * d + d] = spacing;
+    affine[4 * d + 3] = lo[d];
+  }
+  PlaStatus st = pla_levelset_new(dims, affine, out, err);
+  if (st != PLA_OK)
+    return st;
+  pla_levelset_fill(*out, func, bones);
+  return pla_levelset_redistance(*out, INFINITY, NULL, err);
+}
+
+void
+pla_tongue_phantom_clear(PlaTonguePhantom *self)
+{
+  pla_mesh_free(self->mesh);
+  free(self->fixed);
+  free(self->jaw_share);
+  pla_levelset_free(self->palate);
+  pla_levelset_free(self->jaw);
+  *self = (PlaTonguePhantom){ 0 };
+}
+
+/* held: within 2 mm of the hyoid, and of the jaw where the genioglossus and the floor of the mouth arise */
+static PlaStatus
+hold(PlaTonguePhantom *self, const PlaPhantomModel *model, PlaError *err)
+{
+  const double near_mm = 2.0, floor_mm = -66.0; /* above this, the tongue is free of the jaw */
+  const int n = self->mesh->n_verts;
+  int n_held = 0;
+  self->fixed = pla_array_new0((size_t)n, 1);
+  self->jaw_share = pla_array_new0((size_t)n, sizeof *self->jaw_share);
+  if (!self->fixed || !self->jaw_share)
+    return pla_fail_memory(err, "the phantom's tongue");
+  for (int v = 0; v < n; v++) {
+    double mm[3];
+    for (int d = 0; d < 3; d++)
+      mm[d] = 1000.0 * self->mesh->pos[3 * (size_t)v + (size_t)d];
+    const bool jaw = mm[2] < floor_mm && pla_phantom_distance(model, MANDIBLE, mm) < near_mm;
+    const bool hyoid = pla_phantom_distance(model, HYOID, mm) < near_mm;
+    self->fixed[v] = jaw || hyoid;
+    self->jaw_share[v] = jaw ? 1.0 : 0.3;
+    n_held += self->fixed[v];
+  }
+  if (n_held < 12)
+    return pla_fail(err, PLA_ERR_GEOMETRY,
+                    "Cells are too coarse for the phantom's tongue: only %d vertices are held", n_held);
+  return PLA_OK;
+}
+
+/* surface vertices nearest to where articulography puts its coils */
+static PlaStatus
+place_coils(PlaTonguePhantom *self, const PlaPhantom *phantom, PlaError *err)
+{
+  static const char *const names[PLA_N_TONGUE_COILS] = { "tongue rear", "tongue dorsum",
+                                                         "tongue blade", "tongue tip" };
+  const PlaTetMesh tets = pla_mesh_tets(self->mesh);
+  PlaBoundary boundary = { 0 };
+  PlaStatus st = pla_boundary_init(&boundary, &tets, &(PlaHexMesh){ 0 }, false, err);
+  for (int k = 0; st == PLA_OK && k < PLA_N_TONGUE_COILS; k++) {
+    double nearest = INFINITY;
+    for (int l = 0; l < phantom->n_landmarks; l++) {
+      if (strcmp(phantom->landmark[l].name, names[k]) != 0)
+        continue;
+      for (int i = 0; i < 3 * boundary.n_tris; i++) {
+        const double *p = self->mesh->pos + 3 * (size_t)boundary.tri[i];
+        double d2 = 0.0;
+        for (int d = 0; d < 3; d++)
+          d2 += pow(1000.0 * p[d] - phantom->landmark[l].pos_mm[d], 2.0);
+        if (d2 < nearest) {
+          nearest = d2;
+          self->coil_vert[k] = boundary.tri[i];
+        }
+      }
+    }
+  }
+  pla_boundary_clear(&boundary);
+  return st;
+}
+
+PlaStatus
+pla_tongue_phantom_init(PlaTonguePhantom *self, double cell_mm, PlaProgress *progress, PlaError *err)
+{
+  static const double body_lo[3] = { -30, 16, -106 }, body_hi[3] = { 30, 92, -30 };
+  static const double roof_lo[3] = { -36, 14, -62 }, roof_hi[3] = { 36, 96, -20 };
+  static const double jaw_lo[3] = { -36, 14, -108 }, jaw_hi[3] = { 36, 100, -40 };
+  const int id = BODY;
+  PlaPhantomModel *model = NULL;
+  PlaPhantom phantom = { 0 };
+  PlaLevelSet *body = NULL;
+  PlaTetOptions opts = pla_tet_options_default();
+  *self = (PlaTonguePhantom){ 0 };
+  opts.cell_mm = cell_mm > 0.0 ? cell_mm : 2.5;
+  opts.levels = 1;
+  opts.smooth_mm = 0.0;
+  pla_progress_phase(progress, "Phantom", 0.4);
+  PlaStatus st = pla_phantom_model_new("tongue", &model, err);
+  Bones bones = { model, PALATE, UPPER_TEETH, LOWER_TEETH };
+  if (st == PLA_OK) /* coarse voxels do: only the landmarks are wanted */
+    st = pla_phantom_make("tongue", 4.0, NULL, &phantom, err);
+  if (st == PLA_OK)
+    st = sample(&bones, tongue_distance, body_lo, body_hi, 1.0, &body, err);
+  if (st == PLA_OK)
+    st = sample(&bones, bone_distance, roof_lo, roof_hi, 1.0, &self->palate, err);
+  bones.part = MANDIBLE;
+  bones.teeth = LOWER_TEETH;
+  bones.teeth_end = TEETH_END;
+  if (st == PLA_OK)
+    st = sample(&bones, bone_distance, jaw_lo, jaw_hi, 1.0, &self->jaw, err);
+  pla_progress_phase(progress, "Meshing", 1.0);
+  if (st == PLA_OK)
+    st = pla_tets_from_levelsets((const PlaLevelSet *const *)&body, &id, 1, NULL, &opts, NULL,
+                                 &self->mesh, NULL, err);
+  if (st == PLA_OK)
+    st = hold(self, model, err);
+  if (st == PLA_OK)
+    st = place_coils(self, &phantom, err);
+  /* the axis of the head's own jaw joint, in the midsagittal plane */
+  self->hinge[0] = 0.013;
+  self->hinge[1] = -0.006;
+  self->solid[0] = (PlaTongueSolid){ self->palate, false };
+  self->solid[1] = (PlaTongueSolid){ self->jaw, true };
+  pla_phantom_clear(&phantom);
+  pla_phantom_model_free(model);
+  pla_levelset_free(body);
+  if (st != PLA_OK)
+    pla_tongue_phantom_clear(self);
+  return st;
+}
+
+void
+pla_tongue_phantom_input(const PlaTonguePhantom *self, PlaTongueInput *input)
+{
+  input->mesh = self->mesh;
+  input->fixed = self->fixed;
+  input->jaw_share = self->jaw_share;
+  input->frame = pla_head_frame_ras();
+  input->coil_vert = self->coil_vert;
+  input->hinge = self->hinge;
+  input->n_solids = 2;
+  input->solid = self->solid;
+}

@@ -1,0 +1,109 @@
+/* A tongue that follows the coils of a speaker (Luo 2020, ch. 6): a reduced elastic body of five
+ * overlapping quadratic domains, seeds at the four tongue coils and at the centre of mass, 150 degrees of
+ * freedom; coils are met exactly, volume is kept, palate, teeth and jaw are obstacles, and what holds the
+ * tongue moves with the jaw.  The full-space body under the same drive is its reference. */
+#pragma once
+
+#include "anatomy/base/progress.h"
+#include "anatomy/levelset/levelset.h"
+#include "sim/reduced/reduced.h"
+#include "sim/tongue/shape.h"
+
+/* Something the tongue touches; the level set is borrowed until pla_tongue_new() returns. */
+typedef struct {
+  const PlaLevelSet *solid;
+  bool with_jaw;
+} PlaTongueSolid;
+
+typedef struct {
+  const PlaMesh *mesh;         /* tets */
+  const unsigned char *fixed;  /* 1: held by jaw and hyoid (n_verts) */
+  const double *jaw_share;     /* how far each held vertex goes with the jaw, 0..1 (n_verts); NULL: 1 in
+                                  front, falling to 0.3 at the back */
+  PlaHeadFrame frame;
+  const int *coil_vert;        /* vertices of TR, TD, TB, TT; NULL: chosen along the outline */
+  const PlaCoilPaths *paths;   /* recordings of one speaker: fit, and palate where none is given */
+  int n_paths;
+  bool scale_mesh;             /* the mesh takes the speaker's size, rather than the speaker the mesh's */
+  int n_solids;                /* 0: a palate is built above the envelope of all coil paths */
+  const PlaTongueSolid *solid;
+  const double *hinge;         /* (forward, up) of the jaw's axis, m; NULL: 85 mm behind and 45 mm above
+                                  the lower incisors */
+  const char *material;        /* id; "stable-neo-hookean" */
+  double young_pa, poisson, density; /* 6912 Pa, 0.49, 1000 kg/m^3 */
+  PlaCubatureOptions cubature;
+  int n_poses;                 /* for training; 24 */
+} PlaTongueInput;
+PlaTongueInput pla_tongue_input_default(void);
+
+typedef struct PlaTongue PlaTongue;
+
+PlaStatus pla_tongue_new(const PlaTongueInput *input, PlaProgress *progress, PlaTongue **out,
+                         PlaError *err);
+void pla_tongue_free(PlaTongue *self); /* NULL is fine */
+
+const PlaMesh *pla_tongue_get_mesh(const PlaTongue *self); /* rest shape, m */
+const PlaHeadFrame *pla_tongue_get_frame(const PlaTongue *self);
+const PlaOutline *pla_tongue_get_outline(const PlaTongue *self);
+const PlaSpeakerFit *pla_tongue_get_fit(const PlaTongue *self);
+const PlaReducedModel *pla_tongue_get_model(const PlaTongue *self);
+const PlaFemModel *pla_tongue_get_fem(const PlaTongue *self);
+int pla_tongue_n_solids(const PlaTongue *self);
+const PlaLevelSet *pla_tongue_get_solid(const PlaTongue *self, int i, bool *with_jaw);
+double pla_tongue_cubature_error(const PlaTongue *self);
+double pla_tongue_mm(const PlaTongue *self, double m); /* a length of the mesh in the speaker's mm */
+
+/* ---- the drive: what one frame of coils asks for ---- */
+
+enum { PLA_JAW_LIFTS = 4 };
+
+typedef struct {
+  double target[3 * PLA_N_TONGUE_COILS]; /* m; NaN where the coil is missing */
+  double lift[PLA_JAW_LIFTS];            /* what held vertices follow */
+  double jaw_rotation[9], jaw_shift[3];  /* pose of the jaw: x -> rotation x + shift */
+  double jaw_deg;                        /* opening from its mean */
+  int projected;                         /* targets that lay inside palate or teeth and were put out */
+} PlaTongueFrame;
+/* @coil_mm: PLA_N_COILS x 2, turned as in PlaCoilPaths. */
+void pla_tongue_frame(const PlaTongue *self, const double *coil_mm, PlaTongueFrame *out);
+
+/* ---- the reduced tongue in motion ---- */
+
+typedef struct PlaTongueBody PlaTongueBody;
+
+typedef struct {
+  bool quasistatic;
+  bool without_volume, without_contact;
+  double dt_s; /* 0.01 */
+} PlaTongueBodyOptions;
+PlaTongueBodyOptions pla_tongue_body_options_default(void);
+
+typedef struct {
+  PlaReducedReport step;
+  int projected;
+  double jaw_deg;
+} PlaTongueReport;
+
+/* @tongue is borrowed. */
+PlaStatus pla_tongue_body_new(const PlaTongue *tongue, const PlaTongueBodyOptions *options,
+                              PlaTongueBody **out, PlaError *err);
+void pla_tongue_body_free(PlaTongueBody *self); /* NULL is fine */
+/* The next frame; the first after new or restart is reached without inertia. */
+PlaStatus pla_tongue_body_step(PlaTongueBody *self, const double *coil_mm, PlaTongueReport *report,
+                               PlaError *err);
+void pla_tongue_body_restart(PlaTongueBody *self);
+const double *pla_tongue_body_get_pos(const PlaTongueBody *self); /* m (n_verts x 3) */
+/* Distances of surface vertices from palate, teeth and jaw, m; their number. */
+int pla_tongue_body_gaps(const PlaTongueBody *self, const int **verts, const double **gap);
+
+/* ---- the full-space reference ---- */
+
+typedef struct PlaTongueReference PlaTongueReference;
+/* Every vertex is free; volume is kept by the mixed formulation.  @dt_s 0: quasistatic. */
+PlaStatus pla_tongue_reference_new(const PlaTongue *tongue, double dt_s, PlaTongueReference **out,
+                                   PlaError *err);
+void pla_tongue_reference_free(PlaTongueReference *self); /* NULL is fine */
+/* Quasistatic frames are reached from rest in @parts equal parts. */
+PlaStatus pla_tongue_reference_step(PlaTongueReference *self, const double *coil_mm, int parts,
+                                    PlaProgress *progress, PlaFemReport *report, PlaError *err);
+const double *pla_tongue_reference_get_pos(const PlaTongueReference *self);
