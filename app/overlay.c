@@ -1,5 +1,7 @@
 #include "app/overlay.h"
 
+#include "app/font.h"
+
 #include <math.h>
 #include <pango/pangocairo.h>
 #include <stdio.h>
@@ -16,7 +18,7 @@ static PangoLayout *
 layout_new(cairo_t *cr, const PlaOverlayInk *ink, const char *text, bool bold)
 {
   PangoLayout *layout = pango_cairo_create_layout(cr);
-  PangoFontDescription *font = pango_font_description_from_string("Cantarell, DejaVu Sans, Sans");
+  PangoFontDescription *font = pango_font_description_from_string(PLA_FONT_SANS);
   pango_font_description_set_absolute_size(font, ink->font_size * PANGO_SCALE);
   if (bold)
     pango_font_description_set_weight(font, PANGO_WEIGHT_SEMIBOLD);

@@ -2,6 +2,7 @@
 
 #include "anatomy/base/memory.h"
 #include "app/csv.h"
+#include "app/font.h"
 #include "app/overlay.h"
 #include "io/output.h"
 
@@ -194,7 +195,7 @@ static void
 draw_text(cairo_t *cr, double x, double y, double align, double size, bool bold, const char *text)
 {
   PangoLayout *layout = pango_cairo_create_layout(cr);
-  PangoFontDescription *font = pango_font_description_from_string("Cantarell, DejaVu Sans, Sans");
+  PangoFontDescription *font = pango_font_description_from_string(PLA_FONT_SANS);
   pango_font_description_set_absolute_size(font, size * PANGO_SCALE);
   pango_font_description_set_weight(font, bold ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
   pango_layout_set_font_description(layout, font);

@@ -4,6 +4,7 @@
  * pieces fill pages from the top, headings and heads of tables stay with what follows, and a table
  * that goes on begins its next page with its head again.  Drawing a page walks its pieces, so that
  * the PDF file and the preview on the screen are the same. */
+#include "app/font.h"
 #include "app/picture.h"
 #include "app/report-private.h"
 #include "io/output.h"
@@ -65,7 +66,7 @@ layout_new(const PlaReportPages *self, Face face, double width, const char *text
   };
   PangoLayout *layout = pango_layout_new(self->pango);
   PangoFontDescription *font = pango_font_description_from_string(
-      face == CODE ? "DejaVu Sans Mono, Monospace" : "Cantarell, Noto Sans, DejaVu Sans, Sans");
+      face == CODE ? PLA_FONT_MONO : PLA_FONT_SANS);
   pango_font_description_set_absolute_size(font, faces[face].size * PANGO_SCALE);
   pango_font_description_set_weight(font, faces[face].weight);
   pango_layout_set_font_description(layout, font);
