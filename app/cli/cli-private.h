@@ -14,6 +14,7 @@ extern const PlaVerb pla_verb_mesh;
 extern const PlaVerb pla_verb_muscles;
 extern const PlaVerb pla_verb_operate;
 extern const PlaVerb pla_verb_phantom;
+extern const PlaVerb pla_verb_physemes;
 extern const PlaVerb pla_verb_register;
 extern const PlaVerb pla_verb_report;
 extern const PlaVerb pla_verb_segment;

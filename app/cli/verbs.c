@@ -9,6 +9,7 @@ static const PlaVerb *const verbs[] = {
   &pla_verb_surface,
   &pla_verb_mesh,
   &pla_verb_muscles,
+  &pla_verb_physemes,
   &pla_verb_warp,
   &pla_verb_register,
   &pla_verb_simulate,

@@ -1,0 +1,44 @@
+/* A library of physemes: fitted takes with their phonemes, described by one JSON file.
+ *
+ * {
+ *   "takes": [{"track": "take-1.csv", "phonemes": "take-1.TextGrid", "tier": "phones"}, ...],
+ *   "weights": {"zygomaticus-major-left": 6.2, ...}      how far each control moves the skin
+ * }
+ *
+ * Tracks are what `fit` writes: activations (0 to 1) and jaw parameters by name, and the head's
+ * frame in head_x head_y head_z (mm) and head_rx head_ry head_rz (rotation vector, degrees). */
+#pragma once
+
+#include "anatomy/base/progress.h"
+#include "anatomy/signal.h"
+#include "sim/physeme/physeme.h"
+
+typedef struct {
+  int n_takes, n_controls;
+  char **control, **unit; /* owned, NULL-terminated */
+  double rate_hz;         /* of the fastest take */
+  double seconds;         /* of all takes */
+  PlaPhysemeBank *bank;   /* owned */
+} PlaPhysemeLibrary;
+
+void pla_physeme_library_clear(PlaPhysemeLibrary *self);
+PlaStatus pla_physeme_library_load(const char *path, PlaPhysemeLibrary *out, PlaNotes *notes,
+                                   PlaProgress *progress, PlaError *err);
+
+/* Describes @n takes, checks them by loading, and only then writes the description; files are named
+ * relative to it.  @files: track, phonemes, track, phonemes, ... (2 n).  @weights: a file that has
+ * them, as `fit --json` prints; NULL: none. */
+PlaStatus pla_physeme_library_build(const char *path, const char *const *files, int n,
+                                    const char *weights, PlaPhysemeLibrary *out, PlaNotes *notes,
+                                    PlaProgress *progress, PlaError *err);
+
+typedef struct {
+  double rate_hz;             /* of the track; 0: the library's */
+  const PlaTrack *expression; /* added to the activations, held at its last value; may be NULL */
+  double strength;            /* of the expression, 0 .. 1 */
+} PlaPhysemeOptions;
+
+/* Controls over the whole of @line, as a track like those of the takes; activations stay within
+ * 0..1.  The expression's channels are matched by name. */
+PlaStatus pla_physeme_library_speak(const PlaPhysemeLibrary *self, const PlaLine *line,
+                                    const PlaPhysemeOptions *opts, PlaTrack **out, PlaError *err);
