@@ -55,14 +55,11 @@ body_init(Body *body, PlaMesh *mesh, double young, double poisson, double densit
   return st;
 }
 
-/* bar of 4 n x n x n cells of six tets, held at both ends */
+/* bar of six tets a cell, held at both ends */
 static PlaStatus
-bar_init(Body *body, double tets, double poisson, PlaError *err)
+box_init(Body *body, const int cells[3], double poisson, PlaError *err)
 {
   const double lo[3] = { 0, 0, 0 }, hi[3] = { 0.1, 0.025, 0.025 };
-  int n = (int)lround(cbrt(tets / 24.0));
-  n = n < 1 ? 1 : n;
-  const int cells[3] = { 4 * n, n, n };
   PlaMesh *mesh;
   *body = (Body){ 0 };
   PlaStatus st = pla_box_mesh_new(lo, hi, cells, PLA_BOX_TETS_6, &mesh, err);
@@ -72,6 +69,15 @@ bar_init(Body *body, double tets, double poisson, PlaError *err)
     if (mesh->pos[3 * (size_t)v] == 0.0 || mesh->pos[3 * (size_t)v] == 0.1)
       memset(body->fixed + 3 * (size_t)v, 1, 3);
   return st;
+}
+
+/* of 4 n x n x n cells, about @tets in all */
+static PlaStatus
+bar_init(Body *body, double tets, double poisson, PlaError *err)
+{
+  int n = (int)lround(cbrt(tets / 24.0));
+  n = n < 1 ? 1 : n;
+  return box_init(body, (int[3]){ 4 * n, n, n }, poisson, err);
 }
 
 static PlaStatus
@@ -417,7 +423,9 @@ run_frames(PlaBench *bench, PlaError *err)
   Body body;
   double total = 0.0, slowest = 0.0, newton = 0.0;
   int iterations = 0, factors = 0;
-  PlaStatus st = bar_init(&body, pla_bench_size(bench, 10000.0), 0.45, err);
+  const double asked = pla_bench_size(bench, 0.0);
+  PlaStatus st = asked > 0.0 ? bar_init(&body, asked, 0.45, err)
+                             : box_init(&body, (int[3]){ 30, 8, 7 }, 0.45, err);
   /* the far end goes up and down, 2 % of the extent a frame */
   for (int way = 0; st == PLA_OK && way < 2; way++) {
     PlaFemSolver *solver = NULL;

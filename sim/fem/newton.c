@@ -25,7 +25,8 @@
 #include <string.h>
 
 enum {
-  OLD_FACTOR_ITERATIONS = 12, /* conjugate gradients with an older factor before a new one pays */
+  OLD_FACTOR_ITERATIONS = 12, /* conjugate gradients with an older factor before a new one pays, */
+  LARGE_FACTOR_ITERATIONS = 40, /* and at most, where a factor costs much more than its use */
   NEW_FACTOR_ITERATIONS = 60, /* with the factor of the very matrix, or of its projection */
   MAX_HALVINGS = 30,
   MOST_IDLE = 6, /* iterations without gain where the energy says nothing any more */
@@ -50,6 +51,7 @@ typedef struct {
   double *trial;     /* n_verts x 3 */
   double work;       /* of the pressure so far, J */
   double grain;      /* J, what rounding of the strains alone does to the energy */
+  bool tangled;      /* on the way out of a tangle, where the exact tangent is never definite */
   double loose;      /* mass factor that ties what nothing holds to where it is, 1/s^2 */
 } Newton;
 
@@ -226,6 +228,15 @@ turn_with_rim(Newton *self, const double *pos, double rel, PlaFemReport *report,
   return st;
 }
 
+/* A factorisation does flops / entries times the work of one use of the factor, though faster; the
+ * count is the same on every machine. */
+static int
+old_factor_iterations(const PlaCholesky *factor)
+{
+  double pays = pla_cholesky_flops(factor) / pla_cholesky_n_entries(factor) / 20.0;
+  return (int)fmin(fmax(pays, OLD_FACTOR_ITERATIONS), LARGE_FACTOR_ITERATIONS);
+}
+
 /* the step by the symmetric part of the tangent into self->step */
 static PlaStatus
 symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOptions *options,
@@ -234,21 +245,22 @@ symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOpt
   PlaCholesky *factor = self->system.factor;
   PlaRefineReport cg = { 0 };
   PlaStatus st = PLA_OK;
-  assemble(self, pos, false);
+  assemble(self, pos, self->tangled);
 
   /* with an older factor, as long as it serves */
   if (pla_cholesky_has_factor(factor)) {
     st = pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
-                             OLD_FACTOR_ITERATIONS, options->progress, self->step, &cg, err);
+                             old_factor_iterations(factor), options->progress, self->step, &cg,
+                             err);
     report->linear_iterations += cg.iterations;
     if (st != PLA_OK || cg.converged)
       return st;
   }
   /* a new one: of the exact tangent if it is definite, else of the projected one, which may leave
    * some motion without any stiffness; then a little is added everywhere */
-  for (int project = 0; project < 3; project++) {
+  for (int project = self->tangled; project < 3; project++) {
     bool definite = false;
-    if (project == 1)
+    if (project == 1 && !self->tangled)
       assemble(self, pos, true);
     if (project == 2)
       stiffen(&self->system.matrix);
@@ -409,6 +421,7 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
   const size_t n_coords = 3 * (size_t)model->n_verts;
   Newton self = { .model = model, .conditions = conditions };
   self.loose = loose_factor(model, conditions);
+  self.tangled = isfinite(jacobian);
   PlaStatus st = pla_fem_system_init(&self.system, model, conditions, NULL, err);
   if (st != PLA_OK)
     return st;
