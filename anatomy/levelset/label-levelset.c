@@ -27,6 +27,9 @@ enum { N_PLANS = sizeof stair_plan / sizeof *stair_plan };
  * many neighbours on its own side (a corner has 7, a straight edge 11, a flat face 17 of 26).  The
  * largest is what flattens a step between two slices. */
 static const float most_thin = 0.2f, most_corner = 0.3f, most_face = 0.55f;
+/* voxels by which values may move once more at the end, to round the dents that those bounds leave
+ * in the slope; where they were held, too little for anything to change sides */
+static const float last_shift = 0.2f, last_shift_held = 0.15f;
 /* voxels by which a corner of their faces may be away from it in the end: what is left of one is
  * for the volume to be matched */
 static const float most_corner_gap = 0.85f;
@@ -184,6 +187,23 @@ bound_values(Stairs *s)
           s->most[v] = s->u[v] + free;
         }
     }
+}
+
+/* the bounds of the last round, around what the values have become */
+static void
+bound_last_round(Stairs *s)
+{
+  const size_t rows = (size_t)s->dims[1] * (size_t)s->dims[2];
+#pragma omp parallel for schedule(static) if (s->large)
+  for (size_t row = 0; row < rows; row++)
+    for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
+      for (int i = s->run[r].i0; i < s->run[r].i1; i++) {
+        const size_t v = (size_t)s->dims[0] * row + (size_t)i;
+        const bool held = s->most[v] - s->least[v] < 2.01f * most_corner;
+        const float by = held ? last_shift_held : last_shift;
+        s->least[v] = s->u[v] - by;
+        s->most[v] = s->u[v] + by;
+      }
 }
 
 /* u <- the filtered u, within the bounds when @hold */
@@ -515,6 +535,8 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
     for (int r = 0; st == PLA_OK && r < 4 && hold_lost(&s) + hold_far(&s) > 0; r++)
       for (int m = 0; m < 3; m++)
         filter_round(&s, kernel, true);
+    bound_last_round(&s);
+    filter_round(&s, kernel, true);
     if (st == PLA_OK && opts->smooth_mm > 0.0) {
       for (int d = 0; d < 3; d++)
         kernel[d] = kernel_make(sigma[d]);

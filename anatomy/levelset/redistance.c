@@ -7,10 +7,12 @@
  * the best of its neighbours' triangles.  Distances are always to a real triangle, so errors are
  * those of a second-best triangle and do not add up along the way.
  *
- * Triangles are chords.  What the curved surface differs by is known close to it, where the value
- * over the length of its gradient is a distance of second order: each triangle gets the mean
- * difference of the samples around it, vertices that of their triangles, and every sample the
- * difference interpolated at its nearest point. */
+ * Triangles are chords of the surface that the samples stand for.  So their corners sit where a
+ * cubic through four samples is zero, and each carries the normal that the samples' slopes give.
+ * Over a triangle the normals turn linearly and the surface bulges as they say; the point below a
+ * sample is where its normal passes through the sample.  Neighbours agree along their common edge,
+ * and the distance is smooth and of third order, where that of chords has a kink at every edge.  At
+ * creases, where normals say nothing, triangles stay flat. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/levelset/contour.h"
@@ -32,16 +34,18 @@ enum { BLOCK = 8 };
 typedef struct {
   const PlaLevelSet *ls;
   const Facet *facet;
-  const int *slice;   /* as PlaContour.slice_tri */
-  const int *cell;    /* lower sample of each triangle's cell, i and j (n_tris x 2) */
-  int *nearest;       /* triangle of each sample, -1: none yet */
-  float *best;        /* squared distance, mm^2 */
-  float *excess;      /* mm by which distances to each triangle are wrong */
-  float *excess_at;   /* the same at each vertex */
-  float *true_near;   /* distance by value and gradient, signed; NAN further out */
+  const int *slice;                 /* as PlaContour.slice_tri */
+  const int *cell;                  /* lower sample of each triangle's cell, i and j (n_tris x 2) */
+  int *nearest;                     /* triangle of each sample, -1: none yet */
+  float *best;                      /* squared distance, mm^2 */
+  const int *tri;                   /* vertices of each triangle (n_tris x 3) */
+  const float *normal;              /* unit normal of each vertex (n_verts x 3); zero: none */
+  const uint8_t *is_crease;         /* of each triangle: it stays flat */
+  const int *around_start, *around; /* triangles of each vertex */
   float limit2;
-  uint8_t *near;      /* per block: whether the band can reach into it */
+  uint8_t *near; /* per block: whether the band can reach into it */
   int blocks[3];
+  float handed;       /* -1 where the affine mirrors */
   float spacing;      /* smallest step between samples, mm */
   float column[3][3]; /* mm per index step */
   float origin[3];
@@ -104,7 +108,8 @@ facet_nearest(const Facet *f, const float x[3], float *at_s, float *at_t)
       float l = f->uu - 2.0f * f->uv + f->vv;
       float a = l > 0.0f ? clamp01((wv - wu - f->uv + f->uu) / l) : 0.0f;
       float cs = 1.0f - a, ct = a;
-      float d = cs * cs * f->uu + 2.0f * cs * ct * f->uv + ct * ct * f->vv - 2.0f * (cs * wu + ct * wv);
+      float d =
+          cs * cs * f->uu + 2.0f * cs * ct * f->uv + ct * ct * f->vv - 2.0f * (cs * wu + ct * wv);
       if (d < best) {
         bs = cs;
         bt = ct;
@@ -165,95 +170,258 @@ seed_slice(Field *f, int k)
   }
 }
 
-/* value over gradient length, where the nearest triangle is close; central differences */
-static void
-measure_near(Field *f, int k)
+/* ---- the curved surface ---- */
+
+/* how far, of an edge, the cubic's zero may be from the line's; further off the samples are no
+ * smooth function there */
+static const double most_shift = 0.15;
+/* cosine of the angle between a triangle and the normal of its corner from which on it is a crease
+ */
+static const float crease = 0.8f;
+/* smallest radius of curvature, voxels */
+static const float sharpest = 2.0f;
+/* voxels between the flat and the curved surface, beyond what the triangle's own bulge explains */
+static const float most_bulge = 0.02f;
+
+/* Zero of the cubic through the values at -1, 0, 1 and 2, near @t, the zero of the line through the
+ * middle two. */
+static double
+cubic_zero(const double f[4], double t)
 {
-  const PlaLevelSet *ls = f->ls;
+  const double line = t, c1 = f[2] - f[0] / 3.0 - 0.5 * f[1] - f[3] / 6.0,
+               c2 = 0.5 * (f[0] + f[2]) - f[1], c3 = 0.5 * (f[1] - f[2]) + (f[3] - f[0]) / 6.0;
+  for (int k = 0; k < 4; k++) {
+    const double slope = c1 + t * (2.0 * c2 + t * 3.0 * c3);
+    if (slope * (f[2] - f[1]) <= 0.0)
+      return line;
+    t -= (f[1] + t * (c1 + t * (c2 + t * c3))) / slope;
+  }
+  return fabs(t - line) < most_shift && t > 0.0 && t < 1.0 ? t : line;
+}
+
+/* moves a vertex of the contour, given in index coordinates, along its grid edge onto the surface,
+ * and finds the normal there; zero where the samples have no slope */
+static void
+place_vertex(const PlaLevelSet *ls, double pos[3], float normal[3])
+{
   const int *n = ls->dims;
   const size_t stride[3] = { 1, (size_t)n[0], (size_t)n[0] * (size_t)n[1] };
-  const float reach = 1.5f * f->spacing;
-  for (int j = 0; j < n[1]; j++)
-    for (int i = 0; i < n[0]; i++) {
-      const size_t v = (size_t)i + stride[1] * (size_t)j + stride[2] * (size_t)k;
-      const int at[3] = { i, j, k };
-      f->true_near[v] = NAN;
-      if (f->best[v] > reach * reach)
-        continue;
-      double g[3], grad[3];
-      bool inner = true;
-      for (int d = 0; d < 3; d++) {
-        inner = inner && at[d] > 0 && at[d] + 1 < n[d];
-        g[d] = inner ? 0.5 * (ls->phi_mm[v + stride[d]] - ls->phi_mm[v - stride[d]]) : 0.0;
-      }
-      if (!inner)
-        continue;
-      for (int d = 0; d < 3; d++)
-        grad[d] = g[0] * ls->inverse_mm[d] + g[1] * ls->inverse_mm[4 + d] + g[2] * ls->inverse_mm[8 + d];
-      double slope = pla_vec3_norm(grad), value = slope > 0.0 ? ls->phi_mm[v] / slope : INFINITY;
-      /* creases and thin gaps have no usable gradient */
-      double by_triangle = copysign(sqrt(f->best[v]), ls->phi_mm[v]);
-      if (fabs(value - by_triangle) < 0.7 * f->spacing)
-        f->true_near[v] = (float)value;
-    }
-}
-
-/* the mean difference around each triangle of one slice of cells */
-static void
-measure_excess(Field *f, int slice)
-{
-  const int *n = f->ls->dims;
-  const float reach = 1.5f * f->spacing;
-  for (int t = f->slice[slice]; t < f->slice[slice + 1]; t++) {
-    double sum = 0.0, weight = 0.0;
-    const int i0 = f->cell[2 * t], j0 = f->cell[2 * t + 1], k0 = slice - 1;
-    for (int k = k0 < 0 ? 0 : k0; k <= k0 + 1 && k < n[2]; k++)
-      for (int j = j0; j <= j0 + 1 && j < n[1]; j++)
-        for (int i = i0; i <= i0 + 1 && i < n[0]; i++) {
-          const size_t v = (size_t)i + (size_t)n[0] * ((size_t)j + (size_t)n[1] * (size_t)k);
-          if (isnan(f->true_near[v]))
-            continue;
-          float x[3];
-          sample_position(f, i, j, k, x);
-          float d = sqrtf(facet_distance2(&f->facet[t], x));
-          if (d >= reach)
-            continue;
-          double w = (reach - d) * (reach - d);
-          sum += w * (f->true_near[v] - copysign(sqrt(f->best[v]), f->ls->phi_mm[v]));
-          weight += w;
-        }
-    f->excess[t] = weight > 0.0 ? (float)(sum / weight) : 0.0f;
+  int at[3], axis = 0;
+  size_t v = 0;
+  for (int d = 0; d < 3; d++) {
+    at[d] = (int)floor(pos[d]);
+    axis = pos[d] > at[d] ? d : axis;
+    v += stride[d] * (size_t)at[d];
   }
-}
-
-static void
-excess_at_vertices(Field *f, const PlaContour *c, int *count)
-{
-  for (int t = 0; t < c->n_tris; t++)
-    for (int q = 0; q < 3; q++) {
-      f->excess_at[c->tri[3 * (size_t)t + q]] += f->excess[t];
-      count[c->tri[3 * (size_t)t + q]]++;
+  double t = pos[axis] - at[axis];
+  if (at[axis] > 0 && at[axis] + 2 < n[axis]) {
+    double f[4];
+    for (int k = 0; k < 4; k++)
+      f[k] = ls->phi_mm[v + stride[axis] * (size_t)k - stride[axis]];
+    t = cubic_zero(f, t);
+    pos[axis] = at[axis] + t;
+  }
+  double g[3] = { 0.0, 0.0, 0.0 }, grad[3];
+  for (int end = 0; end < 2; end++)
+    for (int d = 0; d < 3; d++) {
+      const size_t w = v + (end ? stride[axis] : 0);
+      const int i = at[d] + (end && d == axis), lo = i > 0, hi = i + 1 < n[d];
+      if (lo + hi > 0)
+        g[d] += (end ? t : 1.0 - t) *
+                (ls->phi_mm[hi ? w + stride[d] : w] - ls->phi_mm[lo ? w - stride[d] : w]) /
+                (lo + hi);
     }
-  for (int v = 0; v < c->n_verts; v++)
-    if (count[v] > 0)
-      f->excess_at[v] /= (float)count[v];
+  for (int d = 0; d < 3; d++)
+    grad[d] =
+        g[0] * ls->inverse_mm[d] + g[1] * ls->inverse_mm[4 + d] + g[2] * ls->inverse_mm[8 + d];
+  const double slope = pla_vec3_norm(grad);
+  for (int d = 0; d < 3; d++)
+    normal[d] = slope > 0.0 ? (float)(grad[d] / slope) : 0.0f;
 }
 
-/* the signed distance of a sample from its nearest triangle, excess and all */
+/* x = a^-1 b for the columns of a */
+static inline bool
+solve3(const float a[3][3], const float b[3], float x[3])
+{
+  float c[3][3];
+  for (int i = 0; i < 3; i++) {
+    const float *p = a[(i + 1) % 3], *q = a[(i + 2) % 3];
+    for (int d = 0; d < 3; d++)
+      c[i][d] = p[(d + 1) % 3] * q[(d + 2) % 3] - p[(d + 2) % 3] * q[(d + 1) % 3];
+  }
+  const float det = a[0][0] * c[0][0] + a[0][1] * c[0][1] + a[0][2] * c[0][2];
+  for (int i = 0; i < 3; i++)
+    x[i] = (b[0] * c[i][0] + b[1] * c[i][1] + b[2] * c[i][2]) / det;
+  return det != 0.0f;
+}
+
+static inline float
+dot3(const float a[3], const float b[3])
+{
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* corners' normals of a triangle, and how they turn along its sides */
+typedef struct {
+  const float *n0;
+  float d1[3], d2[3];
+  float c01, c02, c12; /* bulge: c_ij = (n_j - n_i) . (p_j - p_i) / 2 */
+} Patch;
+
+static Patch
+patch_of(const Field *f, int facet)
+{
+  const Facet *fa = &f->facet[facet];
+  const int *v = f->tri + 3 * (size_t)facet;
+  const float *n1 = f->normal + 3 * (size_t)v[1], *n2 = f->normal + 3 * (size_t)v[2];
+  Patch p = { .n0 = f->normal + 3 * (size_t)v[0] };
+  for (int d = 0; d < 3; d++) {
+    p.d1[d] = n1[d] - p.n0[d];
+    p.d2[d] = n2[d] - p.n0[d];
+    p.c12 += 0.5f * (n2[d] - n1[d]) * (fa->v[d] - fa->u[d]);
+  }
+  p.c01 = 0.5f * dot3(p.d1, fa->u);
+  p.c02 = 0.5f * dot3(p.d2, fa->v);
+  return p;
+}
+
+/* whether the normals of a triangle turn too much for a smooth surface */
+static bool
+is_crease(const Field *f, int facet)
+{
+  const Facet *fa = &f->facet[facet];
+  const int *v = f->tri + 3 * (size_t)facet;
+  const float *n[3], least = 0.3f * f->spacing;
+  float face[3];
+  for (int d = 0; d < 3; d++) {
+    n[d] = f->normal + 3 * (size_t)v[d];
+    face[d] = f->handed *
+              (fa->u[(d + 1) % 3] * fa->v[(d + 2) % 3] - fa->u[(d + 2) % 3] * fa->v[(d + 1) % 3]);
+  }
+  const float longest =
+      fmaxf(fmaxf(fa->uu, fa->vv), fmaxf(fa->uu - 2.0f * fa->uv + fa->vv, least * least));
+  const float area2 = dot3(face, face);
+  for (int q = 0; q < 3; q++) {
+    const float up = dot3(face, n[q]), *m = n[(q + 1) % 3];
+    const float turn[3] = { m[0] - n[q][0], m[1] - n[q][1], m[2] - n[q][2] };
+    if (area2 > 1e-3f * longest * longest && (up < 0.0f || up * up < crease * crease * area2))
+      return true;
+    if (dot3(n[q], n[q]) == 0.0f ||
+        dot3(turn, turn) * sharpest * sharpest * f->spacing * f->spacing > longest)
+      return true;
+  }
+  return false;
+}
+
+/* the triangle beyond the side of @facet that is opposite to corner @q; -1: none */
+static int
+neighbour(const Field *f, int facet, int q)
+{
+  const int *v = f->tri + 3 * (size_t)facet, a = v[(q + 1) % 3], b = v[(q + 2) % 3];
+  for (int k = f->around_start[a]; k < f->around_start[a + 1]; k++) {
+    const int *w = f->tri + 3 * (size_t)f->around[k];
+    if (f->around[k] != facet && (w[0] == b || w[1] == b || w[2] == b))
+      return f->around[k];
+  }
+  return -1;
+}
+
+/* x = p + s u + t v + q N(s, t),  N = n0 + s (n1 - n0) + t (n2 - n0), solved for s, t and q from
+ * where they are */
+static bool
+solve_patch(const Facet *fa, const Patch *p, const float x[3], float enough, float stq[3])
+{
+  enum { ROUNDS = 8 };
+  for (int k = 0; k < ROUNDS; k++) {
+    float column[3][3], miss[3], step[3];
+    const float s = stq[0], t = stq[1], q = stq[2];
+    for (int d = 0; d < 3; d++) {
+      column[0][d] = fa->u[d] + q * p->d1[d];
+      column[1][d] = fa->v[d] + q * p->d2[d];
+      column[2][d] = p->n0[d] + s * p->d1[d] + t * p->d2[d];
+      miss[d] = x[d] - fa->p[d] - s * fa->u[d] - t * fa->v[d] - q * column[2][d];
+    }
+    if (!solve3(column, miss, step))
+      return false;
+    for (int d = 0; d < 3; d++)
+      stq[d] += step[d];
+    if (step[0] * step[0] * fa->uu + step[1] * step[1] * fa->vv < enough)
+      return true;
+  }
+  return false;
+}
+
+/* Whether the point (s, t) of a triangle, or of those that share it at a side or corner, is part of
+ * a crease: which of them is found to be nearest is a matter of rounding. */
+static bool
+meets_crease(const Field *f, int facet, float s, float t)
+{
+  const float b[3] = { 1.0f - s - t, s, t }, none = 1e-4f;
+  bool crease_there = f->is_crease[facet];
+  for (int q = 0; q < 3 && !crease_there; q++) {
+    if (b[q] > none)
+      continue;
+    const int beyond = neighbour(f, facet, q), corner = f->tri[3 * (size_t)facet + (q + 1) % 3];
+    crease_there = beyond >= 0 && f->is_crease[beyond];
+    if (b[(q + 2) % 3] <= none)
+      for (int k = f->around_start[corner]; k < f->around_start[corner + 1]; k++)
+        crease_there = crease_there || f->is_crease[f->around[k]];
+  }
+  return crease_there;
+}
+
+/* Signed distance of @x, whose nearest point on the flat triangle @facet is (s, t), @flat away by
+ * its side, from the curved surface, whose height above a triangle is sum c_ij b_i b_j: in the
+ * triangle that holds the point below x, found by walking.  @flat again where that fails. */
 static float
-distance_of(const Field *f, const PlaContour *c, int i, int j, int k, size_t v)
+curved_distance(const Field *f, int facet, const float x[3], float s, float t, float flat)
+{
+  enum { HOPS = 16 };
+  const float enough = 1e-6f * f->spacing * f->spacing;
+  float stq[3] = { s, t, flat }, bulge = 0.0f;
+  int before = -1;
+  if (meets_crease(f, facet, s, t))
+    return flat;
+  for (int hop = 0; hop < HOPS; hop++) {
+    const Patch p = patch_of(f, facet);
+    if (f->is_crease[facet] || !solve_patch(&f->facet[facet], &p, x, enough, stq))
+      return flat;
+    const float b[3] = { 1.0f - stq[0] - stq[1], stq[0], stq[1] };
+    const int q = b[0] < b[1] ? (b[0] < b[2] ? 0 : 2) : (b[1] < b[2] ? 1 : 2);
+    bulge = fmaxf(bulge, 0.5f * (fabsf(p.c01) + fabsf(p.c02) + fabsf(p.c12)));
+    const int beyond = b[q] < -1e-4f ? neighbour(f, facet, q) : before;
+    if ((beyond < 0 && b[q] < -1e-4f) || (beyond == before && b[q] < -0.02f))
+      return flat;
+    /* by rounding a point on a side may be beyond it from either triangle */
+    if (beyond != before) {
+      before = facet;
+      facet = beyond;
+      stq[0] = stq[1] = 1.0f / 3.0f;
+      continue;
+    }
+    float normal[3];
+    for (int d = 0; d < 3; d++)
+      normal[d] = p.n0[d] + stq[0] * p.d1[d] + stq[1] * p.d2[d];
+    const float height = p.c01 * b[0] * b[1] + p.c02 * b[0] * b[2] + p.c12 * b[1] * b[2];
+    const float curved = (stq[2] - height) * sqrtf(dot3(normal, normal));
+    /* near the medial axis the point below is hard to find, but not the distance to it */
+    const float most = most_bulge * f->spacing + bulge;
+    return fminf(fmaxf(curved, flat - most), flat + most);
+  }
+  return flat;
+}
+
+/* the signed distance of a sample; every one keeps its side */
+static float
+distance_of(const Field *f, int i, int j, int k, size_t v)
 {
   const float side = f->ls->phi_mm[v] < 0.0f ? -1.0f : 1.0f;
-  float d = (float)INFINITY, s, t, x[3];
-  if (f->nearest[v] >= 0) {
-    const int *vert = c->tri + 3 * (size_t)f->nearest[v];
-    sample_position(f, i, j, k, x);
-    d = sqrtf(facet_nearest(&f->facet[f->nearest[v]], x, &s, &t));
-    d += side * ((1.0f - s - t) * f->excess_at[vert[0]] + s * f->excess_at[vert[1]] +
-                 t * f->excess_at[vert[2]]);
-  }
-  /* every sample keeps its side */
-  return side * fmaxf(d, 1e-6f);
+  float s, t, x[3];
+  if (f->nearest[v] < 0)
+    return side * (float)INFINITY;
+  sample_position(f, i, j, k, x);
+  const float flat = sqrtf(facet_nearest(&f->facet[f->nearest[v]], x, &s, &t));
+  return side * fmaxf(side * curved_distance(f, f->nearest[v], x, s, t, side * flat), 1e-6f);
 }
 
 /* takes over from up to @m neighbours of sample v */
@@ -284,8 +452,8 @@ inherit(Field *f, int i, int j, int k, size_t v, const size_t *from, int m)
 static inline const uint8_t *
 near_row(const Field *f, int j, int k)
 {
-  return f->near + (size_t)f->blocks[0] * ((size_t)(j / BLOCK) +
-                                            (size_t)f->blocks[1] * (size_t)(k / BLOCK));
+  return f->near +
+         (size_t)f->blocks[0] * ((size_t)(j / BLOCK) + (size_t)f->blocks[1] * (size_t)(k / BLOCK));
 }
 
 /* blocks within the band of the cell of a triangle */
@@ -301,7 +469,8 @@ mark_near(Field *f, int t, int slice, const int reach[3])
   }
   for (int k = from[2]; k <= to[2]; k++)
     for (int j = from[1]; j <= to[1]; j++)
-      memset(f->near + from[0] + (size_t)f->blocks[0] * ((size_t)j + (size_t)f->blocks[1] * (size_t)k),
+      memset(f->near + from[0] +
+                 (size_t)f->blocks[0] * ((size_t)j + (size_t)f->blocks[1] * (size_t)k),
              1, (size_t)(to[0] - from[0] + 1));
 }
 
@@ -412,6 +581,89 @@ spread(Field *f, PlaProgress *progress)
   return true;
 }
 
+/* triangles between the contour's vertices, once these are in place; their cells are those of the
+ * contour */
+static void
+make_facets(Field *f, PlaContour *c, Facet *facet, int *cell, float *normal)
+{
+  /* coordinates relative to the middle of the grid, so that floats keep their precision */
+  const double *a = f->ls->affine_mm;
+  double centre[3];
+  for (int d = 0; d < 3; d++) {
+    centre[d] = 0.0;
+    for (int e = 0; e < 3; e++) {
+      f->column[e][d] = (float)a[4 * d + e];
+      centre[d] += 0.5 * (f->ls->dims[e] - 1) * a[4 * d + e];
+    }
+    f->origin[d] = (float)-centre[d];
+  }
+  const double m[9] = { a[0], a[1], a[2], a[4], a[5], a[6], a[8], a[9], a[10] };
+  f->handed = pla_mat3_det(m) < 0.0 ? -1.0f : 1.0f;
+#pragma omp parallel for schedule(static)
+  for (int v = 0; v < c->n_verts; v++)
+    place_vertex(f->ls, c->pos + 3 * (size_t)v, normal + 3 * (size_t)v);
+#pragma omp parallel for schedule(static)
+  for (int t = 0; t < c->n_tris; t++) {
+    double x[3][3], low[2] = { INFINITY, INFINITY };
+    for (int q = 0; q < 3; q++) {
+      const double *p = c->pos + 3 * (size_t)c->tri[3 * t + q];
+      for (int d = 0; d < 3; d++)
+        x[q][d] = a[4 * d] * p[0] + a[4 * d + 1] * p[1] + a[4 * d + 2] * p[2] - centre[d];
+      for (int d = 0; d < 2; d++)
+        low[d] = fmin(low[d], p[d]);
+    }
+    facet_init(x[0], x[1], x[2], &facet[t]);
+    for (int d = 0; d < 2; d++)
+      cell[2 * t + d] = (int)floor(low[d]);
+  }
+}
+
+/* triangles around each vertex, in order */
+static void
+fill_around(const PlaContour *c, int *start, int *around)
+{
+  const size_t n = 3 * (size_t)c->n_tris;
+  for (size_t k = 0; k < n; k++)
+    start[c->tri[k] + 2]++;
+  for (int v = 0; v < c->n_verts; v++)
+    start[v + 2] += start[v + 1];
+  for (size_t k = 0; k < n; k++)
+    around[start[c->tri[k] + 1]++] = (int)(k / 3);
+}
+
+/* the nearest triangle of every sample in the band */
+static PlaStatus
+find_nearest(Field *f, double band_mm, PlaProgress *progress, PlaError *err)
+{
+  const size_t n = pla_levelset_n_voxels(f->ls);
+  f->limit2 = isfinite(band_mm) ? (float)(band_mm * band_mm) : INFINITY;
+#pragma omp parallel for schedule(static)
+  for (size_t v = 0; v < n; v++) {
+    f->nearest[v] = -1;
+    f->best[v] = INFINITY;
+  }
+  mark_all_near(f, band_mm);
+#pragma omp parallel for schedule(dynamic, 1)
+  for (int k = 0; k < f->ls->dims[2]; k++)
+    seed_slice(f, k);
+  return pla_progress_step(progress, 0.2) && spread(f, progress) ? PLA_OK : pla_fail_cancelled(err);
+}
+
+static void
+set_distances(const Field *f, double band_mm, float *phi_mm)
+{
+  const float band = (float)band_mm;
+  const int *n = f->ls->dims;
+#pragma omp parallel for schedule(static)
+  for (int k = 0; k < n[2]; k++)
+    for (int j = 0; j < n[1]; j++)
+      for (int i = 0; i < n[0]; i++) {
+        const size_t v = (size_t)i + (size_t)n[0] * ((size_t)j + (size_t)n[1] * (size_t)k);
+        const float d = distance_of(f, i, j, k, v);
+        phi_mm[v] = d < -band ? -band : d > band ? band : d;
+      }
+}
+
 PlaStatus
 pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress, PlaError *err)
 {
@@ -426,86 +678,48 @@ pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress, 
   }
   Facet *facet = pla_array_new((size_t)c.n_tris, sizeof *facet);
   int *cell = pla_array_new((size_t)c.n_tris, 2 * sizeof *cell);
-  Field f = { .ls = ls, .facet = facet, .slice = c.slice_tri, .cell = cell };
+  float *normal = pla_array_new((size_t)c.n_verts, 3 * sizeof *normal);
+  uint8_t *folded = pla_array_new((size_t)c.n_tris, sizeof *folded);
+  int *start = pla_array_new0((size_t)c.n_verts + 2, sizeof *start);
+  int *around = pla_array_new((size_t)c.n_tris, 3 * sizeof *around);
+  Field f = { .ls = ls,
+              .facet = facet,
+              .slice = c.slice_tri,
+              .cell = cell,
+              .tri = c.tri,
+              .normal = normal,
+              .is_crease = folded,
+              .around_start = start,
+              .around = around };
   f.nearest = pla_array_new(n, sizeof *f.nearest);
   f.best = pla_array_new(n, sizeof *f.best);
-  f.excess = pla_array_new((size_t)c.n_tris, sizeof *f.excess);
-  f.excess_at = pla_array_new0((size_t)c.n_verts, sizeof *f.excess_at);
-  int *count = pla_array_new0((size_t)c.n_verts, sizeof *count);
-  f.true_near = pla_array_new(n, sizeof *f.true_near);
   f.spacing = (float)pla_levelset_spacing_mm(ls);
   for (int d = 0; d < 3; d++)
     f.blocks[d] = (ls->dims[d] + BLOCK - 1) / BLOCK;
   f.near = pla_array_new((size_t)f.blocks[0] * (size_t)f.blocks[1] * (size_t)f.blocks[2], 1);
-  if (!f.near || !facet || !cell || !f.nearest || !f.best || !f.excess || !f.excess_at ||
-      !f.true_near || !count)
+  if (!facet || !cell || !normal || !folded || !start || !around || !f.nearest || !f.best ||
+      !f.near)
     st = pla_fail_memory(err, "distances");
   if (st == PLA_OK) {
-    /* coordinates relative to the middle of the grid, so that floats keep their precision */
-    const double *a = ls->affine_mm;
-    double centre[3];
-    for (int d = 0; d < 3; d++) {
-      centre[d] = 0.0;
-      for (int e = 0; e < 3; e++) {
-        f.column[e][d] = (float)a[4 * d + e];
-        centre[d] += 0.5 * (ls->dims[e] - 1) * a[4 * d + e];
-      }
-      f.origin[d] = (float)-centre[d];
-    }
-    f.limit2 = isfinite(band_mm) ? (float)(band_mm * band_mm) : INFINITY;
+    make_facets(&f, &c, facet, cell, normal);
+    fill_around(&c, start, around);
 #pragma omp parallel for schedule(static)
-    for (int t = 0; t < c.n_tris; t++) {
-      double x[3][3], low[2] = { INFINITY, INFINITY };
-      for (int q = 0; q < 3; q++) {
-        const double *p = c.pos + 3 * (size_t)c.tri[3 * t + q];
-        for (int d = 0; d < 3; d++)
-          x[q][d] = a[4 * d] * p[0] + a[4 * d + 1] * p[1] + a[4 * d + 2] * p[2] - centre[d];
-        for (int d = 0; d < 2; d++)
-          low[d] = fmin(low[d], p[d]);
-      }
-      facet_init(x[0], x[1], x[2], &facet[t]);
-      for (int d = 0; d < 2; d++)
-        cell[2 * t + d] = (int)floor(low[d]);
-    }
-#pragma omp parallel for schedule(static)
-    for (size_t v = 0; v < n; v++) {
-      f.nearest[v] = -1;
-      f.best[v] = INFINITY;
-    }
-    mark_all_near(&f, band_mm);
-#pragma omp parallel for schedule(dynamic, 1)
-    for (int k = 0; k < ls->dims[2]; k++)
-      seed_slice(&f, k);
-    if (!pla_progress_step(progress, 0.2) || !spread(&f, progress))
-      st = pla_fail_cancelled(err);
+    for (int t = 0; t < c.n_tris; t++)
+      folded[t] = is_crease(&f, t);
+    st = find_nearest(&f, band_mm, progress, err);
   }
   if (st == PLA_OK) {
-    const float band = (float)band_mm;
-#pragma omp parallel for schedule(dynamic, 1)
-    for (int k = 0; k < ls->dims[2]; k++)
-      measure_near(&f, k);
-#pragma omp parallel for schedule(dynamic, 1)
-    for (int k = 0; k <= ls->dims[2]; k++)
-      measure_excess(&f, k);
-    excess_at_vertices(&f, &c, count);
-#pragma omp parallel for schedule(static)
-    for (int k = 0; k < ls->dims[2]; k++)
-      for (int j = 0; j < ls->dims[1]; j++)
-        for (int i = 0; i < ls->dims[0]; i++) {
-          size_t v = (size_t)i + (size_t)ls->dims[0] * ((size_t)j + (size_t)ls->dims[1] * (size_t)k);
-          float d = distance_of(&f, &c, i, j, k, v);
-          ls->phi_mm[v] = d < -band ? -band : d > band ? band : d;
-        }
+    set_distances(&f, band_mm, ls->phi_mm);
     ls->band_mm = band_mm;
   }
   free(facet);
   free(cell);
+  free(normal);
+  free(folded);
+  free(start);
+  free(around);
   free(f.nearest);
   free(f.best);
-  free(f.excess);
-  free(f.excess_at);
-  free(count);
-  free(f.true_near);
   free(f.near);
   pla_contour_clear(&c);
   return st;

@@ -59,8 +59,8 @@ make_solid(int which)
   return s;
 }
 
-/* How far, mm, a point is from where the distance has a kink; none for points whose nearest point is
- * close to such a place: the medial axis of the box runs out of its edges. */
+/* How far, mm, a point is from where the distance has a kink; none for points whose nearest point
+ * is close to such a place: the medial axis of the box runs out of its edges. */
 static double
 medial_distance(const PlaSolid *s, int which, const double pos[3])
 {
@@ -103,7 +103,8 @@ typedef struct {
   double max, mean;     /* voxels */
   double anywhere;      /* largest outside, sectors of edges and corners included */
   double gradient, off; /* largest and mean deviation of its length from 1 */
-  int n, over;
+  double shallow;       /* largest nearer to the surface than to the medial axis */
+  int n, over, deep;    /* samples beyond the tolerance, nearer to the surface and further */
 } Errors;
 
 static Errors
@@ -147,9 +148,15 @@ compare(const PlaLevelSet *ls, const PlaSolid *solid, int which, double toleranc
           norm[q] = pla_vec3_norm(grad);
         }
         double off = fabs(norm[0] / norm[1] - 1.0);
+        /* where the medial axis is nearer than the surface, dents far below a voxel become kinks */
+        if (fabs(exact) > medial_distance(solid, which, pos))
+          e.deep += off > tolerance;
+        else {
+          e.shallow = fmax(e.shallow, off);
+          e.over += off > tolerance;
+        }
         e.gradient = fmax(e.gradient, off);
         e.off += off;
-        e.over += off > tolerance;
       }
   e.mean /= e.n;
   e.off /= e.n;
@@ -171,18 +178,16 @@ test_redistance(void)
       pla_levelset_fill(ls, warped_func, &solid);
       g_assert_cmpint(pla_levelset_redistance(ls, INFINITY, NULL, &err), ==, PLA_OK);
       Errors e = compare(ls, &solid, which, 0.02);
-      g_test_message("%s %d: max %.3f mean %.4f edges %.3f gradient %.4f mean %.5f, %d of %d over", grids[g].name, which, e.max,
-                     e.mean, e.anywhere, e.gradient, e.off, e.over, e.n);
+      g_test_message("%s %d: max %.3f mean %.5f edges %.3f gradient %.4f mean %.6f", grids[g].name,
+                     which, e.max, e.mean, e.anywhere, e.gradient, e.off);
       g_assert_cmpint(e.n, >, 5000);
-
-      g_assert_cmpfloat(e.max, <, 0.5);
-      g_assert_cmpfloat(e.mean, <, 0.1);
+      g_assert_cmpfloat(e.max, <, 0.1);
+      g_assert_cmpfloat(e.mean, <, 0.002);
       /* sharp corners are cut by the grid */
       g_assert_cmpfloat(e.anywhere, <, 0.9);
-      /* the length of the gradient: on average, and nearly everywhere */
-      g_assert_cmpfloat(e.off, <, 0.005);
-      g_assert_cmpint(33 * e.over, <, e.n);
-      
+      /* the length of the gradient, at every sample */
+      g_assert_cmpfloat(e.gradient, <, 0.02);
+      g_assert_cmpfloat(e.off, <, 0.001);
       pla_levelset_free(ls);
     }
 }
@@ -203,10 +208,10 @@ label_solid(int n, const double affine[12], const PlaSolid *solid, bool halved)
         const double ijk[3] = { i, j, k };
         double pos[3];
         pla_affine_apply(affine, ijk, pos);
-        ((uint8_t *)vol->voxels)[i + n * (j + n * k)] =
-            pla_solid_distance(solid, pos) < 0.0 ? (halved && pos[0] > 2.0 ? 3 : 1)
-            : halved && pos[1] + 0.3 * pos[2] > 1.0 ? 2
-                                                    : 0;
+        ((uint8_t *)vol->voxels)[i + n * (j + n * k)] = pla_solid_distance(solid, pos) < 0.0
+                                                            ? (halved && pos[0] > 2.0 ? 3 : 1)
+                                                        : halved && pos[1] + 0.3 * pos[2] > 1.0 ? 2
+                                                                                                : 0;
       }
   g_assert_cmpint(pla_label_map_take(vol, NULL, &map, &err), ==, PLA_OK);
   return map;
@@ -231,14 +236,19 @@ test_from_labels(void)
                       PLA_OK);
       Errors e = compare(ls, &solid, which, 0.05);
       g_assert_cmpint(pla_levelset_measure(ls, &volume, NULL, &err), ==, PLA_OK);
-      g_test_message("%s %d: max %.3f mean %.4f edges %.3f gradient %.4f mean %.4f, %d of %d over, volume %+.3f %%", grids[g].name, which,
-                     e.max, e.mean, e.anywhere, e.gradient, e.off, e.over, e.n, 100.0 * (volume / report.label_mm3 - 1.0));
+      g_test_message(
+          "%s %d: max %.3f mean %.4f edges %.3f, gradient %.4f (%.4f) mean %.4f, %d (%d) "
+          "of %d over, volume %+.3f %%",
+          grids[g].name, which, e.max, e.mean, e.anywhere, e.shallow, e.gradient, e.off, e.over,
+          e.deep, e.n, 100.0 * (volume / report.label_mm3 - 1.0));
       g_assert_cmpfloat(e.max, <, 1.0);
       g_assert_cmpfloat(e.mean, <, 0.3);
       g_assert_cmpfloat(e.anywhere, <, 1.6);
-      g_assert_cmpfloat(e.off, <, 0.01);
-      g_assert_cmpint(33 * e.over, <, e.n);
-
+      /* within 5 % on average and, for the box, everywhere; one sample in seven hundred misses that
+       * by up to another 10 %, over terraces where a surface is nearly parallel to the grid */
+      g_assert_cmpfloat(e.off, <, 0.003);
+      g_assert_cmpfloat(e.shallow, <, which == 2 ? 0.05 : 0.15);
+      g_assert_cmpint(700 * e.over, <, e.n);
       g_assert_cmpfloat(fabs(volume / report.label_mm3 - 1.0), <, 0.01);
       g_assert_cmpuint(report.border_faces, ==, 0);
       pla_levelset_free(ls);
@@ -255,7 +265,9 @@ test_csg(void)
   const double path[9] = { -14, 0, 0, 0, 0, 0, 14, 0, 0 }, radius[3] = { 6, 6, 6 };
   const double far[3] = { 1e4, 0, 0 };
   PlaError err;
-  PlaSolid capsule = { .kind = PLA_SOLID_CAPSULE, .n_points = 2, .point = path + 3, .radius = radius };
+  PlaSolid capsule = {
+    .kind = PLA_SOLID_CAPSULE, .n_points = 2, .point = path + 3, .radius = radius
+  };
   PlaSolid tube = { .kind = PLA_SOLID_TUBE, .n_points = 3, .point = path, .radius = radius };
   PlaSolid ball = { .kind = PLA_SOLID_ELLIPSOID, .size = { 11, 11, 11 } };
   PlaSolid egg = { .kind = PLA_SOLID_ELLIPSOID, .size = { 16, 12, 9 } };
@@ -501,7 +513,8 @@ test_extremes(void)
   g_assert_cmpfloat(volume, >, 0.05);
   pla_levelset_free(ls);
   memset(vol->voxels, 1, 729);
-  g_assert_cmpint(pla_levelset_from_labels(map, &one, 1, &opts, NULL, &ls, &report, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_levelset_from_labels(map, &one, 1, &opts, NULL, &ls, &report, &err), ==,
+                  PLA_OK);
   g_assert_cmpuint(report.border_faces, ==, 63);
   g_assert_cmpint(pla_levelset_measure(ls, &volume, NULL, &err), ==, PLA_OK);
   g_assert_cmpfloat_with_epsilon(volume, 729.0, 15.0);
