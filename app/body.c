@@ -74,6 +74,22 @@ add_threads(PlaContent *content, const char *name, const PlaSurgery *body, int n
   return pla_content_add_array(content, name, PLA_F64, 2, shape, ends, err);
 }
 
+static PlaStatus
+add_lips(PlaContent *content, const PlaSurgery *body, PlaError *err)
+{
+  g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, 4 * sizeof(double));
+  for (int w = 0; w < pla_surgery_n_wounds(body); w++)
+    for (int s = 0; s < 2; s++)
+      for (int i = 0; i < pla_surgery_get_wound(body, w).n_lip[s]; i++) {
+        double row[4] = { 0, 0, 0, w };
+        pla_surgery_get_lip(body, w, s, i, row);
+        g_array_append_val(rows, row);
+      }
+  const uint64_t shape[2] = { 4, rows->len };
+  return pla_content_add_array(content, PLA_BODY_LIPS, PLA_F64, 2, shape,
+                               rows->len ? (const void *)rows->data : (const void *)"", err);
+}
+
 PlaStatus
 pla_body_to_content(PlaSurgery *body, JsonObject *surgery, PlaContent **out, PlaError *err)
 {
@@ -96,6 +112,8 @@ pla_body_to_content(PlaSurgery *body, JsonObject *surgery, PlaContent **out, Pla
   if (st == PLA_OK)
     st = add_threads(content, PLA_BODY_HOOKS, body, pla_surgery_n_hooks(body),
                      pla_surgery_get_hook_ends, err);
+  if (st == PLA_OK)
+    st = add_lips(content, body, err);
   pla_named_arrays_clear(&arrays);
   if (st != PLA_OK)
     return st;

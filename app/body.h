@@ -16,6 +16,7 @@
 /* Arrays beside those of the body: ends of threads as they lie, m. */
 #define PLA_BODY_STITCHES "show/stitch" /* (6, stitches) */
 #define PLA_BODY_HOOKS "show/hook"      /* (6, hooks): skin, place */
+#define PLA_BODY_LIPS "show/lip"        /* (4, points): place, number of the wound */
 /* Fields of its mesh. */
 #define PLA_BODY_STRETCH "stretch_percent" /* on vertices */
 

@@ -9,6 +9,7 @@ typedef enum {
   PLA_MAP_DIVERGING, /* blue, white, red: signed deviation, white at the middle */
   PLA_MAP_GREY,
   PLA_MAP_WARM,     /* pale cream to deep red: amounts on tissue, most of which is at rest */
+  PLA_MAP_FLESH,    /* skin to raw flesh: what a blade has laid open */
   PLA_N_MAPS
 } PlaColourMap;
 

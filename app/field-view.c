@@ -8,17 +8,21 @@
 #include <string.h>
 
 static const PlaFieldView views[] = {
-  { "stretch", N_("Largest stretch"), "", "principal_stretch", PLA_ON_CELLS, false, 1.0, false, 0.0,
+  { "tissue", N_("Tissue"), "", "wound", PLA_ON_CELLS, true, false, 1.0, false, 0.0,
+    PLA_MAP_FLESH },
+  { "stretch", N_("Largest stretch"), "", "principal_stretch", PLA_ON_CELLS, false, false, 1.0, false, 0.0,
     PLA_MAP_WARM },
-  { "von-mises", N_("Von Mises stress"), "kPa", "von_mises_pa", PLA_ON_CELLS, false, 1e-3, false,
+  { "von-mises", N_("Von Mises stress"), "kPa", "von_mises_pa", PLA_ON_CELLS, false, false, 1e-3, false,
     0.0, PLA_MAP_WARM },
-  { "displacement", N_("Displacement"), "mm", "displacement_mm", PLA_ON_VERTS, true, 1.0, false,
+  { "skin-stretch", N_("Stretch of the skin"), "%", "stretch_percent", PLA_ON_VERTS, false, false, 1.0,
+    false, 0.0, PLA_MAP_WARM },
+  { "displacement", N_("Displacement"), "mm", "displacement_mm", PLA_ON_VERTS, false, true, 1.0, false,
     0.0, PLA_MAP_WARM },
-  { "jacobian", N_("Volume ratio"), "", "jacobian", PLA_ON_CELLS, false, 1.0, true, 1.0,
+  { "jacobian", N_("Volume ratio"), "", "jacobian", PLA_ON_CELLS, false, false, 1.0, true, 1.0,
     PLA_MAP_DIVERGING },
-  { "quality", N_("Smallest dihedral angle"), "°", NULL, PLA_ON_CELLS, false, 1.0,
+  { "quality", N_("Smallest dihedral angle"), "°", NULL, PLA_ON_CELLS, false, false, 1.0,
     false, 0.0, PLA_MAP_SEA },
-  { "deviation", N_("Deviation"), "mm", "deviation_mm", PLA_ON_VERTS, false, 1.0, true, 0.0,
+  { "deviation", N_("Deviation"), "mm", "deviation_mm", PLA_ON_VERTS, false, false, 1.0, true, 0.0,
     PLA_MAP_DIVERGING },
 };
 

@@ -11,6 +11,7 @@ typedef struct {
   const char *unit;  /* "kPa"; "" for ratios */
   const char *field; /* name in the mesh; NULL: of the tets themselves */
   PlaFieldPlace place;
+  bool tissue;       /* colours of the tissue itself: no scale is drawn */
   bool magnitude;    /* the length of each tuple, else its first number */
   double factor;     /* to the unit */
   bool centred;      /* colours are even around @centre */

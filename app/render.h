@@ -66,6 +66,7 @@ typedef struct {
   bool flat;         /* one normal per face */
   bool clipped;      /* obeys the clip plane */
   bool hide_back;    /* faces seen from behind are not drawn */
+  bool untouchable;  /* picking goes through it */
   double radius_mm;  /* of markers and of lines drawn as tubes; 0: lines of width_px */
   double width_px;
 } PlaSceneStyle;

@@ -394,6 +394,12 @@ pla_session_load(PlaSession *self, int64_t item, PlaProgress *progress, PlaConte
   return st;
 }
 
+PlaContent *
+pla_session_peek(PlaSession *self, const PlaHash *hash)
+{
+  return cache_find(hash, &self->cache);
+}
+
 PlaStatus
 pla_session_load_slices(PlaSession *self, int64_t item, int first, int n, void *out, PlaError *err)
 {

@@ -41,6 +41,8 @@ PlaStatus pla_session_refresh(PlaSession *self, PlaError *err);
 /* An item's content, from memory where it is there.  Caller unrefs *out. */
 PlaStatus pla_session_load(PlaSession *self, int64_t item, PlaProgress *progress, PlaContent **out,
                            PlaError *err);
+/* Content that is in memory, or NULL; caller unrefs. */
+PlaContent *pla_session_peek(PlaSession *self, const PlaHash *hash);
 /* Slices first..first+n-1 along k of a volume or label map, frame 0, without reading the rest:
  * @out has dims[0] x dims[1] x n voxels of its dtype. */
 PlaStatus pla_session_load_slices(PlaSession *self, int64_t item, int first, int n, void *out,

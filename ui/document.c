@@ -667,6 +667,14 @@ last_of(GPtrArray *items, const char *kind)
   return NULL;
 }
 
+/* the body to operate on, or the last mesh */
+static Wanted *
+last_shape(GPtrArray *items)
+{
+  Wanted *body = last_of(items, PLA_ITEM_BODY);
+  return body ? body : last_of(items, PLA_ITEM_MESH);
+}
+
 static gboolean
 holds(const Holding *held, const PlaContent *content)
 {
@@ -745,12 +753,20 @@ hide_named(PlaEntry *entry, gpointer data)
     pla_entry_set_visible(entry, FALSE);
 }
 
+static void
+hide_mesh(PlaEntry *entry, gpointer data)
+{
+  if (pla_entry_get_kind(entry) == PLA_ENTRY_MESH)
+    pla_entry_set_visible(entry, FALSE);
+}
+
 /* a body in 3-D is seen through neither its own tissues nor what it was before */
 static void
 clear_view_for(PlaDocument *self, PlaEntry *entry)
 {
   const PlaMesh *mesh = pla_entry_get_mesh(entry);
   const char *source = source_of(pla_entry_get_content(entry));
+  const gboolean body = strcmp(pla_entry_get_content(entry)->kind, PLA_ITEM_BODY) == 0;
   JsonNode *compared = json_object_get_member(pla_entry_get_content(entry)->meta, "compared");
   if (compared && JSON_NODE_HOLDS_OBJECT(compared)) {
     JsonObject *pair = json_node_get_object(compared);
@@ -761,8 +777,13 @@ clear_view_for(PlaDocument *self, PlaEntry *entry)
     pla_entry_set_field(entry, pla_field_view_find("deviation"), 0.0, 0.0);
     return;
   }
-  if (mesh->n_tets + mesh->n_hexes == 0)
+  if (mesh->n_tets + mesh->n_hexes == 0 && !body)
     return;
+  if (body) {
+    pla_document_foreach(self, hide_mesh, NULL);
+    pla_entry_set_label(entry, 0, PLA_FINISH_SKIN);
+    pla_entry_set_field(entry, pla_field_view_find("tissue"), 0.0, 1.0);
+  }
   if (source)
     pla_document_foreach(self, hide_named, (gpointer)source);
   GListModel *tissues =
@@ -787,9 +808,21 @@ show_meshes(PlaDocument *self, GPtrArray *items, gboolean at_once)
     Wanted *same = NULL;
     for (guint k = 0; k < items->len && !same; k++) {
       Wanted *wanted = items->pdata[k];
-      if (wanted->content == pla_entry_get_content(entry) &&
-          strcmp(wanted->name, pla_entry_get_name(entry)) == 0)
+      if (strcmp(wanted->name, pla_entry_get_name(entry)) != 0)
+        continue;
+      if (wanted->content == pla_entry_get_content(entry)) {
         same = wanted;
+      } else if (strcmp(wanted->kind, PLA_ITEM_BODY) == 0 &&
+                 wanted->item == pla_entry_get_item(entry)) {
+        /* what a tool has changed is still the same body */
+        same = wanted;
+        double lo = 0.0, hi = 0.0;
+        const PlaFieldView *field = pla_entry_get_field(entry);
+        pla_entry_get_values(entry, &lo, &hi);
+        pla_entry_set_content(entry, wanted->item, wanted->content);
+        pla_entry_set_field(entry, field, lo, hi);
+        g_signal_emit(self, signals[SHAPE_CHANGED], 0, entry);
+      }
     }
     if (same) {
       g_ptr_array_add(keep, same);
@@ -801,13 +834,13 @@ show_meshes(PlaDocument *self, GPtrArray *items, gboolean at_once)
   }
   for (guint i = 0; i < items->len; i++) {
     Wanted *wanted = items->pdata[i];
-    if (strcmp(wanted->kind, PLA_ITEM_MESH) != 0 || g_ptr_array_find(keep, wanted, NULL))
+    if (!pla_item_kind_has_mesh(wanted->kind) || g_ptr_array_find(keep, wanted, NULL))
       continue;
     PlaEntry *parent = group(self, &self->meshes_group, _("Meshes"));
     g_autoptr(PlaEntry) entry = new_mesh_entry(self, wanted->content->mesh, wanted->name);
     pla_entry_set_content(entry, wanted->item, wanted->content);
     /* of a case just opened the newest body is shown */
-    if (!at_once || wanted == last_of(items, PLA_ITEM_MESH))
+    if (!at_once || wanted == last_shape(items))
       clear_view_for(self, entry);
     else
       pla_entry_set_visible(entry, FALSE);
@@ -875,7 +908,7 @@ on_session_changed(PlaDocument *self)
   for (int i = 0; i < state->n; i++) {
     const PlaStateItem *item = &state->item[i];
     if (strcmp(item->kind, PLA_ITEM_VOLUME) != 0 && strcmp(item->kind, PLA_ITEM_LABELS) != 0 &&
-        strcmp(item->kind, PLA_ITEM_MESH) != 0)
+        !pla_item_kind_has_mesh(item->kind))
       continue;
     Wanted *wanted = g_new0(Wanted, 1);
     wanted->item = item->item;
@@ -887,6 +920,9 @@ on_session_changed(PlaDocument *self)
       if (pla_hash_equal(&old->hash, &wanted->hash) && !wanted->content)
         wanted->content = pla_content_ref(old->content);
     }
+    /* what an operation has just made need not be read back */
+    if (!wanted->content && strcmp(item->kind, PLA_ITEM_BODY) == 0)
+      wanted->content = pla_session_peek(self->session, &item->hash);
     g_ptr_array_add(work->wanted, wanted);
   }
   pla_annotations_update(self->annotations, self->session);

@@ -4,13 +4,15 @@
 #include "anatomy/slice.h"
 #include "app/overlay.h"
 #include "app/picture.h"
+#include "ui/scene-sketch.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
 /* scene ids beyond all entries */
-enum { SLICE_ID = 1 << 24, /* the three planes */ MARK_ID = 1 << 25 /* marks by their kind */ };
+enum { SLICE_ID = 1 << 24, /* the three planes */ MARK_ID = 1 << 25 /* marks by their kind */,
+       SKETCH_ID = 1 << 26 };
 
 enum {
   REST_MS = 180,       /* without motion, after which the full picture is begun */
@@ -60,7 +62,8 @@ struct _PlaSceneView {
   int cast_stage;              /* how fine the next one is to be */
   char *clip;        /* the side that is cut away at the crosshair, or NULL */
 
-  enum { IDLE, TURNING, PANNING, ZOOMING, PULLING } drag;
+  enum { IDLE, TURNING, PANNING, ZOOMING, PULLING, PLACING } drag;
+  double pressed[2];       /* where the drag began */
   PlaCamera start;
   int pulled;              /* mark under the hand */
   double pulled_mm[3];     /* where it was picked */
@@ -386,7 +389,7 @@ set_style(PlaSceneView *self, PlaEntry *entry)
   style.rgb[1] = rgba->green;
   style.rgb[2] = rgba->blue;
   style.opacity = rgba->alpha;
-  style.finish = field ? PLA_FINISH_MATT : pla_entry_get_finish(entry);
+  style.finish = field && !field->tissue ? PLA_FINISH_MATT : pla_entry_get_finish(entry);
   style.edges = pla_entry_get_edges(entry);
   style.flat = solid && style.edges;
   style.clipped = true;
@@ -543,17 +546,18 @@ on_marks(PlaSceneView *self)
 {
   static const double colour[][3] = { [PLA_MARK_HELD] = { 0.35, 0.60, 0.95 },
                                       [PLA_MARK_HOOK] = { 1.00, 0.62, 0.10 },
-                                      [PLA_MARK_LOAD] = { 0.90, 0.25, 0.30 } };
+                                      [PLA_MARK_LOAD] = { 0.90, 0.25, 0.30 },
+                                      [PLA_MARK_POINT] = { 0.42, 0.25, 0.80 } };
   int n;
   const PlaMark *marks = pla_tools_get_marks(pla_document_get_tools(self->document), &n);
   if (!self->scene)
     return;
   g_autofree double *pos = g_new(double, 3 * (gsize)n + 3);
   g_autofree double *dir = g_new(double, 3 * (gsize)n + 3);
-  for (int kind = PLA_MARK_HELD; kind <= PLA_MARK_LOAD; kind++) {
+  for (int kind = 0; kind < PLA_N_MARKS; kind++) {
     PlaSceneStyle style = pla_scene_style_default();
     memcpy(style.rgb, colour[kind], sizeof style.rgb);
-    style.radius_mm = kind == PLA_MARK_HELD ? 1.2 : 2.2;
+    style.radius_mm = kind == PLA_MARK_HELD || kind == PLA_MARK_POINT ? 1.2 : 2.2;
     /* balls under MARK_ID + 2 kind, arrows under the next */
     PlaSceneMarkers balls = { .pos = pos, .to_mm = 1.0 };
     for (int i = 0; i < n; i++) {
@@ -589,10 +593,20 @@ on_marks(PlaSceneView *self)
 }
 
 static void
+on_sketch(PlaSceneView *self)
+{
+  if (!self->scene)
+    return;
+  pla_scene_put_sketch(self->render, self->scene, SKETCH_ID,
+                       pla_document_get_tools(self->document));
+  moved(self);
+}
+
+static void
 on_tool(PlaSceneView *self)
 {
   PlaTool tool = pla_tools_get(pla_document_get_tools(self->document));
-  gboolean mine = tool == PLA_TOOL_PICK || tool == PLA_TOOL_HOOK;
+  gboolean mine = tool == PLA_TOOL_PICK || tool == PLA_TOOL_HOOK || tool == PLA_TOOL_DRAW;
   gtk_widget_set_cursor_from_name(GTK_WIDGET(self), mine ? "crosshair" : NULL);
   gtk_widget_queue_draw(self->ink);
 }
@@ -762,7 +776,7 @@ draw_bar(PlaEntry *entry, gpointer data)
 {
   Bar *bar = data;
   const PlaFieldView *field = pla_entry_get_field(entry);
-  if (!field || bar->drawn || !pla_entry_get_visible(entry))
+  if (!field || field->tissue || bar->drawn || !pla_entry_get_visible(entry))
     return;
   double lo, hi;
   uint8_t map[256 * 3];
@@ -956,6 +970,32 @@ begin_pull(PlaSceneView *self, double x, double y)
   return TRUE;
 }
 
+/* with the drawing tool: takes the point under the pointer */
+static gboolean
+begin_place(PlaSceneView *self, double x, double y)
+{
+  if (pla_tools_get(pla_document_get_tools(self->document)) != PLA_TOOL_DRAW)
+    return FALSE;
+  PlaScenePick hit = pla_scene_view_pick(self, x, y);
+  self->pulled =
+      hit.id == MARK_ID + 2 * PLA_MARK_POINT ? nth_mark(self, PLA_MARK_POINT, hit.vert) : -1;
+  return self->pulled >= 0;
+}
+
+/* the point follows the hand over the surface */
+static void
+place(PlaSceneView *self, double x, double y, gboolean done)
+{
+  /* not onto itself */
+  PlaSceneStyle style = pla_scene_style_default();
+  style.visible = false;
+  self->render->set_style(self->scene, MARK_ID + 2 * PLA_MARK_POINT, &style);
+  PlaScenePick hit = pla_scene_view_pick(self, x, y);
+  on_marks(self);
+  if (entry_of(self, hit.id))
+    pla_tools_place(pla_document_get_tools(self->document), self->pulled, &hit, done);
+}
+
 /* the way of the hand in the plane of the picture, at the depth of what it holds */
 static void
 pull(PlaSceneView *self, double dx, double dy, gboolean done)
@@ -987,6 +1027,12 @@ on_drag_begin(GtkGestureDrag *gesture, double x, double y, PlaSceneView *self)
     self->drag = PULLING;
     return;
   }
+  self->pressed[0] = x;
+  self->pressed[1] = y;
+  if (button == GDK_BUTTON_PRIMARY && !(state & GDK_SHIFT_MASK) && begin_place(self, x, y)) {
+    self->drag = PLACING;
+    return;
+  }
   self->drag = button == GDK_BUTTON_SECONDARY                            ? ZOOMING
                : button == GDK_BUTTON_MIDDLE || (state & GDK_SHIFT_MASK) ? PANNING
                                                                          : TURNING;
@@ -999,6 +1045,10 @@ on_drag_update(GtkGestureDrag *gesture, double dx, double dy, PlaSceneView *self
     return;
   if (self->drag == PULLING) {
     pull(self, dx, dy, FALSE);
+    return;
+  }
+  if (self->drag == PLACING) {
+    place(self, self->pressed[0] + dx, self->pressed[1] + dy, FALSE);
     return;
   }
   double h = MAX(gtk_widget_get_height(GTK_WIDGET(self)), 1);
@@ -1018,6 +1068,8 @@ on_drag_end(GtkGestureDrag *gesture, double dx, double dy, PlaSceneView *self)
 {
   if (self->drag == PULLING)
     pull(self, dx, dy, TRUE);
+  if (self->drag == PLACING && hypot(dx, dy) > 0.0)
+    place(self, self->pressed[0] + dx, self->pressed[1] + dy, TRUE);
   self->drag = IDLE;
 }
 
@@ -1025,7 +1077,8 @@ static void
 on_released(GtkGestureClick *click, int n_press, double x, double y, PlaSceneView *self)
 {
   PlaTools *tools = pla_document_get_tools(self->document);
-  if (pla_tools_get(tools) != PLA_TOOL_PICK || n_press != 1)
+  const PlaTool tool = pla_tools_get(tools);
+  if ((tool != PLA_TOOL_PICK && tool != PLA_TOOL_DRAW) || n_press != 1)
     return;
   PlaScenePick hit = pla_scene_view_pick(self, x, y);
   PlaEntry *entry = entry_of(self, hit.id);
@@ -1224,6 +1277,7 @@ pla_scene_view_new(PlaDocument *document)
                           G_CONNECT_SWAPPED);
   PlaTools *tools = pla_document_get_tools(document);
   g_signal_connect_object(tools, "marks-changed", G_CALLBACK(on_marks), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object(tools, "sketch-changed", G_CALLBACK(on_sketch), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(tools, "tool-changed", G_CALLBACK(on_tool), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(tools, "moved", G_CALLBACK(on_moved), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "reset", G_CALLBACK(on_reset), self, G_CONNECT_SWAPPED);

@@ -8,9 +8,11 @@ struct _PlaTools {
   double brush_mm;
   GdkRGBA brush_rgba;
   GArray *marks; /* of PlaMark */
+  PlaSketch sketch;
+  GArray *threads; /* of double */
 };
 
-enum { TOOL_CHANGED, PICKED, DRAGGED, STROKED, MARKS_CHANGED, MOVED, N_SIGNALS };
+enum { TOOL_CHANGED, PICKED, DRAGGED, STROKED, MARKS_CHANGED, MOVED, PLACED, SKETCH_CHANGED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE(PlaTools, pla_tools, G_TYPE_OBJECT)
@@ -76,6 +78,37 @@ pla_tools_get_marks(PlaTools *self, int *n)
 }
 
 void
+pla_tools_set_sketch(PlaTools *self, const PlaSketch *sketch, const double *threads, int n_threads)
+{
+  pla_sketch_clear(&self->sketch);
+  if (sketch) {
+    self->sketch = *sketch;
+    self->sketch.path = g_memdup2(sketch->path, 3 * (gsize)sketch->n_path * sizeof *sketch->path);
+    self->sketch.blade =
+        g_memdup2(sketch->blade, 3 * (gsize)sketch->n_verts * sizeof *sketch->blade);
+    self->sketch.tri = g_memdup2(sketch->tri, 3 * (gsize)sketch->n_tris * sizeof *sketch->tri);
+  }
+  g_array_set_size(self->threads, 0);
+  if (n_threads > 0)
+    g_array_append_vals(self->threads, threads, 6 * (guint)n_threads);
+  g_signal_emit(self, signals[SKETCH_CHANGED], 0);
+}
+
+const PlaSketch *
+pla_tools_get_sketch(PlaTools *self, const double **threads, int *n_threads)
+{
+  *threads = (const double *)(gpointer)self->threads->data;
+  *n_threads = (int)self->threads->len / 6;
+  return &self->sketch;
+}
+
+void
+pla_tools_place(PlaTools *self, int mark, const PlaScenePick *pick, gboolean done)
+{
+  g_signal_emit(self, signals[PLACED], 0, mark, pick, done);
+}
+
+void
 pla_tools_pick(PlaTools *self, PlaEntry *entry, const PlaScenePick *pick)
 {
   g_signal_emit(self, signals[PICKED], 0, entry, pick);
@@ -105,6 +138,8 @@ pla_tools_finalize(GObject *object)
   PlaTools *self = PLA_TOOLS(object);
   g_free(self->hint);
   g_array_unref(self->marks);
+  g_array_unref(self->threads);
+  pla_sketch_clear(&self->sketch);
   G_OBJECT_CLASS(pla_tools_parent_class)->finalize(object);
 }
 
@@ -120,6 +155,8 @@ pla_tools_class_init(PlaToolsClass *klass)
   signals[DRAGGED] = SIGNAL("dragged", 3, G_TYPE_INT, G_TYPE_POINTER, G_TYPE_BOOLEAN);
   signals[STROKED] = SIGNAL("stroked", 1, G_TYPE_POINTER);
   signals[MARKS_CHANGED] = SIGNAL("marks-changed", 0);
+  signals[PLACED] = SIGNAL("placed", 3, G_TYPE_INT, G_TYPE_POINTER, G_TYPE_BOOLEAN);
+  signals[SKETCH_CHANGED] = SIGNAL("sketch-changed", 0);
   signals[MOVED] = SIGNAL("moved", 2, PLA_TYPE_ENTRY, G_TYPE_POINTER);
 #undef SIGNAL
 }
@@ -128,6 +165,7 @@ static void
 pla_tools_init(PlaTools *self)
 {
   self->marks = g_array_new(FALSE, FALSE, sizeof(PlaMark));
+  self->threads = g_array_new(FALSE, FALSE, sizeof(double));
   self->brush_mm = 3.0;
 }
 

@@ -6,12 +6,15 @@
  *   "tool-changed"
  *   "picked" (PlaEntry *entry or NULL, const PlaScenePick *): a place on a shape, or (without entry
  *     and normal) on a slice
+ *   "placed" (int mark, const PlaScenePick *, gboolean done): a point of a drawing, moved over the
+ *     surface under the hand
  *   "dragged" (int mark, const double pull_mm[3], gboolean done): a mark under the hand
  *   "stroked" (const GArray *points: doubles, xyz in mm): a brush stroke on a slice, finished
- *   "marks-changed"
+ *   "marks-changed", "sketch-changed"
  *   "moved" (PlaEntry *, const double *pos): the shape of an entry meanwhile, m; NULL: as stored */
 #pragma once
 
+#include "app/sketcher.h"
 #include "ui/entry.h"
 
 G_BEGIN_DECLS
@@ -21,12 +24,15 @@ typedef enum {
   PLA_TOOL_PICK,  /* a click names a place */
   PLA_TOOL_HOOK,  /* a press on a surface sets a mark, which then follows the hand */
   PLA_TOOL_BRUSH, /* a drag on a slice paints */
+  PLA_TOOL_DRAW,  /* a click on a surface sets a point; points follow the hand over the surface */
 } PlaTool;
 
 typedef enum {
   PLA_MARK_HELD = 0, /* a ball: the body is held there */
   PLA_MARK_HOOK,     /* a ball and an arrow: pulled there */
   PLA_MARK_LOAD,     /* an arrow: pushed there */
+  PLA_MARK_POINT,    /* a ball: a point of a drawing */
+  PLA_N_MARKS
 } PlaMarkKind;
 
 typedef struct {
@@ -51,7 +57,14 @@ double pla_tools_get_brush(PlaTools *self, GdkRGBA *rgba); /* radius, mm */
 void pla_tools_set_marks(PlaTools *self, const PlaMark *marks, int n); /* copied */
 const PlaMark *pla_tools_get_marks(PlaTools *self, int *n);
 
+/* Lines and blades over the shapes: @sketch may be NULL; @threads: stitches from end to end, mm
+ * (n_threads x 6).  Both are copied. */
+void pla_tools_set_sketch(PlaTools *self, const PlaSketch *sketch, const double *threads,
+                          int n_threads);
+const PlaSketch *pla_tools_get_sketch(PlaTools *self, const double **threads, int *n_threads);
+
 /* For views and solvers. */
+void pla_tools_place(PlaTools *self, int mark, const PlaScenePick *pick, gboolean done);
 void pla_tools_pick(PlaTools *self, PlaEntry *entry, const PlaScenePick *pick);
 void pla_tools_drag(PlaTools *self, int mark, const double pull_mm[3], gboolean done);
 void pla_tools_stroke(PlaTools *self, const GArray *points_mm);

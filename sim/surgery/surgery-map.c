@@ -120,3 +120,9 @@ pla_surgery_get_hook_ends(const PlaSurgery *self, int i, double skin[3], double 
   pla_surgery_place_end(self, &self->hooks.thread[i].end[0], skin);
   memcpy(at, self->hooks.thread[i].place, sizeof self->hooks.thread[i].place);
 }
+
+void
+pla_surgery_get_lip(const PlaSurgery *self, int wound, int side, int i, double out[3])
+{
+  place(self, &self->wound[wound].lip[side][i].anchor, out);
+}

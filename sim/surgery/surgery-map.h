@@ -20,6 +20,9 @@ typedef struct {
 int pla_surgery_n_wounds(const PlaSurgery *self);
 PlaSurgeryWoundView pla_surgery_get_wound(const PlaSurgery *self, int i);
 
+/* Where point @i of edge @side (0: left) of wound @wound lies now, m. */
+void pla_surgery_get_lip(const PlaSurgery *self, int wound, int side, int i, double out[3]);
+
 /* Ends of a thread as it lies now, m: of a stitch both on the skin, of a hook the skin and the
  * place to which it pulls.  A stitch has several threads, which are counted here. */
 int pla_surgery_n_stitches(const PlaSurgery *self);

@@ -220,6 +220,10 @@ build_params(PlaSimulatePanel *self)
     const Place *place = &g_array_index(self->places, Place, i);
     JsonObject *object = json_object_new();
     switch (place->kind) {
+    case PLA_MARK_POINT: /* of drawings, which this panel has none of */
+    case PLA_N_MARKS:
+      json_object_unref(object);
+      break;
     case PLA_MARK_HELD:
       json_object_unref(object);
       json_array_add_object_element(fixed, near(place));

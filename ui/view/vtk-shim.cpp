@@ -1212,7 +1212,7 @@ pick(PlaScene *scene, double x, double y, int width, int height)
     std::copy(at, at + 3, best.point_mm);
   };
   for (const auto &[id, item] : scene->items) {
-    if (!item->style.visible || item->style.opacity <= 0.0)
+    if (!item->style.visible || item->style.opacity <= 0.0 || item->style.untouchable)
       continue;
     const double *pos = item->pos.data();
     if (item->kind == Kind::markers)

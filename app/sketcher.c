@@ -1,0 +1,310 @@
+#include "app/sketcher.h"
+
+#include "anatomy/base/mat3.h"
+#include "anatomy/base/memory.h"
+#include "app/body.h"
+#include "sim/surgery/skin.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* a blade is shown as far above the skin as it stands out of it */
+#define LIFT 1e-3
+#define SPLINE_STEP 2.5 /* between points of a smooth line, mm */
+
+struct PlaSketcher {
+  PlaSkin skin;
+  double step; /* between points of a path, m */
+  double size; /* of the body, m */
+  int n_lips;
+  double *lip; /* m (n_lips x 3) */
+  int *lip_wound;
+  GPtrArray *wounds; /* names */
+};
+
+void
+pla_sketcher_free(PlaSketcher *self)
+{
+  if (!self)
+    return;
+  pla_skin_clear(&self->skin);
+  g_ptr_array_unref(self->wounds);
+  g_free(self->lip);
+  g_free(self->lip_wound);
+  g_free(self);
+}
+
+static void
+read_wounds(PlaSketcher *self, const PlaContent *body)
+{
+  JsonObject *surgery = pla_body_get_surgery(body);
+  JsonNode *node = surgery ? json_object_get_member(surgery, "wounds") : NULL;
+  JsonArray *list = node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
+  for (guint i = 0; list && i < json_array_get_length(list); i++) {
+    JsonNode *wound = json_array_get_element(list, i);
+    const char *name =
+        JSON_NODE_HOLDS_OBJECT(wound)
+            ? json_object_get_string_member_with_default(json_node_get_object(wound), "name", "")
+            : "";
+    g_ptr_array_add(self->wounds, g_strdup(name));
+  }
+  const PlaStoreArray *lips = pla_content_find_array(body, PLA_BODY_LIPS);
+  if (!lips || lips->dtype != PLA_F64 || lips->n_dims != 2 || lips->shape[0] != 4)
+    return;
+  self->n_lips = (int)lips->shape[1];
+  self->lip = g_new(double, 3 * (gsize)self->n_lips + 1);
+  self->lip_wound = g_new(int, (gsize)self->n_lips + 1);
+  for (int i = 0; i < self->n_lips; i++) {
+    const double *row = (const double *)lips->data + 4 * i;
+    memcpy(&self->lip[3 * i], row, 3 * sizeof *row);
+    self->lip_wound[i] = (int)row[3];
+  }
+}
+
+PlaStatus
+pla_sketcher_new(const PlaContent *body, PlaSketcher **out, PlaError *err)
+{
+  const PlaMesh *mesh = body->mesh;
+  const PlaField *wound = mesh ? pla_mesh_find_field(mesh, "wound", PLA_ON_CELLS) : NULL;
+  *out = NULL;
+  if (!wound || wound->dtype != PLA_I8 || mesh->n_tris == 0)
+    return pla_fail(err, PLA_ERR_USAGE, "this is no body that can be drawn on");
+  PlaSketcher *self = g_new0(PlaSketcher, 1);
+  self->wounds = g_ptr_array_new_with_free_func(g_free);
+  g_autofree int *cut = g_new(int, (gsize)mesh->n_tris);
+  for (int t = 0; t < mesh->n_tris; t++)
+    cut[t] = ((const int8_t *)wound->data)[t] ? 0 : -1;
+  const PlaCutSurface surface = {
+    .n_verts = mesh->n_verts, .n_tris = mesh->n_tris, .tri = mesh->tri, .cut = cut
+  };
+  PlaStatus st = pla_skin_init(&self->skin, &surface, mesh->pos, err);
+  if (st != PLA_OK) {
+    pla_sketcher_free(self);
+    return st;
+  }
+  JsonObject *surgery = pla_body_get_surgery(body);
+  const double cell =
+      surgery ? json_object_get_double_member_with_default(surgery, "lattice_mm", 3.0) : 3.0;
+  self->step = 0.5e-3 * CLAMP(cell, 0.2, 100.0);
+  double lo[3] = { INFINITY, INFINITY, INFINITY }, hi[3] = { -INFINITY, -INFINITY, -INFINITY };
+  for (int i = 0; i < 3 * mesh->n_verts; i++) {
+    lo[i % 3] = fmin(lo[i % 3], mesh->pos[i]);
+    hi[i % 3] = fmax(hi[i % 3], mesh->pos[i]);
+  }
+  self->size = hypot(hypot(hi[0] - lo[0], hi[1] - lo[1]), hi[2] - lo[2]);
+  read_wounds(self, body);
+  *out = self;
+  return PLA_OK;
+}
+
+/* ---- smooth lines ---- */
+
+/* a centripetal Catmull-Rom curve between p[1] and p[2] */
+static void
+curve(const double *const p[4], double at, double out[3])
+{
+  double t[4] = { 0.0 };
+  for (int i = 1; i < 4; i++) {
+    double e[3];
+    pla_vec3_sub(p[i], p[i - 1], e);
+    t[i] = t[i - 1] + fmax(sqrt(pla_vec3_norm(e)), 1e-6);
+  }
+  const double s = t[1] + at * (t[2] - t[1]);
+  for (int d = 0; d < 3; d++) {
+    double a[3], b[2];
+    for (int k = 0; k < 3; k++)
+      a[k] = ((t[k + 1] - s) * p[k][d] + (s - t[k]) * p[k + 1][d]) / (t[k + 1] - t[k]);
+    for (int k = 0; k < 2; k++)
+      b[k] = ((t[k + 2] - s) * a[k] + (s - t[k]) * a[k + 1]) / (t[k + 2] - t[k]);
+    out[d] = ((t[2] - s) * b[0] + (s - t[1]) * b[1]) / (t[2] - t[1]);
+  }
+}
+
+static void
+add_point(const PlaSketcher *self, const double mm[3], double snap_mm, GArray *out)
+{
+  double at[3], on[3];
+  int tri;
+  for (int d = 0; d < 3; d++)
+    at[d] = 1e-3 * mm[d];
+  const bool near =
+      pla_tri_tree_nearest(self->skin.tree, at, 1e-3 * snap_mm, &tri, on) <= 1e-3 * snap_mm;
+  for (int d = 0; d < 3; d++) {
+    /* hundredths of a millimetre: what a plan can be read with */
+    double value = round((near ? 1e3 * on[d] : mm[d]) * 100.0) / 100.0 + 0.0;
+    g_array_append_val(out, value);
+  }
+}
+
+GArray *
+pla_sketcher_smooth(const PlaSketcher *self, const double *points_mm, int n, bool closed)
+{
+  GArray *out = g_array_new(FALSE, FALSE, sizeof(double));
+  const int n_parts = n < 2 ? 0 : closed && n > 2 ? n : n - 1;
+  for (int i = 0; i < n_parts; i++) {
+    const double *p[4];
+    double ghost[2][3];
+    for (int k = 0; k < 4; k++) {
+      int at = i + k - 1;
+      p[k] = &points_mm[3 * (closed ? (at + n) % n : CLAMP(at, 0, n - 1))];
+    }
+    /* beyond the ends the line goes straight on */
+    for (int d = 0; d < 3; d++) {
+      ghost[0][d] = 2.0 * p[1][d] - p[2][d];
+      ghost[1][d] = 2.0 * p[2][d] - p[1][d];
+    }
+    if (!closed && i == 0)
+      p[0] = ghost[0];
+    if (!closed && i == n_parts - 1)
+      p[3] = ghost[1];
+    double e[3];
+    pla_vec3_sub(p[2], p[1], e);
+    const double length = pla_vec3_norm(e);
+    const int steps = (int)fmax(1.0, ceil(length / SPLINE_STEP));
+    add_point(self, p[1], 1.0, out);
+    for (int k = 1; k < steps; k++) {
+      double at[3];
+      curve(p, (double)k / steps, at);
+      /* a chord over a curved face lies off it by less than its length */
+      add_point(self, at, fmax(5.0, length), out);
+    }
+  }
+  if (n > 0 && !(closed && n > 2))
+    add_point(self, &points_mm[3 * (n - 1)], 1.0, out);
+  return out;
+}
+
+/* ---- blades ---- */
+
+void
+pla_sketch_clear(PlaSketch *self)
+{
+  g_free(self->path);
+  g_free(self->blade);
+  g_free(self->tri);
+  *self = (PlaSketch){ 0 };
+}
+
+static void
+take_blade(const PlaBlade *blade, PlaSketch *out)
+{
+  out->n_verts = blade->n_verts;
+  out->n_tris = blade->n_tris;
+  out->blade = g_new(double, 3 * (gsize)blade->n_verts + 1);
+  out->tri = g_new(int, 3 * (gsize)blade->n_tris + 1);
+  for (int i = 0; i < 3 * blade->n_verts; i++)
+    out->blade[i] = 1e3 * blade->pos[i];
+  if (blade->n_tris > 0)
+    memcpy(out->tri, blade->tri, 3 * (size_t)blade->n_tris * sizeof *out->tri);
+}
+
+/* the curtain of an incision or excision */
+static PlaStatus
+draw_path(const PlaSketcher *self, JsonObject *what, bool closed, PlaSketch *out, PlaError *err)
+{
+  JsonNode *node = json_object_get_member(what, "path_mm");
+  JsonArray *list = node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
+  const int n = list ? (int)json_array_get_length(list) : 0;
+  const double depth_mm = json_object_get_double_member_with_default(what, "depth_mm", 0.0);
+  const double bevel_deg = json_object_get_double_member_with_default(what, "bevel_deg", 0.0);
+  g_autofree double *path = g_new0(double, 3 * (gsize)n + 1);
+  PlaSkinPoint *points = NULL;
+  PlaBlade blade = { 0 };
+  int n_points = 0;
+  for (int i = 0; i < n; i++) {
+    JsonArray *point = json_array_get_array_element(list, (guint)i);
+    for (guint d = 0; point && d < 3 && d < json_array_get_length(point); d++)
+      path[3 * i + (int)d] = 1e-3 * json_array_get_double_element(point, d);
+  }
+  PlaStatus st =
+      pla_skin_path(&self->skin, path, n, closed, self->step, 5e-3, &points, &n_points, err);
+  if (st == PLA_OK) {
+    const double depth = depth_mm > 0.0 ? 1e-3 * depth_mm : self->size;
+    if (!pla_blade_add_curtain(&blade, points, n_points, closed, LIFT, depth,
+                               bevel_deg * G_PI / 180.0, fmax(2.0 * self->step, depth / 20.0)))
+      st = pla_fail_memory(err, "the blade");
+  }
+  if (st == PLA_OK) {
+    out->closed = closed;
+    out->n_path = n_points + closed;
+    out->path = g_new(double, 3 * (gsize)out->n_path);
+    out->length = 1e3 * points[n_points - 1].along;
+    /* a little above the skin, to be seen */
+    for (int i = 0; i < out->n_path; i++)
+      for (int d = 0; d < 3; d++)
+        out->path[3 * i + d] =
+            1e3 * points[i % n_points].pos[d] + 0.3 * points[i % n_points].normal[d];
+    take_blade(&blade, out);
+  }
+  pla_blade_clear(&blade);
+  free(points);
+  return st;
+}
+
+typedef struct {
+  const PlaSketcher *sketcher;
+  int wound;
+  double radius;
+} Near;
+
+static bool
+is_near(const double pos[3], const void *data)
+{
+  const Near *near = data;
+  const PlaSketcher *s = near->sketcher;
+  for (int i = 0; i < s->n_lips; i++) {
+    double e[3];
+    if (s->lip_wound[i] != near->wound)
+      continue;
+    pla_vec3_sub(pos, &s->lip[3 * i], e);
+    if (pla_vec3_dot(e, e) <= near->radius * near->radius)
+      return true;
+  }
+  return false;
+}
+
+/* the sheet of an undermining */
+static PlaStatus
+draw_undermine(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError *err)
+{
+  const char *from = json_object_get_string_member_with_default(what, "from", "");
+  Near near = { self, -1,
+                1e-3 * json_object_get_double_member_with_default(what, "radius_mm", 10.0) };
+  int first = -1, n_tris = 0;
+  PlaBlade blade = { 0 };
+  for (guint w = 0; w < self->wounds->len; w++)
+    if (strcmp(self->wounds->pdata[w], from) == 0)
+      near.wound = (int)w;
+  for (int i = 0; i < self->n_lips && first < 0; i++)
+    first = self->lip_wound[i] == near.wound ? i : -1;
+  if (near.wound < 0)
+    return pla_fail(err, PLA_ERR_USAGE, "there is no wound called '%s'", from);
+  if (first < 0)
+    return PLA_OK;
+  const double depth = 1e-3 * json_object_get_double_member_with_default(what, "depth_mm", 5.0);
+  if (!pla_blade_add_sheet(&blade, &self->skin, &self->lip[3 * first], is_near, &near, depth,
+                           &n_tris))
+    return pla_fail_memory(err, "the blade");
+  take_blade(&blade, out);
+  pla_blade_clear(&blade);
+  return PLA_OK;
+}
+
+PlaStatus
+pla_sketcher_draw(const PlaSketcher *self, JsonObject *step, PlaSketch *out, PlaError *err)
+{
+  *out = (PlaSketch){ 0 };
+  JsonObjectIter iter;
+  const char *tool;
+  JsonNode *node;
+  json_object_iter_init(&iter, step);
+  if (!json_object_iter_next(&iter, &tool, &node) || !JSON_NODE_HOLDS_OBJECT(node))
+    return pla_fail(err, PLA_ERR_USAGE, "this is no step of a plan");
+  JsonObject *what = json_node_get_object(node);
+  if (strcmp(tool, "incise") == 0 || strcmp(tool, "excise") == 0)
+    return draw_path(self, what, tool[0] == 'e', out, err);
+  if (strcmp(tool, "undermine") == 0)
+    return draw_undermine(self, what, out, err);
+  return PLA_OK;
+}

@@ -1,0 +1,31 @@
+/* Drawing on a body before it is cut: paths on the skin, and the blades that they would make.
+ *
+ * A sketcher is made from a body's item on any thread, and then belongs to one. */
+#pragma once
+
+#include "app/content.h"
+
+typedef struct PlaSketcher PlaSketcher;
+
+PlaStatus pla_sketcher_new(const PlaContent *body, PlaSketcher **out, PlaError *err);
+void pla_sketcher_free(PlaSketcher *self); /* NULL is fine */
+
+/* A smooth line on the skin through @n points (mm), closed or not: GArray of double, xyz in mm, to
+ * hundredths; g_array_unref().  Points that lie too far off are kept, for the tool to name. */
+GArray *pla_sketcher_smooth(const PlaSketcher *self, const double *points_mm, int n, bool closed);
+
+/* What a step would do, in mm.  Zero-initialise. */
+typedef struct {
+  int n_path;
+  double *path; /* on the skin (n_path x 3) */
+  bool closed;
+  double length; /* of the path */
+  int n_verts, n_tris;
+  double *blade; /* (n_verts x 3) */
+  int *tri;      /* (n_tris x 3) */
+} PlaSketch;
+void pla_sketch_clear(PlaSketch *self);
+/* @step as in a plan; those that cut nothing give an empty sketch.  A step that cannot be done has
+ * the sentence that the tool would say. */
+PlaStatus pla_sketcher_draw(const PlaSketcher *self, JsonObject *step, PlaSketch *out,
+                            PlaError *err);

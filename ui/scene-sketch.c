@@ -1,0 +1,60 @@
+#include "ui/scene-sketch.h"
+
+#include <string.h>
+
+enum { PATH, BLADE, THREADS };
+
+static void
+put_lines(const PlaRenderer *render, PlaScene *scene, int id, const double *pos, int n_lines,
+          int per_line, const double rgb[3], double radius_mm)
+{
+  render->remove(scene, id);
+  if (n_lines < 1 || per_line < 2)
+    return;
+  const int n = n_lines * per_line;
+  g_autofree int *start = g_new(int, (gsize)n_lines + 1);
+  g_autofree int *point = g_new(int, (gsize)n);
+  for (int i = 0; i < n; i++)
+    point[i] = i;
+  for (int l = 0; l <= n_lines; l++)
+    start[l] = l * per_line;
+  const PlaSceneLines lines = {
+    .n_points = n, .n_lines = n_lines, .pos = pos, .to_mm = 1.0, .start = start, .point = point
+  };
+  PlaError err;
+  PlaSceneStyle style = pla_scene_style_default();
+  memcpy(style.rgb, rgb, sizeof style.rgb);
+  style.radius_mm = radius_mm;
+  style.untouchable = true;
+  if (render->put_lines(scene, id, &lines, &err) == PLA_OK)
+    render->set_style(scene, id, &style);
+}
+
+void
+pla_scene_put_sketch(const PlaRenderer *render, PlaScene *scene, int first_id, PlaTools *tools)
+{
+  static const double gentian[3] = { 0.30, 0.16, 0.62 }, steel[3] = { 0.45, 0.72, 0.95 },
+                      silk[3] = { 0.10, 0.12, 0.35 };
+  const double *threads;
+  int n_threads;
+  const PlaSketch *sketch = pla_tools_get_sketch(tools, &threads, &n_threads);
+  put_lines(render, scene, first_id + PATH, sketch->path, sketch->n_path > 0, sketch->n_path,
+            gentian, 0.45);
+  put_lines(render, scene, first_id + THREADS, threads, n_threads, 2, silk, 0.35);
+  render->remove(scene, first_id + BLADE);
+  if (sketch->n_tris > 0) {
+    const PlaSceneMesh blade = { .n_verts = sketch->n_verts,
+                                 .n_tris = sketch->n_tris,
+                                 .pos = sketch->blade,
+                                 .to_mm = 1.0,
+                                 .tri = sketch->tri };
+    PlaError err;
+    PlaSceneStyle style = pla_scene_style_default();
+    memcpy(style.rgb, steel, sizeof style.rgb);
+    style.opacity = 0.45;
+    style.finish = PLA_FINISH_MATT;
+    style.untouchable = true;
+    if (render->put_mesh(scene, first_id + BLADE, &blade, &err) == PLA_OK)
+      render->set_style(scene, first_id + BLADE, &style);
+  }
+}
