@@ -519,7 +519,8 @@ change_workspace(GSimpleAction *action, GVariant *state, gpointer data)
     return;
   adw_view_stack_set_visible_child_name(self->panels, id);
   g_simple_action_set_state(action, state);
-  pla_tools_set(pla_document_get_tools(self->document), PLA_TOOL_NONE, NULL, NULL);
+  if (from != to)
+    pla_tools_set(pla_document_get_tools(self->document), PLA_TOOL_NONE, NULL, NULL);
   /* a layout that the user chose stays until the work asks for another */
   if (from && strcmp(from->layout, to->layout) != 0)
     g_action_group_change_action_state(actions(self), "layout", g_variant_new_string(to->layout));

@@ -124,5 +124,5 @@ pla_surgery_get_hook_ends(const PlaSurgery *self, int i, double skin[3], double 
 void
 pla_surgery_get_lip(const PlaSurgery *self, int wound, int side, int i, double out[3])
 {
-  place(self, &self->wound[wound].lip[side][i].anchor, out);
+  pla_surgery_place(self, &self->wound[wound].lip[side][i].anchor, out);
 }

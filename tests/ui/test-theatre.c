@@ -1,0 +1,299 @@
+/* The Surgery workspace by hand: points on the skin, the blade before it cuts, the cut, the row of
+ * stitches, the map, all undone and redone. */
+#include "app/body.h"
+#include "app/session.h"
+#include "tests/ui/fixture.h"
+#include "tests/ui/pointer.h"
+#include "ui/panels/surgery-panel.h"
+#include "ui/scene-view.h"
+
+#include <math.h>
+#include <string.h>
+
+static PlaHash
+state_hash(PlaWindow *window)
+{
+  PlaSession *session = pla_document_get_session(pla_window_get_document(window));
+  return pla_state_hash(pla_session_get_state(session));
+}
+
+static void
+apply(PlaSession *session, const char *verb, const char *params)
+{
+  PlaError err;
+  g_autoptr(JsonNode) node = json_from_string(params, NULL);
+  PlaRequest request = { .verb = verb, .params = json_node_get_object(node) };
+  if (pla_session_run(session, &request, NULL, NULL, &err) != PLA_OK)
+    g_error("%s", err.message);
+}
+
+/* a case with a slab of skin on the table */
+static char *
+write_case(void)
+{
+  char *path = g_build_filename(fixture_dir, "slab.platysma", NULL);
+  PlaSession *session = NULL;
+  PlaError err;
+  if (pla_session_create(path, "Skin slab", &session, &err) != PLA_OK)
+    g_error("%s", err.message);
+  apply(session, "phantom", "{\"phantom\": \"skin-slab\", \"spacing_mm\": 2}");
+  apply(session, "prepare-body", "{\"item\": \"skin-slab\", \"lattice_mm\": 6}");
+  g_object_unref(session);
+  return path;
+}
+
+static void
+find_named(PlaEntry *entry, gpointer data)
+{
+  PlaEntry **found = data;
+  if (strcmp(pla_entry_get_name(entry), "body") == 0)
+    *found = entry;
+}
+
+static PlaEntry *
+body_of(PlaWindow *window)
+{
+  PlaEntry *entry = NULL;
+  pla_document_foreach(pla_window_get_document(window), find_named, &entry);
+  g_assert_nonnull(entry);
+  return entry;
+}
+
+static JsonObject *
+surgery_of(PlaWindow *window)
+{
+  return pla_body_get_surgery(pla_entry_get_content(body_of(window)));
+}
+
+/* Pixels of the 3-D view as saved that are more red than this times green and blue. */
+static int
+count_red(PlaWindow *window, double times)
+{
+  g_autofree char *path = g_build_filename(fixture_dir, "scene.png", NULL);
+  PlaError err;
+  if (pla_scene_view_save(PLA_SCENE_VIEW(pla_window_get_scene(window)), 480, 360, path, &err) !=
+      PLA_OK)
+    g_error("%s", err.message);
+  cairo_surface_t *png = cairo_image_surface_create_from_png(path);
+  int n = 0;
+  for (int y = 0; y < 360; y++)
+    for (int x = 0; x < 480; x++) {
+      const uint8_t *p = cairo_image_surface_get_data(png) +
+                         (size_t)y * (size_t)cairo_image_surface_get_stride(png) + 4 * (size_t)x;
+      n += p[2] > 60 && p[2] > times * p[1] && p[2] > times * p[0];
+    }
+  cairo_surface_destroy(png);
+  return n;
+}
+
+static void
+shoot(PlaWindow *window, const char *name)
+{
+  const char *dir = g_getenv("PLA_SHOTS");
+  PlaError err;
+  if (!dir)
+    return;
+  settle(window);
+  g_autofree char *path = g_strdup_printf("%s/%s.png", dir, name);
+  if (pla_window_save(window, path, &err) != PLA_OK)
+    g_error("%s", err.message);
+}
+
+static void
+set_spin(PlaWindow *window, const char *label, double value)
+{
+  GtkWidget *panel = find_type(GTK_WIDGET(window), PLA_TYPE_SURGERY_PANEL, 0);
+  for (int i = 0;; i++) {
+    GtkWidget *spin = find_type(panel, GTK_TYPE_SPIN_BUTTON, i);
+    if (!spin)
+      g_error("there is no number '%s'", label);
+    g_autofree char *is = NULL;
+    GtkWidget *row = gtk_widget_get_ancestor(spin, ADW_TYPE_ACTION_ROW);
+    if (strcmp(adw_preferences_row_get_title(ADW_PREFERENCES_ROW(row)), label) == 0) {
+      gtk_spin_button_set_value(GTK_SPIN_BUTTON(spin), value);
+      return;
+    }
+  }
+}
+
+/* how far a blade reaches below its path */
+static double
+blade_depth(const PlaSketch *sketch)
+{
+  double lowest = INFINITY, mean = 0.0;
+  for (int i = 0; i < sketch->n_verts; i++)
+    lowest = fmin(lowest, sketch->blade[3 * i + 2]);
+  for (int i = 0; i < sketch->n_path; i++)
+    mean += sketch->path[3 * i + 2] / sketch->n_path;
+  return mean - lowest;
+}
+
+static void
+test_theatre(void)
+{
+  g_autofree char *path = write_case();
+  PlaWindow *window = new_window();
+  gtk_window_set_default_size(GTK_WINDOW(window), 1280, 800);
+  pla_window_open(window, path);
+  settle(window);
+  pla_window_set_workspace(window, "surgery");
+  settle(window);
+  PlaDocument *document = pla_window_get_document(window);
+  PlaTools *tools = pla_document_get_tools(document);
+  GActionGroup *group = G_ACTION_GROUP(window);
+  GtkWidget *scene = pla_window_get_scene(window);
+  g_action_group_activate_action(group, "look", g_variant_new_string("superior"));
+  settle(window);
+  const int clean = count_red(window, 2.2);
+  PlaHash hash[6];
+  int n = 0;
+  hash[n++] = state_hash(window);
+  shoot(window, "1-body");
+
+  /* an outline with the hand */
+  pla_window_activate(window, "surgery.tool::excise");
+  g_assert_cmpint(pla_tools_get(tools), ==, PLA_TOOL_DRAW);
+  const double w = gtk_widget_get_width(scene), h = gtk_widget_get_height(scene);
+  static const double around[6][2] = { { -0.12, -0.02 }, { 0.0, -0.08 }, { 0.12, -0.02 },
+                                       { 0.12, 0.03 },   { 0.0, 0.08 },  { -0.12, 0.03 } };
+  int n_marks = 0, n_threads;
+  const double *threads;
+  for (int i = 0; i < 6; i++) {
+    pointer_click(scene, 0.5 * w + around[i][0] * h, 0.5 * h + around[i][1] * h, 1);
+    for (int k = 0; k < 100 && n_marks < i + 1; k++) {
+      let_run(50);
+      pla_tools_get_marks(tools, &n_marks);
+    }
+    g_assert_cmpint(n_marks, ==, i + 1);
+  }
+  const PlaMark *marks = pla_tools_get_marks(tools, &n_marks);
+  g_assert_cmpint(marks[0].kind, ==, PLA_MARK_POINT);
+  g_assert_cmpfloat(fabs(marks[0].at_mm[2]), <, 1.5); /* a quarter cell from z = 0 at most */
+  settle(window);
+  const PlaSketch *sketch = pla_tools_get_sketch(tools, &threads, &n_threads);
+  g_assert_cmpint(sketch->n_tris, >, 20);
+  g_assert_true(sketch->closed);
+  const double length = sketch->length;
+  g_assert_cmpfloat(fabs(blade_depth(sketch) - 5.0), <, 1.0); /* as deep as the panel says */
+
+  /* the blade follows the numbers and the points */
+  set_spin(window, "_Depth (mm)", 7.0);
+  sketch = pla_tools_get_sketch(tools, &threads, &n_threads);
+  g_assert_cmpfloat(fabs(blade_depth(sketch) - 7.0), <, 1.0);
+  const double px = 0.5 * w + around[1][0] * h, py = 0.5 * h + around[1][1] * h;
+  const double before = marks[1].at_mm[1];
+  const double way[4][2] = { { px, py }, { px, py - 6 }, { px, py - 12 }, { px, py - 18 } };
+  pointer_drag(scene, way, 4);
+  for (int k = 0; k < 200; k++) {
+    let_run(50);
+    marks = pla_tools_get_marks(tools, &n_marks);
+    if (n_marks == 6 && fabs(marks[1].at_mm[1] - before) > 1.0)
+      break;
+  }
+  g_assert_cmpint(n_marks, ==, 6);
+  g_assert_cmpfloat(fabs(marks[1].at_mm[1] - before), >, 1.0);
+  g_assert_cmpfloat(fabs(marks[1].at_mm[2]), <, 1.5);
+  sketch = pla_tools_get_sketch(tools, &threads, &n_threads);
+  g_assert_cmpfloat(sketch->length, >, length);
+  shoot(window, "2-outline");
+
+  /* a point too many, taken back; without a mouse one is set at the crosshair */
+  pla_window_activate(window, "surgery.add-point");
+  pla_tools_get_marks(tools, &n_marks);
+  g_assert_cmpint(n_marks, ==, 7);
+  pla_window_activate(window, "surgery.remove-point");
+  pla_tools_get_marks(tools, &n_marks);
+  g_assert_cmpint(n_marks, ==, 6);
+
+  /* out with it */
+  pla_window_activate(window, "surgery.apply");
+  settle(window);
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+  hash[n++] = state_hash(window);
+  JsonArray *steps = json_object_get_array_member(surgery_of(window), "steps");
+  g_assert_cmpuint(json_array_get_length(steps), ==, 1);
+  pla_tools_get_marks(tools, &n_marks);
+  g_assert_cmpint(n_marks, ==, 0);
+  g_assert_cmpint(count_red(window, 2.2), >, clean + 200); /* raw flesh */
+  shoot(window, "3-excised");
+
+  /* under the skin around it, then a row of stitches, then rest */
+  pla_window_activate(window, "surgery.tool::undermine");
+  settle(window);
+  g_assert_cmpint(pla_tools_get_sketch(tools, &threads, &n_threads)->n_tris, >, 10);
+  shoot(window, "4-undermine");
+  pla_window_activate(window, "surgery.apply");
+  settle(window);
+  hash[n++] = state_hash(window);
+  pla_window_activate(window, "surgery.tool::suture");
+  settle(window);
+  pla_window_activate(window, "surgery.apply");
+  settle(window);
+  hash[n++] = state_hash(window);
+  pla_tools_get_sketch(tools, &threads, &n_threads);
+  g_assert_cmpint(n_threads, >=, 4);
+  shoot(window, "5-sewn");
+  pla_window_activate(window, "surgery.solve");
+  settle(window);
+  hash[n++] = state_hash(window);
+  JsonObject *readings = json_object_get_object_member(surgery_of(window), "readings");
+  g_assert_cmpfloat(json_object_get_double_member(readings, "closed_gap_mm"), <, 0.5);
+  g_assert_cmpint(count_red(window, 2.2), <, clean + 200); /* closed */
+  shoot(window, "6-closed");
+
+  /* the map: red where the skin is stretched most */
+  GtkWidget *panel = find_type(GTK_WIDGET(window), PLA_TYPE_SURGERY_PANEL, 0);
+  for (int i = 0;; i++) {
+    GtkWidget *row = find_type(panel, ADW_TYPE_COMBO_ROW, i);
+    g_assert_nonnull(row);
+    if (strcmp(adw_preferences_row_get_title(ADW_PREFERENCES_ROW(row)), "_Map on the skin") == 0) {
+      adw_combo_row_set_selected(ADW_COMBO_ROW(row), 1);
+      break;
+    }
+  }
+  settle(window);
+  g_assert_cmpstr(pla_entry_get_field(body_of(window))->id, ==, "skin-stretch");
+  g_assert_cmpint(count_red(window, 1.5), >, 150);
+  shoot(window, "7-map");
+
+  /* what is refused is said in the panel, and nothing changes */
+  pla_window_activate(window, "surgery.tool::excise");
+  double corner[3] = { 0.0, 0.0, 30.0 };
+  for (int i = 0; i < 3; i++) {
+    corner[i] += 4.0;
+    pla_document_set_cursor(document, corner);
+    pla_window_activate(window, "surgery.add-point");
+  }
+  PlaHash was = state_hash(window);
+  pla_window_activate(window, "surgery.apply");
+  settle(window);
+  PlaHash is = state_hash(window);
+  g_assert_true(pla_hash_equal(&was, &is));
+  pla_window_activate(window, "surgery.tool::none");
+
+  /* all undone, all redone */
+  for (int i = n - 1; i >= 0; i--) {
+    is = state_hash(window);
+    g_assert_true(pla_hash_equal(&is, &hash[i]));
+    if (i > 0)
+      g_action_group_activate_action(group, "undo", NULL);
+    settle(window);
+  }
+  pla_tools_get_sketch(tools, &threads, &n_threads);
+  g_assert_cmpint(n_threads, ==, 0);
+  for (int i = 1; i < n; i++) {
+    g_action_group_activate_action(group, "redo", NULL);
+    settle(window);
+    is = state_hash(window);
+    g_assert_true(pla_hash_equal(&is, &hash[i]));
+  }
+  close_window(window);
+}
+
+int
+main(int argc, char **argv)
+{
+  fixture_start(&argc, &argv);
+  g_test_add_func("/theatre/excision", test_theatre);
+  return fixture_run();
+}
