@@ -15,6 +15,8 @@ readings_to_json(const PlaSurgeryReadings *r)
   json_object_set_int_member(o, "stitches", r->n_stitches);
   json_object_set_int_member(o, "hooks", r->n_hooks);
   json_object_set_double_member(o, "closed_gap_mm", 1e3 * r->closed_gap);
+  json_object_set_double_member(o, "edge_gap_mm", 1e3 * r->edge_gap);
+  json_object_set_double_member(o, "dog_ear_mm", 1e3 * r->dog_ear);
   json_object_set_double_member(o, "max_tension_n", r->max_tension);
   json_object_set_double_member(o, "closure_force_n", r->closure_force);
   json_object_set_double_member(o, "max_hook_force_n", r->max_hook_force);
@@ -75,6 +77,22 @@ add_threads(PlaContent *content, const char *name, const PlaSurgery *body, int n
 }
 
 static PlaStatus
+add_stitches(PlaContent *content, const PlaSurgery *body, PlaError *err)
+{
+  const int n = pla_surgery_get_stitches(body, NULL);
+  const uint64_t shape[2] = { 5, (uint64_t)n };
+  g_autofree PlaSurgeryStitch *stitch = g_new0(PlaSurgeryStitch, (gsize)n + 1);
+  g_autofree double *rows = g_new0(double, 5 * (gsize)n + 1);
+  pla_surgery_get_stitches(body, stitch);
+  for (int i = 0; i < n; i++) {
+    memcpy(&rows[5 * i], stitch[i].pos, sizeof stitch[i].pos);
+    rows[5 * i + 3] = stitch[i].gap;
+    rows[5 * i + 4] = stitch[i].tension;
+  }
+  return pla_content_add_array(content, PLA_BODY_STITCHES, PLA_F64, 2, shape, rows, err);
+}
+
+static PlaStatus
 add_lips(PlaContent *content, const PlaSurgery *body, PlaError *err)
 {
   g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, 4 * sizeof(double));
@@ -107,8 +125,10 @@ pla_body_to_content(PlaSurgery *body, JsonObject *surgery, PlaContent **out, Pla
     st = pla_content_add_array(content, array->name, array->dtype, 2, shape, array->data, err);
   }
   if (st == PLA_OK)
-    st = add_threads(content, PLA_BODY_STITCHES, body, pla_surgery_n_stitches(body),
-                     pla_surgery_get_stitch_ends, err);
+    st = add_stitches(content, body, err);
+  if (st == PLA_OK)
+    st = add_threads(content, PLA_BODY_THREADS, body, pla_surgery_n_threads(body),
+                     pla_surgery_get_thread_ends, err);
   if (st == PLA_OK)
     st = add_threads(content, PLA_BODY_HOOKS, body, pla_surgery_n_hooks(body),
                      pla_surgery_get_hook_ends, err);

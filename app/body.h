@@ -13,8 +13,9 @@
 #include "app/content.h"
 #include "sim/surgery/surgery.h"
 
-/* Arrays beside those of the body: ends of threads as they lie, m. */
-#define PLA_BODY_STITCHES "show/stitch" /* (6, stitches) */
+/* Arrays beside those of the body, m and N: what is there to be seen. */
+#define PLA_BODY_STITCHES "show/stitch" /* (5, stitches): place, gap, tension */
+#define PLA_BODY_THREADS "show/thread"  /* (6, threads): their ends; several make a stitch */
 #define PLA_BODY_HOOKS "show/hook"      /* (6, hooks): skin, place */
 #define PLA_BODY_LIPS "show/lip"        /* (4, points): place, number of the wound */
 /* Fields of its mesh. */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { PATH, BLADE, THREADS };
+enum { PATH, BLADE, THREADS, KNOTS };
 
 static void
 put_lines(const PlaRenderer *render, PlaScene *scene, int id, const double *pos, int n_lines,
@@ -35,12 +35,22 @@ pla_scene_put_sketch(const PlaRenderer *render, PlaScene *scene, int first_id, P
 {
   static const double gentian[3] = { 0.30, 0.16, 0.62 }, steel[3] = { 0.45, 0.72, 0.95 },
                       silk[3] = { 0.10, 0.12, 0.35 };
-  const double *threads;
-  int n_threads;
-  const PlaSketch *sketch = pla_tools_get_sketch(tools, &threads, &n_threads);
+  const PlaSketch *sketch = pla_tools_get_sketch(tools);
+  const PlaSeams *seams = pla_tools_get_seams(tools);
   put_lines(render, scene, first_id + PATH, sketch->path, sketch->n_path > 0, sketch->n_path,
             gentian, 0.45);
-  put_lines(render, scene, first_id + THREADS, threads, n_threads, 2, silk, 0.35);
+  put_lines(render, scene, first_id + THREADS, seams->thread, seams->n_threads, 2, silk, 0.35);
+  render->remove(scene, first_id + KNOTS);
+  if (seams->n_knots > 0) {
+    const PlaSceneMarkers knots = { .n_points = seams->n_knots, .pos = seams->knot, .to_mm = 1.0 };
+    PlaError err;
+    PlaSceneStyle style = pla_scene_style_default();
+    memcpy(style.rgb, silk, sizeof style.rgb);
+    style.radius_mm = 0.8;
+    style.untouchable = true;
+    if (render->put_markers(scene, first_id + KNOTS, &knots, &err) == PLA_OK)
+      render->set_style(scene, first_id + KNOTS, &style);
+  }
   render->remove(scene, first_id + BLADE);
   if (sketch->n_tris > 0) {
     const PlaSceneMesh blade = { .n_verts = sketch->n_verts,

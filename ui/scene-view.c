@@ -49,6 +49,7 @@ struct _PlaSceneView {
   PlaViewPreset preset;
   gboolean framed_by_user; /* the camera was moved: new shapes do not move it again */
   gboolean slices, dark;
+  gboolean blade; /* a sketch has one */
   guint settle;      /* source id: full quality once nothing moves */
   guint refine;      /* source id: the full picture grows, a band a turn */
   int band, n_bands;
@@ -397,6 +398,10 @@ set_style(PlaSceneView *self, PlaEntry *entry)
     style.rim = 0.7;
     style.hide_back = true;
   }
+  /* a blade under the skin is seen through it */
+  if (mesh && strcmp(pla_entry_get_content(entry)->kind, PLA_ITEM_BODY) == 0 &&
+      pla_tools_get_sketch(pla_document_get_tools(self->document))->n_tris > 0)
+    style.opacity = fmin(style.opacity, 0.6);
   self->render->set_style(self->scene, id, &style);
 
   PlaSceneColours colours = { 0 };
@@ -593,12 +598,24 @@ on_marks(PlaSceneView *self)
 }
 
 static void
+restyle(PlaEntry *entry, gpointer data)
+{
+  if (pla_entry_get_mesh(entry))
+    set_style(data, entry);
+}
+
+static void
 on_sketch(PlaSceneView *self)
 {
   if (!self->scene)
     return;
-  pla_scene_put_sketch(self->render, self->scene, SKETCH_ID,
-                       pla_document_get_tools(self->document));
+  PlaTools *tools = pla_document_get_tools(self->document);
+  pla_scene_put_sketch(self->render, self->scene, SKETCH_ID, tools);
+  const gboolean blade = pla_tools_get_sketch(tools)->n_tris > 0;
+  if (blade != self->blade) {
+    self->blade = blade;
+    pla_document_foreach(self->document, restyle, self);
+  }
   moved(self);
 }
 

@@ -9,10 +9,20 @@ struct _PlaTools {
   GdkRGBA brush_rgba;
   GArray *marks; /* of PlaMark */
   PlaSketch sketch;
-  GArray *threads; /* of double */
+  PlaSeams seams;
 };
 
-enum { TOOL_CHANGED, PICKED, DRAGGED, STROKED, MARKS_CHANGED, MOVED, PLACED, SKETCH_CHANGED, N_SIGNALS };
+enum {
+  TOOL_CHANGED,
+  PICKED,
+  DRAGGED,
+  STROKED,
+  MARKS_CHANGED,
+  MOVED,
+  PLACED,
+  SKETCH_CHANGED,
+  N_SIGNALS
+};
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE(PlaTools, pla_tools, G_TYPE_OBJECT)
@@ -77,10 +87,19 @@ pla_tools_get_marks(PlaTools *self, int *n)
   return (const PlaMark *)(gpointer)self->marks->data;
 }
 
+static void
+seams_clear(PlaSeams *seams)
+{
+  g_free(seams->thread);
+  g_free(seams->knot);
+  *seams = (PlaSeams){ 0 };
+}
+
 void
-pla_tools_set_sketch(PlaTools *self, const PlaSketch *sketch, const double *threads, int n_threads)
+pla_tools_set_sketch(PlaTools *self, const PlaSketch *sketch, const PlaSeams *seams)
 {
   pla_sketch_clear(&self->sketch);
+  seams_clear(&self->seams);
   if (sketch) {
     self->sketch = *sketch;
     self->sketch.path = g_memdup2(sketch->path, 3 * (gsize)sketch->n_path * sizeof *sketch->path);
@@ -88,18 +107,25 @@ pla_tools_set_sketch(PlaTools *self, const PlaSketch *sketch, const double *thre
         g_memdup2(sketch->blade, 3 * (gsize)sketch->n_verts * sizeof *sketch->blade);
     self->sketch.tri = g_memdup2(sketch->tri, 3 * (gsize)sketch->n_tris * sizeof *sketch->tri);
   }
-  g_array_set_size(self->threads, 0);
-  if (n_threads > 0)
-    g_array_append_vals(self->threads, threads, 6 * (guint)n_threads);
+  if (seams) {
+    self->seams = *seams;
+    self->seams.thread =
+        g_memdup2(seams->thread, 6 * (gsize)seams->n_threads * sizeof *seams->thread);
+    self->seams.knot = g_memdup2(seams->knot, 3 * (gsize)seams->n_knots * sizeof *seams->knot);
+  }
   g_signal_emit(self, signals[SKETCH_CHANGED], 0);
 }
 
 const PlaSketch *
-pla_tools_get_sketch(PlaTools *self, const double **threads, int *n_threads)
+pla_tools_get_sketch(PlaTools *self)
 {
-  *threads = (const double *)(gpointer)self->threads->data;
-  *n_threads = (int)self->threads->len / 6;
   return &self->sketch;
+}
+
+const PlaSeams *
+pla_tools_get_seams(PlaTools *self)
+{
+  return &self->seams;
 }
 
 void
@@ -138,7 +164,7 @@ pla_tools_finalize(GObject *object)
   PlaTools *self = PLA_TOOLS(object);
   g_free(self->hint);
   g_array_unref(self->marks);
-  g_array_unref(self->threads);
+  seams_clear(&self->seams);
   pla_sketch_clear(&self->sketch);
   G_OBJECT_CLASS(pla_tools_parent_class)->finalize(object);
 }
@@ -165,7 +191,6 @@ static void
 pla_tools_init(PlaTools *self)
 {
   self->marks = g_array_new(FALSE, FALSE, sizeof(PlaMark));
-  self->threads = g_array_new(FALSE, FALSE, sizeof(double));
   self->brush_mm = 3.0;
 }
 

@@ -1,5 +1,5 @@
-/* What the pointer does in the views, beyond looking: pick a place, drag a hook, paint a tissue; and
- * the marks that panels put into the views.
+/* What the pointer does in the views, beyond looking: pick a place, drag a hook, paint a tissue;
+ * and the marks that panels put into the views.
  *
  * A panel chooses the tool and listens; the views report what the hand does.  Main thread only.
  * Signals:
@@ -57,11 +57,16 @@ double pla_tools_get_brush(PlaTools *self, GdkRGBA *rgba); /* radius, mm */
 void pla_tools_set_marks(PlaTools *self, const PlaMark *marks, int n); /* copied */
 const PlaMark *pla_tools_get_marks(PlaTools *self, int *n);
 
-/* Lines and blades over the shapes: @sketch may be NULL; @threads: stitches from end to end, mm
- * (n_threads x 6).  Both are copied. */
-void pla_tools_set_sketch(PlaTools *self, const PlaSketch *sketch, const double *threads,
-                          int n_threads);
-const PlaSketch *pla_tools_get_sketch(PlaTools *self, const double **threads, int *n_threads);
+/* What is sewn, mm. */
+typedef struct {
+  int n_threads, n_knots;
+  double *thread; /* from end to end (n_threads x 6) */
+  double *knot;   /* (n_knots x 3) */
+} PlaSeams;
+/* Lines and blades over the shapes, copied; either may be NULL. */
+void pla_tools_set_sketch(PlaTools *self, const PlaSketch *sketch, const PlaSeams *seams);
+const PlaSketch *pla_tools_get_sketch(PlaTools *self);
+const PlaSeams *pla_tools_get_seams(PlaTools *self);
 
 /* For views and solvers. */
 void pla_tools_place(PlaTools *self, int mark, const PlaScenePick *pick, gboolean done);

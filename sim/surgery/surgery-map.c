@@ -96,7 +96,7 @@ pla_surgery_get_wound(const PlaSurgery *self, int i)
 }
 
 int
-pla_surgery_n_stitches(const PlaSurgery *self)
+pla_surgery_n_threads(const PlaSurgery *self)
 {
   return self->stitches.n;
 }
@@ -108,7 +108,7 @@ pla_surgery_n_hooks(const PlaSurgery *self)
 }
 
 void
-pla_surgery_get_stitch_ends(const PlaSurgery *self, int i, double a[3], double b[3])
+pla_surgery_get_thread_ends(const PlaSurgery *self, int i, double a[3], double b[3])
 {
   pla_surgery_place_end(self, &self->stitches.thread[i].end[0], a);
   pla_surgery_place_end(self, &self->stitches.thread[i].end[1], b);

@@ -25,7 +25,7 @@ void pla_surgery_get_lip(const PlaSurgery *self, int wound, int side, int i, dou
 
 /* Ends of a thread as it lies now, m: of a stitch both on the skin, of a hook the skin and the
  * place to which it pulls.  A stitch has several threads, which are counted here. */
-int pla_surgery_n_stitches(const PlaSurgery *self);
+int pla_surgery_n_threads(const PlaSurgery *self);
 int pla_surgery_n_hooks(const PlaSurgery *self);
-void pla_surgery_get_stitch_ends(const PlaSurgery *self, int i, double a[3], double b[3]);
+void pla_surgery_get_thread_ends(const PlaSurgery *self, int i, double a[3], double b[3]);
 void pla_surgery_get_hook_ends(const PlaSurgery *self, int i, double skin[3], double place[3]);

@@ -156,8 +156,7 @@ test_theatre(void)
   const double w = gtk_widget_get_width(scene), h = gtk_widget_get_height(scene);
   static const double around[6][2] = { { -0.12, -0.02 }, { 0.0, -0.08 }, { 0.12, -0.02 },
                                        { 0.12, 0.03 },   { 0.0, 0.08 },  { -0.12, 0.03 } };
-  int n_marks = 0, n_threads;
-  const double *threads;
+  int n_marks = 0;
   for (int i = 0; i < 6; i++) {
     pointer_click(scene, 0.5 * w + around[i][0] * h, 0.5 * h + around[i][1] * h, 1);
     for (int k = 0; k < 100 && n_marks < i + 1; k++) {
@@ -170,7 +169,7 @@ test_theatre(void)
   g_assert_cmpint(marks[0].kind, ==, PLA_MARK_POINT);
   g_assert_cmpfloat(fabs(marks[0].at_mm[2]), <, 1.5); /* a quarter cell from z = 0 at most */
   settle(window);
-  const PlaSketch *sketch = pla_tools_get_sketch(tools, &threads, &n_threads);
+  const PlaSketch *sketch = pla_tools_get_sketch(tools);
   g_assert_cmpint(sketch->n_tris, >, 20);
   g_assert_true(sketch->closed);
   const double length = sketch->length;
@@ -178,7 +177,7 @@ test_theatre(void)
 
   /* the blade follows the numbers and the points */
   set_spin(window, "_Depth (mm)", 7.0);
-  sketch = pla_tools_get_sketch(tools, &threads, &n_threads);
+  sketch = pla_tools_get_sketch(tools);
   g_assert_cmpfloat(fabs(blade_depth(sketch) - 7.0), <, 1.0);
   const double px = 0.5 * w + around[1][0] * h, py = 0.5 * h + around[1][1] * h;
   const double before = marks[1].at_mm[1];
@@ -193,7 +192,7 @@ test_theatre(void)
   g_assert_cmpint(n_marks, ==, 6);
   g_assert_cmpfloat(fabs(marks[1].at_mm[1] - before), >, 1.0);
   g_assert_cmpfloat(fabs(marks[1].at_mm[2]), <, 1.5);
-  sketch = pla_tools_get_sketch(tools, &threads, &n_threads);
+  sketch = pla_tools_get_sketch(tools);
   g_assert_cmpfloat(sketch->length, >, length);
   shoot(window, "2-outline");
 
@@ -220,7 +219,7 @@ test_theatre(void)
   /* under the skin around it, then a row of stitches, then rest */
   pla_window_activate(window, "surgery.tool::undermine");
   settle(window);
-  g_assert_cmpint(pla_tools_get_sketch(tools, &threads, &n_threads)->n_tris, >, 10);
+  g_assert_cmpint(pla_tools_get_sketch(tools)->n_tris, >, 10);
   shoot(window, "4-undermine");
   pla_window_activate(window, "surgery.apply");
   settle(window);
@@ -230,8 +229,7 @@ test_theatre(void)
   pla_window_activate(window, "surgery.apply");
   settle(window);
   hash[n++] = state_hash(window);
-  pla_tools_get_sketch(tools, &threads, &n_threads);
-  g_assert_cmpint(n_threads, >=, 4);
+  g_assert_cmpint(pla_tools_get_seams(tools)->n_knots, >=, 4);
   shoot(window, "5-sewn");
   pla_window_activate(window, "surgery.solve");
   settle(window);
@@ -279,8 +277,7 @@ test_theatre(void)
       g_action_group_activate_action(group, "undo", NULL);
     settle(window);
   }
-  pla_tools_get_sketch(tools, &threads, &n_threads);
-  g_assert_cmpint(n_threads, ==, 0);
+  g_assert_cmpint(pla_tools_get_seams(tools)->n_knots, ==, 0);
   for (int i = 1; i < n; i++) {
     g_action_group_activate_action(group, "redo", NULL);
     settle(window);

@@ -210,23 +210,34 @@ show_marks(PlaSurgeryPanel *self)
                       (const PlaMark *)(gpointer)marks->data, (int)marks->len);
 }
 
+/* the first @n numbers of each row of an array of places, as mm; g_free() */
+static double *
+places_mm(const PlaContent *content, const char *name, int width, int n, int *n_rows)
+{
+  const PlaStoreArray *array = pla_content_find_array(content, name);
+  *n_rows = 0;
+  if (!array || array->dtype != PLA_F64 || array->n_dims != 2 || array->shape[0] != (uint64_t)width)
+    return NULL;
+  *n_rows = (int)array->shape[1];
+  double *out = g_new(double, (gsize)n *(gsize)*n_rows + 1);
+  for (int i = 0; i < *n_rows; i++)
+    for (int k = 0; k < n; k++)
+      out[n * i + k] = 1e3 * ((const double *)array->data)[width * i + k];
+  return out;
+}
+
 /* the path and the blade that the step would make, and the stitches that are there */
 static void
 show_sketch(PlaSurgeryPanel *self)
 {
   PlaTools *tools = pla_document_get_tools(self->document);
   PlaSketch sketch = { 0 };
-  g_autofree double *threads = NULL;
-  int n_threads = 0;
+  PlaSeams seams = { 0 };
   const gboolean mapped = gtk_widget_get_mapped(GTK_WIDGET(self));
   g_autoptr(JsonObject) step = mapped && self->sketcher ? build_step(self) : NULL;
-  const PlaStoreArray *stitches =
-      self->content && mapped ? pla_content_find_array(self->content, PLA_BODY_STITCHES) : NULL;
-  if (stitches && stitches->n_dims == 2 && stitches->shape[0] == 6) {
-    n_threads = (int)stitches->shape[1];
-    threads = g_new(double, 6 * (gsize)n_threads + 1);
-    for (int i = 0; i < 6 * n_threads; i++)
-      threads[i] = 1e3 * ((const double *)stitches->data)[i];
+  if (self->content && mapped) {
+    seams.thread = places_mm(self->content, PLA_BODY_THREADS, 6, 6, &seams.n_threads);
+    seams.knot = places_mm(self->content, PLA_BODY_STITCHES, 5, 3, &seams.n_knots);
   }
   PlaError err = { 0 };
   if (step && self->instrument != HOOK) {
@@ -237,7 +248,9 @@ show_sketch(PlaSurgeryPanel *self)
   } else if (!self->working) {
     say(self, NULL, FALSE);
   }
-  pla_tools_set_sketch(tools, &sketch, threads, n_threads);
+  pla_tools_set_sketch(tools, &sketch, &seams);
+  g_free(seams.thread);
+  g_free(seams.knot);
   if (draws(self)) {
     const int n = (int)self->points->len / 3;
     g_autofree char *text =
@@ -576,7 +589,8 @@ show_readings(PlaSurgeryPanel *self, JsonObject *surgery)
               g_strdup_printf("%.0f %%", 100.0 * (number_of(r, "max_stretch") - 1.0)));
   if (number_of(r, "stitches") > 0.0) {
     add_reading(self, _("Stitches"), g_strdup_printf("%.0f", number_of(r, "stitches")));
-    add_reading(self, _("Widest gap"), g_strdup_printf("%.2f mm", number_of(r, "closed_gap_mm")));
+    add_reading(self, _("Widest gap"), g_strdup_printf("%.2f mm", number_of(r, "edge_gap_mm")));
+    add_reading(self, _("Dog-ear"), g_strdup_printf("%.1f mm", number_of(r, "dog_ear_mm")));
     add_reading(self, _("Strongest stitch"),
                 g_strdup_printf("%.2f N", number_of(r, "max_tension_n")));
     add_reading(self, _("Closure force"),
