@@ -1,5 +1,5 @@
 /* Surgical plans: from labels to a body, and one tool after the other. */
-#include "app/plan.h"
+#include "app/plan-private.h"
 
 #include "anatomy/boundary.h"
 #include "anatomy/mesher/tets.h"
@@ -8,6 +8,7 @@
 #include "sim/material/presets.h"
 
 #include <glib.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@ pla_plan_result_clear(PlaPlanResult *self)
 {
   if (self->operations)
     json_array_unref(self->operations);
+  if (self->stitches)
+    g_array_unref(self->stitches);
   pla_mesh_free(self->mesh);
   pla_mesh_free(self->surface);
   *self = (PlaPlanResult){ 0 };
@@ -107,6 +110,62 @@ held_verts(const PlaMesh *mesh, const PlaBoundary *outer, const PlaLabelMap *map
 }
 
 PlaStatus
+pla_plan_crop(const PlaLabelMap *labels, const double box_mm[2][3], PlaLabelMap **out,
+              PlaError *err)
+{
+  const PlaVolume *vol = labels->volume;
+  const size_t size = pla_dtype_size(vol->dtype);
+  int lo[3] = { INT_MAX, INT_MAX, INT_MAX }, hi[3] = { -1, -1, -1 };
+  bool any = false;
+  size_t i = 0;
+  *out = NULL;
+  for (int z = 0; z < vol->dims[2]; z++)
+    for (int y = 0; y < vol->dims[1]; y++)
+      for (int x = 0; x < vol->dims[0]; x++, i++) {
+        const int at[3] = { x, y, z };
+        const double index[3] = { x, y, z };
+        double mm[3];
+        bool in = true;
+        pla_volume_to_ras_mm(vol, index, mm);
+        for (int d = 0; d < 3; d++)
+          in = in && mm[d] >= box_mm[0][d] && mm[d] <= box_mm[1][d];
+        any = any || (in && pla_label_map_get(labels, i) != 0);
+        for (int d = 0; in && d < 3; d++) {
+          lo[d] = MIN(lo[d], at[d]);
+          hi[d] = MAX(hi[d], at[d]);
+        }
+      }
+  if (!any)
+    return pla_fail(err, PLA_ERR_EMPTY,
+                    "no label lies in the box from (%g, %g, %g) to (%g, %g, %g mm)", box_mm[0][0],
+                    box_mm[0][1], box_mm[0][2], box_mm[1][0], box_mm[1][1], box_mm[1][2]);
+  const int dims[4] = { hi[0] - lo[0] + 1, hi[1] - lo[1] + 1, hi[2] - lo[2] + 1, 1 };
+  const double corner[3] = { lo[0], lo[1], lo[2] };
+  PlaVolume *part = NULL;
+  PlaStatus st = pla_volume_new(dims, vol->dtype, &part, err);
+  if (st != PLA_OK)
+    return st;
+  memcpy(part->affine_mm, vol->affine_mm, sizeof part->affine_mm);
+  double origin[3];
+  pla_volume_to_ras_mm(vol, corner, origin);
+  for (int d = 0; d < 3; d++)
+    part->affine_mm[4 * d + 3] = origin[d];
+  for (int z = 0; z < dims[2]; z++)
+    for (int y = 0; y < dims[1]; y++) {
+      const size_t to = ((size_t)z * (size_t)dims[1] + (size_t)y) * (size_t)dims[0];
+      const size_t from = ((size_t)(z + lo[2]) * (size_t)vol->dims[1] + (size_t)(y + lo[1])) *
+                              (size_t)vol->dims[0] +
+                          (size_t)lo[0];
+      memcpy((char *)part->voxels + to * size, (const char *)vol->voxels + from * size,
+             (size_t)dims[0] * size);
+    }
+  st = pla_label_map_take(part, &labels->table, out, err);
+  if (st != PLA_OK)
+    pla_volume_free(part);
+  return st;
+}
+
+PlaStatus
 pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, PlaProgress *progress,
                    PlaSurgery **out, int *n_tets, PlaError *err)
 {
@@ -152,246 +211,7 @@ pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, PlaProgress *progr
   return st;
 }
 
-/* ---- the tools ---- */
-
-typedef struct {
-  PlaSurgery *surgery;
-  PlaProgress *progress;
-  PlaPlanStep *step;
-  JsonObject *found; /* of the step */
-} Run;
-
-typedef struct {
-  const char *name;
-  const char *const *keys;
-  PlaStatus (*run)(Run *run, PlaJson what, PlaError *err);
-} Tool;
-
-static PlaStatus
-need(PlaJson object, const char *key, PlaJson *out, PlaError *err)
-{
-  return pla_json_get(object, key, out) ? PLA_OK : pla_json_fail(object, err, "needs \"%s\"", key);
-}
-
-static PlaStatus
-read_text(PlaJson object, const char *key, char **out, PlaError *err)
-{
-  PlaJson value;
-  PlaStatus st = need(object, key, &value, err);
-  return st == PLA_OK ? pla_json_text_value(value, out, err) : st;
-}
-
-/* a length in mm, as metres; *out keeps its value when the key is absent and @optional */
-static PlaStatus
-read_mm(PlaJson object, const char *key, bool optional, double min, double max, double *out,
-        PlaError *err)
-{
-  PlaJson value;
-  double mm;
-  if (optional && !pla_json_has(object, key))
-    return PLA_OK;
-  PlaStatus st = need(object, key, &value, err);
-  if (st == PLA_OK)
-    st = pla_json_number_value(value, &mm, err);
-  if (st == PLA_OK && (mm < min || mm > max))
-    st = pla_json_fail(value, err, "is %g and must lie between %g and %g", mm, min, max);
-  if (st == PLA_OK)
-    *out = 1e-3 * mm;
-  return st;
-}
-
-/* [[x, y, z], ...] in mm, as metres; g_free() */
-static PlaStatus
-read_path(PlaJson object, const char *key, double **out, int *n, PlaError *err)
-{
-  PlaJson list, point;
-  PlaStatus st = need(object, key, &list, err);
-  *out = NULL;
-  *n = st == PLA_OK ? pla_json_length(list) : 0;
-  if (st == PLA_OK && *n == 0)
-    st = pla_json_fail(list, err, "must be a list of points");
-  if (st == PLA_OK)
-    *out = g_new(double, 3 * (gsize)*n);
-  for (int i = 0; st == PLA_OK && i < *n; i++) {
-    st = pla_json_at(list, i, &point, err);
-    if (st == PLA_OK)
-      st = pla_json_vector(point, 3, &(*out)[3 * i], err);
-    for (int d = 0; st == PLA_OK && d < 3; d++)
-      (*out)[3 * i + d] *= 1e-3;
-  }
-  return st;
-}
-
-static PlaStatus
-read_point(PlaJson object, const char *key, double out[3], PlaError *err)
-{
-  PlaJson value;
-  PlaStatus st = need(object, key, &value, err);
-  if (st == PLA_OK)
-    st = pla_json_vector(value, 3, out, err);
-  for (int d = 0; st == PLA_OK && d < 3; d++)
-    out[d] *= 1e-3;
-  return st;
-}
-
-static PlaStatus
-run_incise(Run *run, PlaJson what, PlaError *err)
-{
-  g_autofree char *name = NULL;
-  g_autofree double *path = NULL;
-  PlaJson bevel;
-  double depth = 0.0, deg = 0.0;
-  int n = 0;
-  PlaStatus st = read_text(what, "name", &name, err);
-  if (st == PLA_OK)
-    st = read_path(what, "path_mm", &path, &n, err);
-  if (st == PLA_OK)
-    st = read_mm(what, "depth_mm", true, 0.1, 500, &depth, err);
-  if (st == PLA_OK && pla_json_get(what, "bevel_deg", &bevel)) {
-    st = pla_json_number_value(bevel, &deg, err);
-    if (st == PLA_OK && fabs(deg) > 80.0)
-      st = pla_json_fail(bevel, err, "is %g and must lie between -80 and 80", deg);
-  }
-  return st == PLA_OK ? pla_surgery_incise(run->surgery, name, path, n, depth, deg * G_PI / 180.0,
-                                           run->progress, err)
-                      : st;
-}
-
-static PlaStatus
-run_excise(Run *run, PlaJson what, PlaError *err)
-{
-  g_autofree char *name = NULL;
-  g_autofree double *path = NULL;
-  double depth, volume = 0.0;
-  int n = 0;
-  PlaStatus st = read_text(what, "name", &name, err);
-  if (st == PLA_OK)
-    st = read_path(what, "path_mm", &path, &n, err);
-  if (st == PLA_OK)
-    st = read_mm(what, "depth_mm", false, 0.1, 500, &depth, err);
-  if (st == PLA_OK)
-    st = pla_surgery_excise(run->surgery, name, path, n, depth, &volume, run->progress, err);
-  if (st == PLA_OK)
-    json_object_set_double_member(run->found, "specimen_mm3", 1e9 * volume);
-  return st;
-}
-
-static PlaStatus
-run_undermine(Run *run, PlaJson what, PlaError *err)
-{
-  g_autofree char *from = NULL;
-  double radius, depth;
-  PlaStatus st = read_text(what, "from", &from, err);
-  if (st == PLA_OK)
-    st = read_mm(what, "radius_mm", false, 0.1, 500, &radius, err);
-  if (st == PLA_OK)
-    st = read_mm(what, "depth_mm", false, 0.1, 500, &depth, err);
-  return st == PLA_OK ? pla_surgery_undermine(run->surgery, from, radius, depth, run->progress, err)
-                      : st;
-}
-
-static PlaStatus
-run_hook(Run *run, PlaJson what, PlaError *err)
-{
-  double at[3], pull[3];
-  PlaStatus st = read_point(what, "at_mm", at, err);
-  if (st == PLA_OK)
-    st = read_point(what, "pull_mm", pull, err);
-  return st == PLA_OK ? pla_surgery_hook(run->surgery, at, pull, err) : st;
-}
-
-static PlaStatus
-run_release(Run *run, PlaJson what, PlaError *err)
-{
-  (void)what, (void)err;
-  pla_surgery_release_hooks(run->surgery);
-  return PLA_OK;
-}
-
-static PlaStatus
-run_suture(Run *run, PlaJson what, PlaError *err)
-{
-  PlaJson edges, value;
-  g_autofree char *first = NULL;
-  g_autofree char *second = NULL;
-  double spacing, tighten = 1.0;
-  int n = 0;
-  PlaStatus st = need(what, "edges", &edges, err);
-  if (st == PLA_OK && pla_json_length(edges) != 2)
-    st = pla_json_fail(edges, err, "must name two wounds, or one twice");
-  if (st == PLA_OK)
-    st = pla_json_at(edges, 0, &value, err);
-  if (st == PLA_OK)
-    st = pla_json_text_value(value, &first, err);
-  if (st == PLA_OK)
-    st = pla_json_at(edges, 1, &value, err);
-  if (st == PLA_OK)
-    st = pla_json_text_value(value, &second, err);
-  if (st == PLA_OK)
-    st = read_mm(what, "spacing_mm", false, 0.1, 100, &spacing, err);
-  if (st == PLA_OK && pla_json_get(what, "tighten", &value)) {
-    st = pla_json_number_value(value, &tighten, err);
-    if (st == PLA_OK && (tighten < 0.0 || tighten > 1.0))
-      st = pla_json_fail(value, err, "is %g and must lie between 0 and 1", tighten);
-  }
-  if (st == PLA_OK)
-    st = pla_surgery_suture(run->surgery, first, second, spacing, tighten, &n, err);
-  if (st == PLA_OK)
-    json_object_set_int_member(run->found, "stitches", n);
-  return st;
-}
-
-static PlaStatus
-run_solve(Run *run, PlaJson what, PlaError *err)
-{
-  PlaJson value;
-  double tolerance = 1e-5;
-  PlaStatus st = PLA_OK;
-  if (pla_json_get(what, "tolerance_rel", &value)) {
-    st = pla_json_number_value(value, &tolerance, err);
-    if (st == PLA_OK && !(tolerance > 0.0 && tolerance < 1.0))
-      st = pla_json_fail(value, err, "is %g and must lie between 0 and 1", tolerance);
-  }
-  PlaFemReport *r = &run->step->solve;
-  if (st == PLA_OK)
-    st = pla_surgery_solve(run->surgery, tolerance, run->progress, r, err);
-  if (st == PLA_OK) {
-    run->step->solved = true;
-    json_object_set_boolean_member(run->found, "converged", r->reason == PLA_STOP_CONVERGED);
-    json_object_set_int_member(run->found, "iterations", r->iterations);
-    json_object_set_double_member(run->found, "residual_rel", r->residual_rel);
-    json_object_set_int_member(run->found, "inverted", r->inverted);
-  }
-  return st;
-}
-
-static const Tool tools[] = {
-  { "incise", (const char *const[]){ "name", "path_mm", "depth_mm", "bevel_deg", NULL },
-    run_incise },
-  { "excise", (const char *const[]){ "name", "path_mm", "depth_mm", NULL }, run_excise },
-  { "undermine", (const char *const[]){ "from", "radius_mm", "depth_mm", NULL }, run_undermine },
-  { "hook", (const char *const[]){ "at_mm", "pull_mm", NULL }, run_hook },
-  { "release", (const char *const[]){ NULL }, run_release },
-  { "suture", (const char *const[]){ "edges", "spacing_mm", "tighten", NULL }, run_suture },
-  { "solve", (const char *const[]){ "tolerance_rel", NULL }, run_solve },
-};
-
-/* the tool that the operation, an object with one member, names */
-static PlaStatus
-find_tool(PlaJson operation, const Tool **tool, PlaJson *what, PlaError *err)
-{
-  for (size_t i = 0; i < G_N_ELEMENTS(tools); i++)
-    if (pla_json_get(operation, tools[i].name, what)) {
-      const char *const only[] = { tools[i].name, NULL };
-      *tool = &tools[i];
-      PlaStatus st = pla_json_check_keys(operation, only, err);
-      return st == PLA_OK ? pla_json_check_keys(*what, tools[i].keys, err) : st;
-    }
-  return pla_json_fail(
-      operation, err,
-      "is no operation; there are incise, excise, undermine, hook, release, suture "
-      "and solve");
-}
+/* ---- steps ---- */
 
 void
 pla_plan_step_clear(PlaPlanStep *self)
@@ -405,14 +225,14 @@ PlaStatus
 pla_plan_step_run(PlaSurgery *surgery, PlaJson operation, PlaProgress *progress, PlaPlanStep *out,
                   PlaError *err)
 {
-  const Tool *tool = NULL;
+  const PlaPlanTool *tool = NULL;
   PlaJson what;
   *out = (PlaPlanStep){ 0 };
-  PlaStatus st = find_tool(operation, &tool, &what, err);
+  PlaStatus st = pla_plan_find_tool(operation, &tool, &what, err);
   if (st != PLA_OK)
     return st;
   *out = (PlaPlanStep){ .tool = tool->name, .found = json_object_new() };
-  Run run = { surgery, progress, out, out->found };
+  PlaPlanRun run = { surgery, progress, out, out->found };
   st = tool->run(&run, what, err);
   /* refusals of tools do not know where in the plan they stand; those of values do */
   if (st != PLA_OK && st != PLA_ERR_CANCELLED && !strstr(err->message, operation.path))
@@ -490,6 +310,12 @@ pla_plan_run(const PlaLabelMap *labels, double lattice_mm, PlaJson operations,
   }
   if (st == PLA_OK)
     st = pla_surgery_read(surgery, &out->readings, err);
+  if (st == PLA_OK) {
+    out->stitches =
+        g_array_sized_new(FALSE, TRUE, sizeof(PlaSurgeryStitch), (guint)out->readings.n_stitches);
+    g_array_set_size(out->stitches, (guint)out->readings.n_stitches);
+    pla_surgery_get_stitches(surgery, (PlaSurgeryStitch *)(void *)out->stitches->data);
+  }
   if (st == PLA_OK)
     st = take_body(surgery, out, err);
   pla_surgery_free(surgery);

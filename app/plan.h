@@ -11,6 +11,7 @@ typedef struct {
   bool solved;           /* there was a "solve" */
   PlaFemReport solve;    /* the last one */
   PlaSurgeryReadings readings;
+  GArray *stitches; /* PlaSurgeryStitch; owned */
   int n_tets;
   double mesh_seconds;
   PlaMesh *mesh;    /* the body as it lies in the end, with "displacement" in mm; owned */
@@ -22,6 +23,11 @@ void pla_plan_result_clear(PlaPlanResult *self);
  * @lattice_mm and held where it meets what is rigid or the end of the scan.  Caller frees *out. */
 PlaStatus pla_plan_make_body(const PlaLabelMap *labels, double lattice_mm, PlaProgress *progress,
                              PlaSurgery **out, int *n_tets, PlaError *err);
+
+/* The voxels of @labels whose middles lie in the box from box_mm[0] to box_mm[1], RAS: where a plan
+ * works in a part of the body, all of it need not be meshed.  PLA_ERR_EMPTY when there are none. */
+PlaStatus pla_plan_crop(const PlaLabelMap *labels, const double box_mm[2][3], PlaLabelMap **out,
+                        PlaError *err);
 
 /* What one step did. */
 typedef struct {
@@ -35,6 +41,15 @@ void pla_plan_step_clear(PlaPlanStep *self);
  * and leaves the body as it was; *out is to be cleared either way. */
 PlaStatus pla_plan_step_run(PlaSurgery *surgery, PlaJson operation, PlaProgress *progress,
                             PlaPlanStep *out, PlaError *err);
+
+/* What a template is, by the names of CLI and window; the flap that it makes. */
+typedef struct {
+  double width, length; /* m; 0: there is none */
+} PlaPlanFlap;
+/* Lays the template that @template describes on the skin as it is, and tells the plain operations
+ * that it stands for; nothing is done.  *out is the caller's; @flap may be NULL. */
+PlaStatus pla_plan_expand(PlaSurgery *surgery, PlaJson template, JsonArray **out, PlaPlanFlap *flap,
+                          PlaError *err);
 
 /* Makes the body and does what @operations, an array, lists. */
 PlaStatus pla_plan_run(const PlaLabelMap *labels, double lattice_mm, PlaJson operations,

@@ -283,7 +283,7 @@ draw_undermine(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaErr
   if (first < 0)
     return PLA_OK;
   const double depth = 1e-3 * json_object_get_double_member_with_default(what, "depth_mm", 5.0);
-  if (!pla_blade_add_sheet(&blade, &self->skin, &self->lip[3 * first], is_near, &near, depth,
+  if (!pla_blade_add_sheet(&blade, &self->skin, &self->lip[3 * first], 1, is_near, &near, depth,
                            &n_tris))
     return pla_fail_memory(err, "the blade");
   take_blade(&blade, out);

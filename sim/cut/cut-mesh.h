@@ -58,6 +58,9 @@ PlaStatus pla_cut_mesh_remove(PlaCutMesh *self, const bool *remove, int *vert, i
  * The number of bodies, or -1 when memory is short. */
 int pla_cut_mesh_bodies(const PlaCutMesh *self, int *body);
 
+/* Whether the material in @tet reaches its corner @corner. */
+bool pla_cut_mesh_has_corner(const PlaCutMesh *self, int tet, int corner);
+
 /* Volume of the material in each tet at rest, m3, and as a fraction of the tet's (n_tets). */
 void pla_cut_mesh_volumes(const PlaCutMesh *self, double *volume);
 void pla_cut_mesh_fractions(const PlaCutMesh *self, double *fraction);

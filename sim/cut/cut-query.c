@@ -1,5 +1,5 @@
-/* A cut mesh when no blade is at work: what follows a cut, pieces that are taken away, bodies, how much
- * of a tet is material. */
+/* A cut mesh when no blade is at work: what follows a cut, pieces that are taken away, bodies, how
+ * much of a tet is material. */
 #include "sim/cut/cut-mesh-private.h"
 
 #include "anatomy/base/memory.h"
@@ -118,4 +118,11 @@ pla_cut_mesh_volumes(const PlaCutMesh *self, double *volume)
   pla_cut_mesh_fractions(self, volume);
   for (int t = 0; t < self->n_tets; t++)
     volume[t] *= pla_cut_tet_volume(self->rest, &self->tet[4 * t]);
+}
+
+bool
+pla_cut_mesh_has_corner(const PlaCutMesh *self, int tet, int corner)
+{
+  const double weight[4] = { corner == 0, corner == 1, corner == 2, corner == 3 };
+  return !self->complex[tet] || pla_cut_complex_depth(self->complex[tet], weight) >= -1e-12;
 }

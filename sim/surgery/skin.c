@@ -348,20 +348,23 @@ pla_blade_add_curtain(PlaBlade *self, const PlaSkinPoint *path, int n, bool clos
 }
 
 bool
-pla_blade_add_sheet(PlaBlade *self, const PlaSkin *skin, const double seed[3], PlaSkinRegion inside,
-                    const void *data, double depth, int *n_tris)
+pla_blade_add_sheet(PlaBlade *self, const PlaSkin *skin, const double *seed, int n_seeds,
+                    PlaSkinRegion inside, const void *data, double depth, int *n_tris)
 {
   int *number = pla_array_new((size_t)skin->n_verts, sizeof *number);
   bool ok = number && blade_reserve(self, skin->n_verts, skin->n_tris);
   *n_tris = 0;
   if (ok) {
     enum { OUTSIDE = -3, UNSEEN = -2, REACHED = -1 };
-    int first;
-    pla_tri_tree_nearest(skin->tree, seed, INFINITY, &first, NULL);
     for (int v = 0; v < skin->n_verts; v++)
       number[v] = inside(&skin->pos[3 * v], data) ? UNSEEN : OUTSIDE;
-    for (int k = 0; k < 3; k++)
-      number[skin->tri[3 * first + k]] = REACHED;
+    for (int i = 0; i < n_seeds; i++) {
+      int first;
+      pla_tri_tree_nearest(skin->tree, &seed[3 * i], INFINITY, &first, NULL);
+      for (int k = 0; k < 3; k++)
+        if (number[skin->tri[3 * first + k]] == UNSEEN)
+          number[skin->tri[3 * first + k]] = REACHED;
+    }
     /* spreads over the skin until nothing new is reached */
     for (bool more = true; more;) {
       more = false;

@@ -54,8 +54,8 @@ PlaTriMesh pla_blade_get(const PlaBlade *self);
  * left.  false when memory is short. */
 bool pla_blade_add_curtain(PlaBlade *self, const PlaSkinPoint *path, int n, bool closed,
                            double lift, double depth, double bevel, double step);
-/* The skin where inside(pos, data) holds around the point @seed, moved @depth inwards; *n_tris: how
- * many triangles that gave. */
+/* The skin where inside(pos, data) holds and that hangs together with the skin at one of @n_seeds
+ * points, moved @depth inwards; *n_tris: how many triangles that gave. */
 typedef bool (*PlaSkinRegion)(const double pos[3], const void *data);
-bool pla_blade_add_sheet(PlaBlade *self, const PlaSkin *skin, const double seed[3],
+bool pla_blade_add_sheet(PlaBlade *self, const PlaSkin *skin, const double *seed, int n_seeds,
                          PlaSkinRegion inside, const void *data, double depth, int *n_tris);

@@ -36,11 +36,11 @@ typedef struct {
 
 typedef struct {
   PlaSurgeryEnd end[2]; /* a hook has one */
-  double place[3];        /* of a hook, m; of a stitch: the gap that it leaves */
-  double gap[3];          /* of a stitch: the gap when it was laid, m */
-  int row;                /* of a stitch: rows count from 0 in the order they were sewn */
-  int stitch;             /* several threads make a stitch: it holds along the edge, not in a point */
-  double share;           /* of the stitch's stiffness */
+  double place[3];      /* of a hook, m; of a stitch: the gap that it leaves */
+  double gap[3];        /* of a stitch: the gap when it was laid, m */
+  int row;              /* of a stitch: rows count from 0 in the order they were sewn */
+  int stitch;           /* several threads make a stitch: it holds along the edge, not in a point */
+  double share;         /* of the stitch's stiffness */
 } PlaSurgeryThread;
 
 typedef struct {
@@ -71,7 +71,7 @@ struct PlaSurgery {
   PlaSurgeryWound *wound;
   PlaSurgeryThreads stitches, hooks;
   PlaSurgeryThreads gauges; /* pairs of points between stitches, which nothing pulls */
-  double *prestretch; /* of the original mesh's tets, row-major (n_cells x 9); NULL: none */
+  double *prestretch;       /* of the original mesh's tets, row-major (n_cells x 9); NULL: none */
   int n_expanders;
   PlaSurgeryExpander *expander;
   /* made when asked for */
@@ -96,6 +96,3 @@ PlaStatus pla_surgery_need_wound(const PlaSurgery *self, const char *name, PlaSu
                                  PlaError *err);
 
 void pla_surgery_wound_clear(PlaSurgeryWound *self);
-
-/* Where @st is a failure, @self becomes what *backup is; *backup is freed. */
-void pla_surgery_settle(PlaSurgery *self, PlaSurgery **backup, PlaStatus st);

@@ -12,8 +12,8 @@
 
 /* a thread or hook gives way by 0.05 mm per newton, N/m */
 #define THREAD_STIFFNESS 2e4
-/* an element is taken to be filled at least so far: slivers at the edges of wounds carry the threads,
- * and must not tear out of what they belong to */
+/* an element is taken to be filled at least so far: slivers at the edges of wounds carry the
+ * threads, and must not tear out of what they belong to */
 #define LEAST_FILLED 0.25
 
 static PlaSpring
@@ -101,9 +101,8 @@ draw_steps(const PlaSurgery *self)
   double most = 0.0;
   for (int i = 0; i < self->stitches.n + self->hooks.n; i++) {
     const bool stitch = i < self->stitches.n;
-    const PlaSpring spring =
-        stitch ? spring_of(self, &self->stitches.thread[i], 2)
-               : spring_of(self, &self->hooks.thread[i - self->stitches.n], 1);
+    const PlaSpring spring = stitch ? spring_of(self, &self->stitches.thread[i], 2)
+                                    : spring_of(self, &self->hooks.thread[i - self->stitches.n], 1);
     double gap[3];
     pla_spring_gap(&spring, self->pos, gap);
     most = fmax(most, pla_vec3_norm(gap));

@@ -6,11 +6,10 @@
  *   body/cell, body/triangles                              edge of a typical tet, triangles of all
  *                                                          blades
  *   body/wound_name (text), body/wound (closed, path points, knots, left and right lip points),
- *   body/wound_length, body/wound_path (3), body/wound_knot, body/lip_tet, body/lip (weights, along)
- *                                                          wounds one after the other
- *   body/stitch_tet (4), body/stitch (27: weights, blends, place, gap, row, stitch, share); the same of
- *   body/gauge and body/hook
- *   body/prestretch (9), body/expander (5: place, radius, pressure)
+ *   body/wound_length, body/wound_path (3), body/wound_knot, body/lip_tet, body/lip (weights,
+ * along) wounds one after the other body/stitch_tet (4), body/stitch (27: weights, blends, place,
+ * gap, row, stitch, share); the same of body/gauge and body/hook body/prestretch (9), body/expander
+ * (5: place, radius, pressure)
  *
  * Texts are bytes, each ended by a zero. */
 #include "sim/surgery/surgery-state.h"
@@ -147,9 +146,9 @@ pla_surgery_save(const PlaSurgery *self, PlaNamedArrays *out, PlaError *err)
        save_threads(&self->hooks, "body/hook_tet", "body/hook", out);
   ok = ok && pla_named_arrays_put(out, "body/prestretch", PLA_F64, 9,
                                   self->prestretch ? (size_t)self->n_cells : 0, self->prestretch);
-  double *expander = ok ? pla_named_arrays_add(out, "body/expander", PLA_F64, EXPANDER,
-                                               (size_t)self->n_expanders)
-                        : NULL;
+  double *expander =
+      ok ? pla_named_arrays_add(out, "body/expander", PLA_F64, EXPANDER, (size_t)self->n_expanders)
+         : NULL;
   for (int i = 0; expander && i < self->n_expanders; i++) {
     memcpy(&expander[EXPANDER * i], self->expander[i].place, sizeof self->expander[i].place);
     expander[EXPANDER * i + 3] = self->expander[i].radius;

@@ -152,7 +152,8 @@ seams_apart(const PlaSurgery *self, const Seam *a, const Seam *b)
 
 /* the seams of two wounds: the lips that lie nearest to each other, in directions that match */
 static bool
-choose_seams(const PlaSurgery *self, const PlaSurgeryWound *first, const PlaSurgeryWound *second, Seam seam[2])
+choose_seams(const PlaSurgery *self, const PlaSurgeryWound *first, const PlaSurgeryWound *second,
+             Seam seam[2])
 {
   double best = INFINITY;
   int choice[3] = { -1, -1, 0 };
@@ -236,8 +237,8 @@ is_open_between(const PlaSurgery *self, const PlaSurgeryEnd *a, const PlaSurgery
   return true;
 }
 
-/* Lays stitches, each as threads along its part of the edge, for a force in one point would tear the
- * finer a mesh is; and gauges between the threads. */
+/* Lays stitches, each as threads along its part of the edge, for a force in one point would tear
+ * the finer a mesh is; and gauges between the threads. */
 static PlaStatus
 sew_seams(PlaSurgery *self, Seam seam[2], double spacing, double tighten, int *n_stitches,
           PlaError *err)
@@ -337,7 +338,8 @@ knot_along(const PlaSurgeryWound *wound, double number)
   return turns * (wound->closed ? wound->length : 0.0) + a + (rest - i) * (b - a);
 }
 
-/* appends the lip's points between two places of the path, in the direction from one to the other */
+/* appends the lip's points between two places of the path, in the direction from one to the other
+ */
 static bool
 seam_add_part(Seam *seam, const PlaSurgeryWound *wound, int side, double from, double to)
 {
@@ -406,8 +408,8 @@ pla_surgery_sew(PlaSurgery *self, const PlaSurgeryEdge *first, int n_first,
 }
 
 PlaStatus
-pla_surgery_stitch(PlaSurgery *self, const double first[3], const double second[3],
-                   double tighten, PlaError *err)
+pla_surgery_stitch(PlaSurgery *self, const double first[3], const double second[3], double tighten,
+                   PlaError *err)
 {
   PlaSkin skin;
   PlaSurgeryEnd end[2];

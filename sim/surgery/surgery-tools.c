@@ -32,6 +32,27 @@ follow(PlaSurgeryAnchor *anchor, const void *data)
   return true;
 }
 
+/* A vertex is held because material lies there that does not move.  Of the copies that a cut makes
+ * of it, only those are held that still have this material. */
+static bool
+release_held(PlaSurgery *self)
+{
+  const PlaCutMeshView view = pla_cut_mesh_get(self->cut);
+  bool *there = pla_array_new0((size_t)view.mesh.n_verts, sizeof *there);
+  if (!there)
+    return false;
+  for (int t = 0; t < view.mesh.n_tets; t++)
+    for (int c = 0; c < 4; c++) {
+      const int v = view.mesh.tet[4 * t + c];
+      if (self->held[v] && !there[v])
+        there[v] = pla_cut_mesh_has_corner(self->cut, t, c);
+    }
+  for (int v = 0; v < view.mesh.n_verts; v++)
+    self->held[v] = self->held[v] && there[v];
+  free(there);
+  return true;
+}
+
 /* cuts, and lets everything that hangs on the body follow */
 static PlaStatus
 cut_along(PlaSurgery *self, const PlaBlade *blade, PlaProgress *progress, PlaError *err)
@@ -54,6 +75,8 @@ cut_along(PlaSurgery *self, const PlaBlade *blade, PlaProgress *progress, PlaErr
         memcpy(&self->pos[3 * (n_verts + i)], &self->pos[3 * from[i]], 3 * sizeof *self->pos);
         self->held[n_verts + i] = self->held[from[i]];
       }
+      if (!release_held(self))
+        st = pla_fail_memory(err, "the cut");
       self->n_triangles += tris.n_tris;
       self->tool = (PlaSurgeryTool){ .n_touched = report.n_touched,
                                      .n_new_tets = report.n_new_tets,
@@ -172,17 +195,32 @@ wipe_crumbs(PlaSurgery *self, PlaError *err)
 
 /* ---- wounds ---- */
 
-static int
-nearest_path_point(const PlaSkinPoint *path, int n, const double pos[3])
+/* where on the path a point of the wound's edge lies: the blade hangs from straight pieces */
+typedef struct {
+  double along;
+  double left[3];
+} PathPlace;
+
+static PathPlace
+path_place(const PlaSkinPoint *path, int n, bool closed, const double pos[3])
 {
-  int best = 0;
+  PathPlace best = { 0 };
   double least = INFINITY;
-  for (int i = 0; i < n; i++) {
-    double e[3];
-    pla_vec3_sub(pos, path[i].pos, e);
-    if (pla_vec3_dot(e, e) < least) {
-      least = pla_vec3_dot(e, e);
-      best = i;
+  for (int i = 0; i + !closed < n; i++) {
+    const PlaSkinPoint *a = &path[i], *b = &path[(i + 1) % n];
+    double e[3], f[3], off[3];
+    pla_vec3_sub(b->pos, a->pos, e);
+    pla_vec3_sub(pos, a->pos, f);
+    const double length2 = pla_vec3_dot(e, e);
+    if (!(length2 > 0.0))
+      continue;
+    const double at = pla_vec3_dot(e, f) / length2, t = fmin(fmax(at, 0.0), 1.0);
+    for (int d = 0; d < 3; d++)
+      off[d] = f[d] - t * e[d];
+    if (pla_vec3_dot(off, off) < least) {
+      least = pla_vec3_dot(off, off);
+      best.along = a->along + t * sqrt(length2);
+      pla_vec3_cross(a->normal, e, best.left);
     }
   }
   return best;
@@ -212,7 +250,8 @@ compare_edges(const void *a, const void *b)
 
 /* vertices where skin meets what triangles from @first on have cut, left and right of the path */
 static PlaStatus
-find_lips(PlaSurgery *self, const PlaSkinPoint *path, int n, int first, PlaSurgeryWound *wound, PlaError *err)
+find_lips(PlaSurgery *self, const PlaSkinPoint *path, int n, int first, PlaSurgeryWound *wound,
+          PlaError *err)
 {
   const PlaCutSurface *s;
   const double *pos;
@@ -221,12 +260,28 @@ find_lips(PlaSurgery *self, const PlaSkinPoint *path, int n, int first, PlaSurge
     return st;
   Edge *edge = pla_array_new(3 * (size_t)s->n_tris, sizeof *edge);
   bool *taken = pla_array_new0((size_t)s->n_verts, sizeof *taken);
+  double *wall = pla_array_new0(3 * (size_t)s->n_verts, sizeof *wall);
   for (int k = 0; k < 2; k++)
     wound->lip[k] = pla_array_new((size_t)s->n_verts, sizeof *wound->lip[k]);
-  if (!edge || !taken || !wound->lip[0] || !wound->lip[1]) {
+  if (!edge || !taken || !wall || !wound->lip[0] || !wound->lip[1]) {
     free(edge);
     free(taken);
+    free(wall);
     return pla_fail_memory(err, "the wound");
+  }
+  /* The wall of the wound faces away from the piece that it belongs to, and so tells on which side
+   * of the path that lies.  Twice its area: slivers do not count. */
+  for (int t = 0; t < s->n_tris; t++) {
+    const int *v = &s->tri[3 * t];
+    double e[3], f[3], normal[3];
+    if (s->cut[t] < first)
+      continue;
+    pla_vec3_sub(&pos[3 * v[1]], &pos[3 * v[0]], e);
+    pla_vec3_sub(&pos[3 * v[2]], &pos[3 * v[0]], f);
+    pla_vec3_cross(e, f, normal);
+    for (int k = 0; k < 3; k++)
+      for (int d = 0; d < 3; d++)
+        wall[3 * v[k] + d] += normal[d];
   }
   int n_edges = 0;
   for (int t = 0; t < s->n_tris; t++)
@@ -239,32 +294,24 @@ find_lips(PlaSurgery *self, const PlaSkinPoint *path, int n, int first, PlaSurge
     const Edge *a = &edge[i], *b = &edge[i + 1];
     if (a->u != b->u || a->v != b->v || (s->cut[a->tri] < 0) == (s->cut[b->tri] < 0))
       continue;
-    /* the side on which the skin lies, seen from the path */
-    int skin = s->cut[a->tri] < 0 ? a->tri : b->tri;
     const int ends[2] = { a->u, a->v };
     for (int k = 0; k < 2; k++) {
       if (taken[ends[k]])
         continue;
       taken[ends[k]] = true;
-      int at = nearest_path_point(path, n, &pos[3 * ends[k]]);
-      double middle[3] = { 0 }, tangent[3], offset[3];
-      pla_vec3_cross(path[at].left, path[at].normal, tangent);
-      pla_vec3_sub(&pos[3 * ends[k]], path[at].pos, offset);
-      for (int c = 0; c < 3; c++)
-        for (int d = 0; d < 3; d++)
-          middle[d] += pos[3 * s->tri[3 * skin + c] + d] / 3.0;
-      pla_vec3_sub(middle, path[at].pos, middle);
-      int side = pla_vec3_dot(middle, path[at].left) > 0.0 ? 0 : 1;
+      const PathPlace place = path_place(path, n, wound->closed, &pos[3 * ends[k]]);
+      const int side = pla_vec3_dot(&wall[3 * ends[k]], place.left) < 0.0 ? 0 : 1;
       PlaSurgeryLipPoint *p = &wound->lip[side][wound->n_lip[side]++];
       p->anchor.tet = s->tet[ends[k]];
       memcpy(p->anchor.weight, &s->weight[4 * ends[k]], sizeof p->anchor.weight);
-      p->along = path[at].along + pla_vec3_dot(offset, tangent);
+      p->along = place.along;
     }
   }
   for (int k = 0; k < 2; k++)
     qsort(wound->lip[k], (size_t)wound->n_lip[k], sizeof *wound->lip[k], compare_lip);
   free(edge);
   free(taken);
+  free(wall);
   return PLA_OK;
 }
 
@@ -388,91 +435,34 @@ pla_surgery_draw(PlaSurgery *self, const double at[3], const double direction[3]
   return st;
 }
 
-/* ---- undermining ---- */
-
-typedef struct {
-  const double *path;
-  int n;
-  double radius;
-} NearPath;
-
-static bool
-is_near_path(const double pos[3], const void *data)
-{
-  const NearPath *near = data;
-  for (int i = 0; i < near->n; i++) {
-    double e[3];
-    pla_vec3_sub(pos, &near->path[3 * i], e);
-    if (pla_vec3_dot(e, e) <= near->radius * near->radius)
-      return true;
-  }
-  return false;
-}
-
-PlaStatus
-pla_surgery_undermine(PlaSurgery *self, const char *from, double radius, double depth,
-                      PlaProgress *progress, PlaError *err)
-{
-  PlaSkin skin = { 0 };
-  PlaBlade blade = { 0 };
-  PlaSurgery *backup = NULL;
-  PlaSurgeryWound *wound;
-  int n_tris = 0;
-  double *path = NULL;
-  PlaStatus st = pla_surgery_need_wound(self, from, &wound, err);
-  if (st == PLA_OK && wound->n_lip[0] + wound->n_lip[1] == 0)
-    st = pla_fail(err, PLA_ERR_EMPTY, "the wound '%s' opens no skin to undermine from", from);
-  if (st == PLA_OK)
-    st = pla_surgery_get_skin(self, &skin, err);
-  if (st == PLA_OK) {
-    /* the wound may have moved since it was made: its edges say where it is */
-    const int n_path = wound->n_lip[0] + wound->n_lip[1];
-    path = pla_array_new(3 * (size_t)n_path, sizeof *path);
-    if (path)
-      for (int s = 0, k = 0; s < 2; s++)
-        for (int i = 0; i < wound->n_lip[s]; i++)
-          pla_surgery_place(self, &wound->lip[s][i].anchor, &path[3 * k++]);
-    const NearPath near = { path, n_path, radius };
-    if (!path ||
-        !pla_blade_add_sheet(&blade, &skin, path, is_near_path, &near, depth, &n_tris))
-      st = pla_fail_memory(err, "the blade");
-    else if (n_tris == 0)
-      st = pla_fail(err, PLA_ERR_EMPTY,
-                    "%.1f mm around the wound '%s' is less than the mesh resolves; undermine "
-                    "further or use a finer mesh",
-                    1e3 * radius, from);
-  }
-  if (st == PLA_OK)
-    st = pla_surgery_dup(self, &backup, err);
-  if (st == PLA_OK) {
-    st = cut_along(self, &blade, progress, err);
-    if (st == PLA_OK)
-      st = wipe_crumbs(self, err);
-    pla_surgery_settle(self, &backup, st);
-  }
-  free(path);
-  pla_blade_clear(&blade);
-  pla_skin_clear(&skin);
-  return st;
-}
-
-/* ---- excision ---- */
+/* ---- regions of the skin ---- */
 
 /* a closed path seen along its mean normal */
 typedef struct {
   int n;
   double *at; /* in the plane (n x 2) */
   double origin[3], u[3], v[3];
+  double *place; /* on the skin (n x 3) */
   double margin; /* beyond the path, m */
   double reach;  /* from the origin, m */
 } Loop;
+
+static void
+loop_clear(Loop *self)
+{
+  free(self->at);
+  free(self->place);
+}
 
 static bool
 loop_init(Loop *self, const PlaSkinPoint *path, int n, double margin)
 {
   double normal[3] = { 0 };
-  *self = (Loop){ .n = n, .margin = margin, .at = pla_array_new(2 * (size_t)n, sizeof *self->at) };
-  if (!self->at)
+  *self = (Loop){ .n = n,
+                  .margin = margin,
+                  .at = pla_array_new(2 * (size_t)n, sizeof *self->at),
+                  .place = pla_array_new(3 * (size_t)n, sizeof *self->place) };
+  if (!self->at || !self->place)
     return false;
   for (int i = 0; i < n; i++)
     for (int d = 0; d < 3; d++) {
@@ -498,6 +488,7 @@ loop_init(Loop *self, const PlaSkinPoint *path, int n, double margin)
     self->at[2 * i] = pla_vec3_dot(e, self->u);
     self->at[2 * i + 1] = pla_vec3_dot(e, self->v);
     self->reach = fmax(self->reach, pla_vec3_norm(e));
+    memcpy(&self->place[3 * i], path[i].pos, sizeof path[i].pos);
   }
   return true;
 }
@@ -522,6 +513,106 @@ is_in_loop(const double pos[3], const void *data)
   }
   return inside;
 }
+
+/* ---- undermining ---- */
+
+typedef struct {
+  const double *path;
+  int n;
+  double radius;
+} NearPath;
+
+static bool
+is_near_path(const double pos[3], const void *data)
+{
+  const NearPath *near = data;
+  for (int i = 0; i < near->n; i++) {
+    double e[3];
+    pla_vec3_sub(pos, &near->path[3 * i], e);
+    if (pla_vec3_dot(e, e) <= near->radius * near->radius)
+      return true;
+  }
+  return false;
+}
+
+/* cuts along the skin where @inside holds around the seeds, moved @depth inwards */
+static PlaStatus
+undermine(PlaSurgery *self, const PlaSkin *skin, const double *seed, int n_seeds,
+          PlaSkinRegion inside, const void *data, double depth, PlaProgress *progress,
+          PlaError *err)
+{
+  PlaBlade blade = { 0 };
+  PlaSurgery *backup = NULL;
+  int n_tris = 0;
+  PlaStatus st = pla_blade_add_sheet(&blade, skin, seed, n_seeds, inside, data, depth, &n_tris)
+                     ? PLA_OK
+                     : pla_fail_memory(err, "the blade");
+  if (st == PLA_OK && n_tris == 0)
+    st = pla_fail(err, PLA_ERR_EMPTY,
+                  "the area to undermine is smaller than the mesh resolves; undermine further or "
+                  "use a finer mesh");
+  if (st == PLA_OK)
+    st = pla_surgery_dup(self, &backup, err);
+  if (st == PLA_OK) {
+    st = cut_along(self, &blade, progress, err);
+    if (st == PLA_OK)
+      st = wipe_crumbs(self, err);
+    pla_surgery_settle(self, &backup, st);
+  }
+  pla_blade_clear(&blade);
+  return st;
+}
+
+PlaStatus
+pla_surgery_undermine(PlaSurgery *self, const char *from, double radius, double depth,
+                      PlaProgress *progress, PlaError *err)
+{
+  PlaSkin skin = { 0 };
+  PlaSurgeryWound *wound;
+  double *path = NULL;
+  PlaStatus st = pla_surgery_need_wound(self, from, &wound, err);
+  if (st == PLA_OK && wound->n_lip[0] + wound->n_lip[1] == 0)
+    st = pla_fail(err, PLA_ERR_EMPTY, "the wound '%s' opens no skin to undermine from", from);
+  if (st == PLA_OK)
+    st = pla_surgery_get_skin(self, &skin, err);
+  if (st == PLA_OK) {
+    /* the wound may have moved since it was made: its edges say where it is */
+    const int n_path = wound->n_lip[0] + wound->n_lip[1];
+    path = pla_array_new(3 * (size_t)n_path, sizeof *path);
+    for (int s = 0, k = 0; path && s < 2; s++)
+      for (int i = 0; i < wound->n_lip[s]; i++)
+        pla_surgery_place(self, &wound->lip[s][i].anchor, &path[3 * k++]);
+    const NearPath near = { path, n_path, radius };
+    st = path ? undermine(self, &skin, path, n_path, is_near_path, &near, depth, progress, err)
+              : pla_fail_memory(err, "the blade");
+  }
+  free(path);
+  pla_skin_clear(&skin);
+  return st;
+}
+
+PlaStatus
+pla_surgery_undermine_area(PlaSurgery *self, const double *area, int n, double depth,
+                           PlaProgress *progress, PlaError *err)
+{
+  PlaSkin skin;
+  PlaSkinPoint *points = NULL;
+  Loop loop = { 0 };
+  int n_points = 0;
+  PlaStatus st = pla_surgery_get_skin(self, &skin, err);
+  if (st == PLA_OK)
+    st = pla_skin_path(&skin, area, n, true, self->cell, PLA_SURGERY_SNAP, &points, &n_points, err);
+  if (st == PLA_OK)
+    st = loop_init(&loop, points, n_points, 0.0)
+             ? undermine(self, &skin, loop.place, loop.n, is_in_loop, &loop, depth, progress, err)
+             : pla_fail_memory(err, "the blade");
+  loop_clear(&loop);
+  free(points);
+  pla_skin_clear(&skin);
+  return st;
+}
+
+/* ---- excision ---- */
 
 /* takes the bodies away that hold skin inside the loop; there must be some, and none that is held
  */
@@ -594,7 +685,7 @@ pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n
         loop_init(&loop, points, n_points, 2.0 * self->cell) &&
         pla_blade_add_curtain(&blade, points, n_points, true, self->cell,
                               depth + overcut(self, depth), 0.0, self->cell) &&
-        pla_blade_add_sheet(&blade, &skin, loop.origin, is_in_loop, &loop, depth, &n_tris);
+        pla_blade_add_sheet(&blade, &skin, loop.place, loop.n, is_in_loop, &loop, depth, &n_tris);
     if (!ok)
       st = pla_fail_memory(err, "the blade");
   }
@@ -611,10 +702,9 @@ pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n
     self->tool.overcut = overcut(self, depth);
     pla_surgery_settle(self, &backup, st);
   }
-  free(loop.at);
+  loop_clear(&loop);
   free(points);
   pla_blade_clear(&blade);
   pla_skin_clear(&skin);
   return st;
 }
-

@@ -43,6 +43,36 @@ pla_surgery_free(PlaSurgery *self)
   free(self);
 }
 
+/* Islands of a few cells, such as shreds in the airway, that bone hardly holds could float away:
+ * they are held altogether. */
+static bool
+hold_islands(PlaSurgery *self)
+{
+  enum { FIRM = 48 }; /* corners on bone that keep a piece in its place for certain */
+  const PlaTetMesh mesh = pla_cut_mesh_get(self->cut).mesh;
+  int *body = pla_array_new((size_t)mesh.n_tets, sizeof *body);
+  const int n = body ? pla_cut_mesh_bodies(self->cut, body) : 0;
+  int *size = pla_array_new0((size_t)n, sizeof *size),
+      *firm = pla_array_new0((size_t)n, sizeof *firm);
+  bool ok = n > 0 && size && firm;
+  int largest = 0;
+  for (int t = 0; ok && t < mesh.n_tets; t++) {
+    size[body[t]]++;
+    for (int c = 0; c < 4; c++)
+      firm[body[t]] += self->held[mesh.tet[4 * t + c]];
+  }
+  for (int b = 0; ok && b < n; b++)
+    largest = size[b] > size[largest] ? b : largest;
+  for (int t = 0; ok && t < mesh.n_tets; t++)
+    for (int c = 0; c < 4; c++)
+      if (body[t] != largest && (firm[body[t]] < FIRM || size[body[t]] < mesh.n_tets / 100))
+        self->held[mesh.tet[4 * t + c]] = 1;
+  free(body);
+  free(size);
+  free(firm);
+  return ok;
+}
+
 PlaStatus
 pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_materials,
                 const int *cell_material, const bool *held, PlaSurgery **out, PlaError *err)
@@ -71,10 +101,13 @@ pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_mate
       length += pla_vec3_norm(e);
     }
     self->cell = length / mesh->n_tets;
-    *out = self;
-  } else {
-    pla_surgery_free(self);
+    if (!hold_islands(self))
+      st = pla_fail_memory(err, "the body");
   }
+  if (st == PLA_OK)
+    *out = self;
+  else
+    pla_surgery_free(self);
   return st;
 }
 
@@ -291,4 +324,3 @@ pla_surgery_need_wound(const PlaSurgery *self, const char *name, PlaSurgeryWound
     return PLA_OK;
   return pla_fail(err, PLA_ERR_USAGE, "there is no wound called '%s'", name);
 }
-

@@ -18,6 +18,8 @@ PlaStatus pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, 
 /* The body as it is, to come back to. */
 PlaStatus pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err);
 void pla_surgery_free(PlaSurgery *self); /* NULL is fine */
+/* Where @st is a failure, @self becomes what *backup is; *backup is freed. */
+void pla_surgery_settle(PlaSurgery *self, PlaSurgery **backup, PlaStatus st);
 
 /* The largest distance at which a point is still snapped to the skin, m. */
 #define PLA_SURGERY_SNAP 0.005
@@ -34,15 +36,18 @@ PlaStatus pla_surgery_excise(PlaSurgery *self, const char *name, const double *p
 /* Frees the skin around the wound @from, to @radius from it, at @depth. */
 PlaStatus pla_surgery_undermine(PlaSurgery *self, const char *from, double radius, double depth,
                                 PlaProgress *progress, PlaError *err);
+/* The same under the skin inside the closed path @area. */
+PlaStatus pla_surgery_undermine_area(PlaSurgery *self, const double *area, int n, double depth,
+                                     PlaProgress *progress, PlaError *err);
 
 /* What the last tool that cut did. */
 typedef struct {
-  int n_touched;     /* tets that the blade reached */
-  int n_new_tets;    /* and their copies */
-  int n_crumbs;      /* loose pieces smaller than a cell, which were wiped off */
-  double crumbs;     /* their volume, m3 */
-  double overcut;    /* how much deeper than asked the walls reach, so that floors meet them, m */
-  int n_blade;       /* triangles of the blade */
+  int n_touched;  /* tets that the blade reached */
+  int n_new_tets; /* and their copies */
+  int n_crumbs;   /* loose pieces smaller than a cell, which were wiped off */
+  double crumbs;  /* their volume, m3 */
+  double overcut; /* how much deeper than asked the walls reach, so that floors meet them, m */
+  int n_blade;    /* triangles of the blade */
 } PlaSurgeryTool;
 const PlaSurgeryTool *pla_surgery_get_tool(const PlaSurgery *self);
 
@@ -62,8 +67,8 @@ PlaStatus pla_surgery_suture(PlaSurgery *self, const char *first, const char *se
 typedef struct {
   const char *wound;
   int side;        /* 0: left of its path, 1: right, -1: the one that there is, or the longer */
-  double from, to; /* points of its path, counted from 0, fractions in between; a closed path goes on
-                      after its last point; to < from: backwards; to == from: all of it */
+  double from, to; /* points of its path, counted from 0, fractions in between; a closed path goes
+                      on after its last point; to < from: backwards; to == from: all of it */
 } PlaSurgeryEdge;
 /* The same between @first, n_first parts one after the other, and @second: beginning to beginning,
  * end to end. */
@@ -92,13 +97,13 @@ PlaStatus pla_surgery_solve(PlaSurgery *self, double tolerance_rel, PlaProgress 
 /* What to read off afterwards. */
 typedef struct {
   int n_stitches, n_hooks;
-  double closed_gap;     /* widest distance across a stitch, m */
-  double edge_gap;       /* widest distance between sewn edges, between stitches too, m */
-  double dog_ear;        /* how far the skin near the ends of rows stands out, m */
-  double max_tension;    /* of a stitch, N */
-  double closure_force;  /* of all stitches together, N */
-  double max_hook_force; /* N */
-  double max_stretch;    /* largest principal stretch, mean of the material around a vertex */
+  double closed_gap;       /* widest distance across a stitch, m */
+  double edge_gap;         /* widest distance between sewn edges, between stitches too, m */
+  double dog_ear;          /* how far the skin near the ends of rows stands out, m */
+  double max_tension;      /* of a stitch, N */
+  double closure_force;    /* of all stitches together, N */
+  double max_hook_force;   /* N */
+  double max_stretch;      /* largest principal stretch, mean of the material around a vertex */
   double max_stretch_cell; /* of a single element */
 } PlaSurgeryReadings;
 PlaStatus pla_surgery_read(const PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err);

@@ -1,0 +1,36 @@
+/* Inside plans: how values are read, and the tools. */
+#pragma once
+
+#include "app/plan.h"
+
+typedef struct {
+  PlaSurgery *surgery;
+  PlaProgress *progress;
+  PlaPlanStep *step;
+  JsonObject *found; /* of the step */
+} PlaPlanRun;
+
+typedef struct {
+  const char *name;
+  const char *const *keys; /* NULL-terminated */
+  PlaStatus (*run)(PlaPlanRun *run, PlaJson what, PlaError *err);
+} PlaPlanTool;
+
+/* The tool that @operation, an object with one member, names; *what: that member. */
+PlaStatus pla_plan_find_tool(PlaJson operation, const PlaPlanTool **tool, PlaJson *what,
+                             PlaError *err);
+
+PlaStatus pla_plan_need(PlaJson object, const char *key, PlaJson *out, PlaError *err);
+PlaStatus pla_plan_text(PlaJson object, const char *key, char **out, PlaError *err); /* g_free() */
+/* A number between @min and @max; *out keeps its value when the key is absent and @optional. */
+PlaStatus pla_plan_number(PlaJson object, const char *key, bool optional, double min, double max,
+                          double *out, PlaError *err);
+/* The same in mm, as metres. */
+PlaStatus pla_plan_mm(PlaJson object, const char *key, bool optional, double min, double max,
+                      double *out, PlaError *err);
+/* [[x, y, z], ...] in mm, as metres; g_free() */
+PlaStatus pla_plan_path(PlaJson object, const char *key, double **out, int *n, PlaError *err);
+PlaStatus pla_plan_point(PlaJson object, const char *key, double out[3], PlaError *err);
+
+extern const char *const pla_plan_template_keys[];
+PlaStatus pla_plan_run_template(PlaPlanRun *run, PlaJson what, PlaError *err);

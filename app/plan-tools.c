@@ -1,0 +1,362 @@
+/* The tools of a plan, as its JSON tells them. */
+#include "app/plan-private.h"
+
+#include <glib.h>
+#include <math.h>
+
+/* ---- values ---- */
+
+PlaStatus
+pla_plan_need(PlaJson object, const char *key, PlaJson *out, PlaError *err)
+{
+  return pla_json_get(object, key, out) ? PLA_OK : pla_json_fail(object, err, "needs \"%s\"", key);
+}
+
+PlaStatus
+pla_plan_text(PlaJson object, const char *key, char **out, PlaError *err)
+{
+  PlaJson value;
+  PlaStatus st = pla_plan_need(object, key, &value, err);
+  return st == PLA_OK ? pla_json_text_value(value, out, err) : st;
+}
+
+PlaStatus
+pla_plan_number(PlaJson object, const char *key, bool optional, double min, double max, double *out,
+                PlaError *err)
+{
+  PlaJson value;
+  double number = 0.0;
+  if (optional && !pla_json_has(object, key))
+    return PLA_OK;
+  PlaStatus st = pla_plan_need(object, key, &value, err);
+  if (st == PLA_OK)
+    st = pla_json_number_value(value, &number, err);
+  if (st == PLA_OK && !(number >= min && number <= max))
+    st = pla_json_fail(value, err, "is %g and must lie between %g and %g", number, min, max);
+  if (st == PLA_OK)
+    *out = number;
+  return st;
+}
+
+PlaStatus
+pla_plan_mm(PlaJson object, const char *key, bool optional, double min, double max, double *out,
+            PlaError *err)
+{
+  double mm = 0.0;
+  if (optional && !pla_json_has(object, key))
+    return PLA_OK;
+  PlaStatus st = pla_plan_number(object, key, false, min, max, &mm, err);
+  if (st == PLA_OK)
+    *out = 1e-3 * mm;
+  return st;
+}
+
+PlaStatus
+pla_plan_path(PlaJson object, const char *key, double **out, int *n, PlaError *err)
+{
+  PlaJson list, point;
+  PlaStatus st = pla_plan_need(object, key, &list, err);
+  *out = NULL;
+  *n = st == PLA_OK ? pla_json_length(list) : 0;
+  if (st == PLA_OK && *n == 0)
+    st = pla_json_fail(list, err, "must be a list of points");
+  if (st == PLA_OK)
+    *out = g_new(double, 3 * (gsize)*n);
+  for (int i = 0; st == PLA_OK && i < *n; i++) {
+    st = pla_json_at(list, i, &point, err);
+    if (st == PLA_OK)
+      st = pla_json_vector(point, 3, &(*out)[3 * i], err);
+    for (int d = 0; st == PLA_OK && d < 3; d++)
+      (*out)[3 * i + d] *= 1e-3;
+  }
+  return st;
+}
+
+PlaStatus
+pla_plan_point(PlaJson object, const char *key, double out[3], PlaError *err)
+{
+  PlaJson value;
+  PlaStatus st = pla_plan_need(object, key, &value, err);
+  if (st == PLA_OK)
+    st = pla_json_vector(value, 3, out, err);
+  for (int d = 0; st == PLA_OK && d < 3; d++)
+    out[d] *= 1e-3;
+  return st;
+}
+
+/* ---- tools ---- */
+
+/* what tools that cut leave to be said */
+static void
+tell_cut(PlaPlanRun *run)
+{
+  const PlaSurgeryTool *tool = pla_surgery_get_tool(run->surgery);
+  json_object_set_int_member(run->found, "tets_touched", tool->n_touched);
+  json_object_set_int_member(run->found, "crumbs", tool->n_crumbs);
+  json_object_set_double_member(run->found, "crumbs_mm3", 1e9 * tool->crumbs);
+  json_object_set_double_member(run->found, "overcut_mm", 1e3 * tool->overcut);
+}
+
+static PlaStatus
+run_incise(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  g_autofree char *name = NULL;
+  g_autofree double *path = NULL;
+  double depth = 0.0, deg = 0.0;
+  int n = 0;
+  PlaStatus st = pla_plan_text(what, "name", &name, err);
+  if (st == PLA_OK)
+    st = pla_plan_path(what, "path_mm", &path, &n, err);
+  if (st == PLA_OK)
+    st = pla_plan_mm(what, "depth_mm", true, 0.1, 500, &depth, err);
+  if (st == PLA_OK)
+    st = pla_plan_number(what, "bevel_deg", true, -80, 80, &deg, err);
+  if (st == PLA_OK)
+    st = pla_surgery_incise(run->surgery, name, path, n, depth, deg * G_PI / 180.0, run->progress,
+                            err);
+  if (st == PLA_OK)
+    tell_cut(run);
+  return st;
+}
+
+static PlaStatus
+run_excise(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  g_autofree char *name = NULL;
+  g_autofree double *path = NULL;
+  double depth, volume = 0.0;
+  int n = 0;
+  PlaStatus st = pla_plan_text(what, "name", &name, err);
+  if (st == PLA_OK)
+    st = pla_plan_path(what, "path_mm", &path, &n, err);
+  if (st == PLA_OK)
+    st = pla_plan_mm(what, "depth_mm", false, 0.1, 500, &depth, err);
+  if (st == PLA_OK)
+    st = pla_surgery_excise(run->surgery, name, path, n, depth, &volume, run->progress, err);
+  if (st == PLA_OK) {
+    json_object_set_double_member(run->found, "specimen_mm3", 1e9 * volume);
+    tell_cut(run);
+  }
+  return st;
+}
+
+/* around a wound, or in an area */
+static PlaStatus
+run_undermine(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  g_autofree char *from = NULL;
+  g_autofree double *area = NULL;
+  double radius = 0.0, depth = 0.0;
+  int n = 0;
+  const bool around = pla_json_has(what, "from");
+  PlaStatus st = PLA_OK;
+  if (around == pla_json_has(what, "area_mm"))
+    st = pla_json_fail(what, err, "needs either \"from\", a wound, or \"area_mm\", a closed path");
+  if (st == PLA_OK && around)
+    st = pla_plan_text(what, "from", &from, err);
+  if (st == PLA_OK && around)
+    st = pla_plan_mm(what, "radius_mm", false, 0.1, 500, &radius, err);
+  if (st == PLA_OK && !around)
+    st = pla_plan_path(what, "area_mm", &area, &n, err);
+  if (st == PLA_OK)
+    st = pla_plan_mm(what, "depth_mm", false, 0.1, 500, &depth, err);
+  if (st == PLA_OK)
+    st = around ? pla_surgery_undermine(run->surgery, from, radius, depth, run->progress, err)
+                : pla_surgery_undermine_area(run->surgery, area, n, depth, run->progress, err);
+  if (st == PLA_OK)
+    tell_cut(run);
+  return st;
+}
+
+static PlaStatus
+run_hook(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  double at[3], pull[3];
+  PlaStatus st = pla_plan_point(what, "at_mm", at, err);
+  if (st == PLA_OK)
+    st = pla_plan_point(what, "pull_mm", pull, err);
+  return st == PLA_OK ? pla_surgery_hook(run->surgery, at, pull, err) : st;
+}
+
+static PlaStatus
+run_release(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  (void)what, (void)err;
+  pla_surgery_release_hooks(run->surgery);
+  return PLA_OK;
+}
+
+/* one part of an edge: {"wound": "flap", "side": "left", "points": [1, 3]} */
+static PlaStatus
+read_edge(PlaJson what, PlaSurgeryEdge *out, char **name, PlaError *err)
+{
+  static const char *const keys[] = { "wound", "side", "points", NULL };
+  static const char *const sides[] = { "left", "right", NULL };
+  PlaJson value;
+  double points[2] = { 0.0, 0.0 };
+  *out = (PlaSurgeryEdge){ .side = -1 };
+  PlaStatus st = pla_json_check_keys(what, keys, err);
+  if (st == PLA_OK)
+    st = pla_plan_text(what, "wound", name, err);
+  if (st == PLA_OK && pla_json_get(what, "side", &value))
+    st = pla_json_choice(value, sides, &out->side, err);
+  if (st == PLA_OK && pla_json_get(what, "points", &value))
+    st = pla_json_vector(value, 2, points, err);
+  out->wound = *name;
+  out->from = points[0];
+  out->to = points[1];
+  return st;
+}
+
+/* the parts of one edge of the seam: a wound's name, a part, or a list of parts */
+static PlaStatus
+read_edges(PlaJson what, GArray *out, GPtrArray *names, PlaError *err)
+{
+  PlaStatus st = PLA_OK;
+  const bool list = JSON_NODE_HOLDS_ARRAY(what.node);
+  const int n = list ? pla_json_length(what) : 1;
+  if (n == 0)
+    st = pla_json_fail(what, err, "must name a part of a wound's edge");
+  for (int i = 0; st == PLA_OK && i < n; i++) {
+    PlaJson part = what;
+    PlaSurgeryEdge edge = { .side = -1 };
+    char *name = NULL;
+    if (list)
+      st = pla_json_at(what, i, &part, err);
+    if (st == PLA_OK && JSON_NODE_HOLDS_OBJECT(part.node))
+      st = read_edge(part, &edge, &name, err);
+    else if (st == PLA_OK)
+      st = pla_json_text_value(part, &name, err);
+    edge.wound = name;
+    if (name)
+      g_ptr_array_add(names, name);
+    if (st == PLA_OK)
+      g_array_append_val(out, edge);
+  }
+  return st;
+}
+
+/* two wounds by name: their nearest edges; else the parts that are given */
+static PlaStatus
+sew(PlaPlanRun *run, PlaJson edges, double spacing, double tighten, int *n, PlaError *err)
+{
+  g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+  GArray *part[2] = { g_array_new(FALSE, FALSE, sizeof(PlaSurgeryEdge)),
+                      g_array_new(FALSE, FALSE, sizeof(PlaSurgeryEdge)) };
+  PlaJson value[2];
+  bool plain = true;
+  PlaStatus st = pla_json_length(edges) == 2
+                     ? PLA_OK
+                     : pla_json_fail(edges, err, "must have two entries: two wounds, or one twice");
+  for (int k = 0; st == PLA_OK && k < 2; k++) {
+    st = pla_json_at(edges, k, &value[k], err);
+    plain = plain && st == PLA_OK && JSON_NODE_HOLDS_VALUE(value[k].node);
+    if (st == PLA_OK)
+      st = read_edges(value[k], part[k], names, err);
+  }
+  if (st == PLA_OK) {
+    const PlaSurgeryEdge *a = (const PlaSurgeryEdge *)(void *)part[0]->data;
+    const PlaSurgeryEdge *b = (const PlaSurgeryEdge *)(void *)part[1]->data;
+    st = plain ? pla_surgery_suture(run->surgery, a->wound, b->wound, spacing, tighten, n, err)
+               : pla_surgery_sew(run->surgery, a, (int)part[0]->len, b, (int)part[1]->len, spacing,
+                                 tighten, n, err);
+  }
+  g_array_unref(part[0]);
+  g_array_unref(part[1]);
+  return st;
+}
+
+static PlaStatus
+run_suture(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  PlaJson edges;
+  double spacing = 0.0, tighten = 1.0;
+  int n = 0;
+  PlaStatus st = pla_plan_need(what, "edges", &edges, err);
+  if (st == PLA_OK)
+    st = pla_plan_mm(what, "spacing_mm", false, 0.1, 100, &spacing, err);
+  if (st == PLA_OK)
+    st = pla_plan_number(what, "tighten", true, 0, 1, &tighten, err);
+  if (st == PLA_OK)
+    st = sew(run, edges, spacing, tighten, &n, err);
+  if (st == PLA_OK)
+    json_object_set_int_member(run->found, "stitches", n);
+  return st;
+}
+
+static PlaStatus
+run_stitch(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  g_autofree double *points = NULL;
+  double tighten = 1.0;
+  int n = 0;
+  PlaStatus st = pla_plan_path(what, "points_mm", &points, &n, err);
+  if (st == PLA_OK && n != 2)
+    st = pla_json_fail(what, err, "needs two points, and has %d", n);
+  if (st == PLA_OK)
+    st = pla_plan_number(what, "tighten", true, 0, 1, &tighten, err);
+  return st == PLA_OK ? pla_surgery_stitch(run->surgery, points, points + 3, tighten, err) : st;
+}
+
+static PlaStatus
+run_tighten(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  double to = 1.0;
+  PlaStatus st = pla_plan_number(what, "to", false, 0, 1, &to, err);
+  if (st == PLA_OK && pla_surgery_get_stitches(run->surgery, NULL) == 0)
+    st = pla_fail(err, PLA_ERR_EMPTY, "there is no stitch to tighten");
+  if (st == PLA_OK)
+    pla_surgery_tighten(run->surgery, to);
+  return st;
+}
+
+static PlaStatus
+run_solve(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  double tolerance = 1e-5;
+  PlaStatus st = pla_plan_number(what, "tolerance_rel", true, 1e-14, 0.999, &tolerance, err);
+  PlaFemReport *r = &run->step->solve;
+  if (st == PLA_OK)
+    st = pla_surgery_solve(run->surgery, tolerance, run->progress, r, err);
+  if (st == PLA_OK) {
+    run->step->solved = true;
+    json_object_set_boolean_member(run->found, "converged", r->reason == PLA_STOP_CONVERGED);
+    json_object_set_int_member(run->found, "iterations", r->iterations);
+    json_object_set_double_member(run->found, "residual_rel", r->residual_rel);
+    json_object_set_int_member(run->found, "inverted", r->inverted);
+  }
+  return st;
+}
+
+static const PlaPlanTool tools[] = {
+  { "incise", (const char *const[]){ "name", "path_mm", "depth_mm", "bevel_deg", NULL },
+    run_incise },
+  { "excise", (const char *const[]){ "name", "path_mm", "depth_mm", NULL }, run_excise },
+  { "undermine", (const char *const[]){ "from", "radius_mm", "area_mm", "depth_mm", NULL },
+    run_undermine },
+  { "hook", (const char *const[]){ "at_mm", "pull_mm", NULL }, run_hook },
+  { "release", (const char *const[]){ NULL }, run_release },
+  { "suture", (const char *const[]){ "edges", "spacing_mm", "tighten", NULL }, run_suture },
+  { "stitch", (const char *const[]){ "points_mm", "tighten", NULL }, run_stitch },
+  { "tighten", (const char *const[]){ "to", NULL }, run_tighten },
+  { "template", pla_plan_template_keys, pla_plan_run_template },
+  { "solve", (const char *const[]){ "tolerance_rel", NULL }, run_solve },
+};
+
+PlaStatus
+pla_plan_find_tool(PlaJson operation, const PlaPlanTool **tool, PlaJson *what, PlaError *err)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS(tools); i++)
+    if (pla_json_get(operation, tools[i].name, what)) {
+      const char *const only[] = { tools[i].name, NULL };
+      *tool = &tools[i];
+      PlaStatus st = pla_json_check_keys(operation, only, err);
+      return st == PLA_OK ? pla_json_check_keys(*what, tools[i].keys, err) : st;
+    }
+  GString *names = g_string_new(NULL);
+  for (size_t i = 0; i < G_N_ELEMENTS(tools); i++)
+    g_string_append_printf(names, "%s%s", i ? ", " : "", tools[i].name);
+  PlaStatus st = pla_json_fail(operation, err, "is no operation; there are %s", names->str);
+  g_string_free(names, TRUE);
+  return st;
+}
