@@ -1,9 +1,11 @@
 #include "app/live-solve.h"
 
 #include "anatomy/base/memory.h"
+#include "app/body.h"
 #include "app/operations/operations.h"
 #include "app/simulation.h"
 #include "sim/fem/pbng.h"
+#include "sim/surgery/surgery-live.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -14,18 +16,34 @@
 
 enum {
   MAX_HOOKS = 64,
-  BATCH_US = 30000,     /* between two shapes: thirty pictures a second */
+  BATCH_US = 30000,      /* between two shapes: thirty pictures a second */
   PATIENCE_SWEEPS = 4000 /* after which a body that does not come to rest is left alone */
 };
 #define REST_REL 2e-4 /* residual at which the eye sees no more motion */
 
+/* what moves: a scene of "simulate", or a body on the operating table */
+typedef struct {
+  int n_verts; /* of the shape that is shown */
+  void *data;
+  void (*pull)(void *data, int hook, const double pull_mm[3]);
+  PlaStatus (*pulled)(void *data, PlaError *err); /* after all that were pulled */
+  void (*sweep)(void *data, int n);
+  double (*residual)(void *data); /* N */
+  double (*force)(void *data);    /* N; or NULL */
+  void (*get)(void *data, double *pos);
+  void (*free)(void *data);
+} Mover;
+
 struct PlaLive {
+  PlaStatus (*prepare)(PlaLive *self, Mover *out, PlaError *err);
   gatomicrefcount refs; /* the caller, the thread, a call on its way */
   pthread_mutex_t lock; /* not a GMutex, which ThreadSanitizer cannot see through */
   pthread_cond_t wake;
   char *path;
   PlaState state;
   JsonObject *params;
+  PlaContent *body; /* or NULL */
+  double at_mm[3];  /* of its hook */
   GMainContext *context;
 
   /* under the lock */
@@ -51,7 +69,8 @@ live_unref(gpointer data)
   pthread_cond_destroy(&self->wake);
   g_free(self->path);
   pla_state_clear(&self->state);
-  json_object_unref(self->params);
+  g_clear_pointer(&self->params, json_object_unref);
+  pla_content_unref(self->body);
   g_main_context_unref(self->context);
   free(self->ready);
   free(self->shown);
@@ -95,9 +114,61 @@ send(PlaLive *self)
   g_source_unref(source);
 }
 
+/* ---- a scene of "simulate" ---- */
+
+typedef struct {
+  PlaSimulation *scene;
+  PlaPbng *solver;
+  double *target;
+} SceneMover;
+
+static void
+scene_pull(void *data, int hook, const double pull_mm[3])
+{
+  SceneMover *self = data;
+  pla_simulation_set_translation(self->scene, hook, pull_mm);
+}
+
+static PlaStatus
+scene_pulled(void *data, PlaError *err)
+{
+  SceneMover *self = data;
+  PlaFemConditions conditions = pla_simulation_conditions(self->scene, 1.0, self->target);
+  pla_pbng_set_conditions(self->solver, &conditions);
+  return PLA_OK;
+}
+
+static void
+scene_sweep(void *data, int n)
+{
+  pla_pbng_sweep(((SceneMover *)data)->solver, n);
+}
+
+static double
+scene_residual(void *data)
+{
+  return pla_pbng_residual(((SceneMover *)data)->solver);
+}
+
+static void
+scene_get(void *data, double *pos)
+{
+  pla_pbng_get_positions(((SceneMover *)data)->solver, pos);
+}
+
+static void
+scene_free(void *data)
+{
+  SceneMover *self = data;
+  pla_pbng_free(self->solver);
+  pla_simulation_free(self->scene);
+  free(self->target);
+  g_free(self);
+}
+
 /* the scene of the parameters, from the case file on a connection of this thread */
 static PlaStatus
-prepare(PlaLive *self, PlaSimulation **scene, PlaError *err)
+load_scene(PlaLive *self, PlaSimulation **scene, PlaError *err)
 {
   PlaStore *store = NULL;
   PlaWork *work = NULL;
@@ -114,17 +185,121 @@ prepare(PlaLive *self, PlaSimulation **scene, PlaError *err)
   return st;
 }
 
+static PlaStatus
+prepare_scene(PlaLive *self, Mover *out, PlaError *err)
+{
+  SceneMover *mover = g_new0(SceneMover, 1);
+  *out = (Mover){ .data = mover,
+                  .pull = scene_pull,
+                  .pulled = scene_pulled,
+                  .sweep = scene_sweep,
+                  .residual = scene_residual,
+                  .get = scene_get,
+                  .free = scene_free };
+  PlaStatus st = load_scene(self, &mover->scene, err);
+  if (st != PLA_OK)
+    return st;
+  const PlaFemModel *model = pla_simulation_get_model(mover->scene);
+  PlaPbngOptions options = pla_pbng_options_default();
+  out->n_verts = pla_fem_model_n_verts(model);
+  mover->target = pla_array_new((size_t)out->n_verts, 3 * sizeof *mover->target);
+  if (!mover->target)
+    return pla_fail_memory(err, "the moving shape");
+  PlaFemConditions conditions = pla_simulation_conditions(mover->scene, 1.0, mover->target);
+  return pla_pbng_new(model, &conditions, &options, pla_fem_model_rest(model), &mover->solver, err);
+}
+
+/* ---- a body on the operating table ---- */
+
+typedef struct {
+  PlaSurgery *body;
+  PlaSurgeryLive *live;
+  double pull[3]; /* m */
+} BodyMover;
+
+static void
+body_pull(void *data, int hook, const double pull_mm[3])
+{
+  BodyMover *self = data;
+  for (int d = 0; d < 3; d++)
+    self->pull[d] = pull_mm[d] / 1000.0;
+}
+
+static PlaStatus
+body_pulled(void *data, PlaError *err)
+{
+  BodyMover *self = data;
+  return pla_surgery_live_pull(self->live, self->pull, err);
+}
+
+static void
+body_sweep(void *data, int n)
+{
+  pla_surgery_live_sweep(((BodyMover *)data)->live, n);
+}
+
+static double
+body_residual(void *data)
+{
+  return pla_surgery_live_residual(((BodyMover *)data)->live);
+}
+
+static double
+body_force(void *data)
+{
+  return pla_surgery_live_force(((BodyMover *)data)->live);
+}
+
+static void
+body_get(void *data, double *pos)
+{
+  pla_surgery_live_get_surface(((BodyMover *)data)->live, pos);
+}
+
+static void
+body_free(void *data)
+{
+  BodyMover *self = data;
+  pla_surgery_live_free(self->live);
+  pla_surgery_free(self->body);
+  g_free(self);
+}
+
+static PlaStatus
+prepare_body(PlaLive *self, Mover *out, PlaError *err)
+{
+  BodyMover *mover = g_new0(BodyMover, 1);
+  const double at[3] = { self->at_mm[0] / 1000.0, self->at_mm[1] / 1000.0,
+                         self->at_mm[2] / 1000.0 };
+  *out = (Mover){ .data = mover,
+                  .pull = body_pull,
+                  .pulled = body_pulled,
+                  .sweep = body_sweep,
+                  .residual = body_residual,
+                  .force = body_force,
+                  .get = body_get,
+                  .free = body_free };
+  PlaStatus st = pla_body_from_content(self->body, &mover->body, err);
+  if (st == PLA_OK)
+    st = pla_surgery_live_new(mover->body, at, &mover->live, err);
+  if (st == PLA_OK)
+    out->n_verts = pla_surgery_live_n_verts(mover->live);
+  return st;
+}
+
+/* ---- following ---- */
+
 /* takes the newest pulls; false: stopped.  Sleeps while @idle and nothing has moved. */
 static bool
-take_pulls(PlaLive *self, PlaSimulation *scene, int n_hooks, bool idle, bool *moved)
+take_pulls(PlaLive *self, Mover *mover, bool idle, bool *moved)
 {
   pthread_mutex_lock(&self->lock);
   while (idle && self->func && !self->any_moved)
     pthread_cond_wait(&self->wake, &self->lock);
   *moved = self->any_moved;
-  for (int h = 0; h < n_hooks && h < MAX_HOOKS; h++)
+  for (int h = 0; h < MAX_HOOKS; h++)
     if (self->moved[h]) {
-      pla_simulation_set_translation(scene, h, self->pull_mm[h]);
+      mover->pull(mover->data, h, self->pull_mm[h]);
       self->moved[h] = false;
     }
   self->any_moved = false;
@@ -134,57 +309,44 @@ take_pulls(PlaLive *self, PlaSimulation *scene, int n_hooks, bool idle, bool *mo
 }
 
 static PlaStatus
-follow(PlaLive *self, PlaSimulation *scene, PlaError *err)
+follow(PlaLive *self, Mover *mover, PlaError *err)
 {
-  const PlaFemModel *model = pla_simulation_get_model(scene);
-  const size_t n = (size_t)pla_fem_model_n_verts(model);
-  const int n_hooks =
-      (int)json_array_get_length(json_object_get_array_member(self->params, "hooks"));
-  PlaPbngOptions options = pla_pbng_options_default();
-  PlaPbng *solver = NULL;
-  double *target = pla_array_new(n, 3 * sizeof *target);
-  PlaStatus st = target ? PLA_OK : pla_fail_memory(err, "the moving shape");
-  if (st == PLA_OK) {
-    PlaFemConditions conditions = pla_simulation_conditions(scene, 1.0, target);
-    st = pla_pbng_new(model, &conditions, &options, pla_fem_model_rest(model), &solver, err);
-  }
+  const size_t n = (size_t)mover->n_verts;
+  PlaStatus st = PLA_OK;
   double scale = 0.0; /* N: the residual when the hooks last moved */
   int sweeps = 0;
   bool idle = false, moved = true;
-  while (st == PLA_OK && take_pulls(self, scene, n_hooks, idle, &moved)) {
+  while (st == PLA_OK && take_pulls(self, mover, idle, &moved)) {
     if (moved) {
-      PlaFemConditions conditions = pla_simulation_conditions(scene, 1.0, target);
-      pla_pbng_set_conditions(solver, &conditions);
+      st = mover->pulled(mover->data, err);
       sweeps = 0;
       scale = 0.0;
     }
     gint64 until = g_get_monotonic_time() + BATCH_US;
     do {
-      pla_pbng_sweep(solver, 2);
+      mover->sweep(mover->data, 2);
       sweeps += 2;
     } while (g_get_monotonic_time() < until);
-    double residual = pla_pbng_residual(solver);
+    double residual = mover->residual(mover->data);
     scale = fmax(scale, residual);
     idle = residual <= REST_REL * scale || sweeps > PATIENCE_SWEEPS;
 
-    double *pos = pla_array_new(n, 3 * sizeof *pos);
-    if (!pos) {
-      st = pla_fail_memory(err, "the moving shape");
-      break;
-    }
-    pla_pbng_get_positions(solver, pos);
+    double *pos = st == PLA_OK ? pla_array_new(n, 3 * sizeof *pos) : NULL;
+    if (!pos)
+      return st == PLA_OK ? pla_fail_memory(err, "the moving shape") : st;
+    mover->get(mover->data, pos);
+    const double force = mover->force ? mover->force(mover->data) : 0.0;
     pthread_mutex_lock(&self->lock);
     free(self->ready);
     self->ready = pos;
     self->shape = (PlaLiveShape){ .n_verts = (int)n,
                                   .residual_rel = scale > 0.0 ? residual / scale : 0.0,
                                   .sweeps = sweeps,
+                                  .force_n = force,
                                   .settled = idle };
     send(self);
     pthread_mutex_unlock(&self->lock);
   }
-  pla_pbng_free(solver);
-  free(target);
   return st;
 }
 
@@ -194,12 +356,13 @@ run(void *data)
   PlaLive *self = data;
   /* the picture goes before the solver: its threads give way to those that draw */
   setpriority(PRIO_PROCESS, (id_t)gettid(), 10);
-  PlaSimulation *scene = NULL;
+  Mover mover = { 0 };
   PlaError err = { 0 };
-  PlaStatus st = prepare(self, &scene, &err);
+  PlaStatus st = self->prepare(self, &mover, &err);
   if (st == PLA_OK)
-    st = follow(self, scene, &err);
-  pla_simulation_free(scene);
+    st = follow(self, &mover, &err);
+  if (mover.data)
+    mover.free(mover.data);
   pthread_mutex_lock(&self->lock);
   if (st != PLA_OK) {
     self->failed = true;
@@ -211,21 +374,25 @@ run(void *data)
   return NULL;
 }
 
-PlaLive *
-pla_live_start(const char *path, const PlaState *state, JsonObject *params, PlaLiveFunc func,
-               void *data)
+static PlaLive *
+live_new(PlaStatus (*prepare)(PlaLive *, Mover *, PlaError *), PlaLiveFunc func, void *data)
 {
   PlaLive *self = g_new0(PlaLive, 1);
-  pthread_t thread;
   g_atomic_ref_count_init(&self->refs);
   pthread_mutex_init(&self->lock, NULL);
   pthread_cond_init(&self->wake, NULL);
-  self->path = g_strdup(path);
-  self->params = json_object_ref(params);
+  self->prepare = prepare;
   self->context = g_main_context_ref_thread_default();
   self->func = func;
   self->data = data;
-  PlaStatus st = pla_state_dup(state, &self->state, &self->err);
+  return self;
+}
+
+/* begins, unless @st is a failure, which is then reported */
+static PlaLive *
+begin(PlaLive *self, PlaStatus st)
+{
+  pthread_t thread;
   g_atomic_ref_count_inc(&self->refs);
   if (st == PLA_OK && pthread_create(&thread, NULL, run, self) == 0) {
     pthread_detach(thread);
@@ -239,6 +406,25 @@ pla_live_start(const char *path, const PlaState *state, JsonObject *params, PlaL
   send(self);
   pthread_mutex_unlock(&self->lock);
   return self;
+}
+
+PlaLive *
+pla_live_start(const char *path, const PlaState *state, JsonObject *params, PlaLiveFunc func,
+               void *data)
+{
+  PlaLive *self = live_new(prepare_scene, func, data);
+  self->path = g_strdup(path);
+  self->params = json_object_ref(params);
+  return begin(self, pla_state_dup(state, &self->state, &self->err));
+}
+
+PlaLive *
+pla_live_start_body(PlaContent *body, const double at_mm[3], PlaLiveFunc func, void *data)
+{
+  PlaLive *self = live_new(prepare_body, func, data);
+  self->body = pla_content_ref(body);
+  memcpy(self->at_mm, at_mm, sizeof self->at_mm);
+  return begin(self, PLA_OK);
 }
 
 void

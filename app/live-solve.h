@@ -2,7 +2,8 @@
  *
  * A thread of its own sweeps over the body (sim/fem/pbng.h) and hands out the shape after every few
  * sweeps; a new place of a hook replaces the old one at once.  What it shows is on its way to
- * equilibrium: the operation "simulate" with the same parameters is the answer that is kept.
+ * equilibrium: the operation "simulate" with the same parameters is the answer that is kept; of a
+ * body on the operating table, "operate" with a hook and a solve.
  *
  * Functions are called on the main thread, and so is the caller's. */
 #pragma once
@@ -16,6 +17,7 @@ typedef struct {
   const double *pos;   /* m (n_verts x 3), until the next call */
   double residual_rel; /* of the unbalanced force when the hooks last moved */
   int sweeps;          /* since then */
+  double force_n;      /* of the hook on a surgical body; else 0 */
   bool settled;        /* nothing more will come until a hook moves */
 } PlaLiveShape;
 
@@ -25,6 +27,8 @@ typedef void (*PlaLiveFunc)(const PlaLiveShape *shape, const PlaError *err, void
 /* @params as for the operation "simulate", on the state @state (copied) of the case file @path. */
 PlaLive *pla_live_start(const char *path, const PlaState *state, JsonObject *params,
                         PlaLiveFunc func, void *data);
+/* A hook at @at_mm on a surgical body, an item of its kind: the shape is that of its mesh. */
+PlaLive *pla_live_start_body(PlaContent *body, const double at_mm[3], PlaLiveFunc func, void *data);
 /* The newest way of hook @hook. */
 void pla_live_pull(PlaLive *self, int hook, const double pull_mm[3]);
 /* No call comes after this; the thread ends when it notices.  NULL is fine. */

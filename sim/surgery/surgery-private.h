@@ -95,4 +95,8 @@ PlaSurgeryWound *pla_surgery_find_wound(const PlaSurgery *self, const char *name
 PlaStatus pla_surgery_need_wound(const PlaSurgery *self, const char *name, PlaSurgeryWound **out,
                                  PlaError *err);
 
+/* For solves: the elements, and what stitches, then hooks do (@out: stitches.n + hooks.n). */
+PlaStatus pla_surgery_build_model(const PlaSurgery *self, PlaFemModel **out, PlaError *err);
+void pla_surgery_make_springs(const PlaSurgery *self, PlaSpring *out);
+
 void pla_surgery_wound_clear(PlaSurgeryWound *self);

@@ -62,8 +62,8 @@ set_cells(const PlaSurgery *self, const PlaCutMeshView *view, PlaFemModel *model
   return st;
 }
 
-static PlaStatus
-build_model(const PlaSurgery *self, PlaFemModel **out, PlaError *err)
+PlaStatus
+pla_surgery_build_model(const PlaSurgery *self, PlaFemModel **out, PlaError *err)
 {
   const PlaCutMeshView view = pla_cut_mesh_get(self->cut);
   const int n_tets = view.mesh.n_tets;
@@ -89,6 +89,15 @@ build_model(const PlaSurgery *self, PlaFemModel **out, PlaError *err)
   pla_mesh_free(mesh);
   free(material);
   return st;
+}
+
+void
+pla_surgery_make_springs(const PlaSurgery *self, PlaSpring *out)
+{
+  for (int i = 0; i < self->stitches.n; i++)
+    out[i] = spring_of(self, &self->stitches.thread[i], 2);
+  for (int i = 0; i < self->hooks.n; i++)
+    out[self->stitches.n + i] = spring_of(self, &self->hooks.thread[i], 1);
 }
 
 /* ---- the solve ---- */
@@ -164,15 +173,12 @@ pla_surgery_solve(PlaSurgery *self, double tolerance_rel, PlaProgress *progress,
   unsigned char *fixed = pla_array_new(3 * (size_t)n, sizeof *fixed);
   PlaSpring *spring = pla_array_new((size_t)n_springs, sizeof *spring);
   double *pos = pla_array_dup(self->pos, 3 * (size_t)n, sizeof *pos);
-  PlaStatus st =
-      fixed && spring && pos ? build_model(self, &model, err) : pla_fail_memory(err, "the body");
+  PlaStatus st = fixed && spring && pos ? pla_surgery_build_model(self, &model, err)
+                                        : pla_fail_memory(err, "the body");
   if (st == PLA_OK) {
     for (int i = 0; i < 3 * n; i++)
       fixed[i] = self->held[i / 3];
-    for (int i = 0; i < n_springs; i++)
-      spring[i] = i < self->stitches.n
-                      ? spring_of(self, &self->stitches.thread[i], 2)
-                      : spring_of(self, &self->hooks.thread[i - self->stitches.n], 1);
+    pla_surgery_make_springs(self, spring);
     st = pla_fem_check_held(model, fixed, err);
   }
   if (st == PLA_OK) {
@@ -246,7 +252,7 @@ read_stretch(const PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err)
   double *filled = pla_array_new((size_t)n_tets, sizeof *filled);
   double *sum = pla_array_new0((size_t)n_verts, 2 * sizeof *sum); /* stretch and share, weighted */
   double *whole = pla_array_new0((size_t)n_verts, sizeof *whole);
-  PlaStatus st = filled && sum && whole ? build_model(self, &model, err)
+  PlaStatus st = filled && sum && whole ? pla_surgery_build_model(self, &model, err)
                                         : pla_fail_memory(err, "the stretches");
   if (st == PLA_OK)
     pla_cut_mesh_fractions(self->cut, filled);

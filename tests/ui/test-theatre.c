@@ -129,6 +129,53 @@ blade_depth(const PlaSketch *sketch)
 }
 
 static void
+on_moved(int *shapes)
+{
+  ++*shapes;
+}
+
+/* a hook beside the seam: the skin follows the hand, then comes to rest */
+static void
+pull_hook(PlaWindow *window)
+{
+  PlaTools *tools = pla_document_get_tools(pla_window_get_document(window));
+  GtkWidget *scene = pla_window_get_scene(window);
+  int shapes = 0, n_marks;
+  gulong handler = g_signal_connect_swapped(tools, "moved", G_CALLBACK(on_moved), &shapes);
+  pla_window_activate(window, "surgery.tool::hook");
+  g_assert_cmpint(pla_tools_get(tools), ==, PLA_TOOL_HOOK);
+  settle(window);
+  const double x = 0.3 * gtk_widget_get_width(scene), y = 0.25 * gtk_widget_get_height(scene);
+  const double way[6][2] = { { x, y },           { x - 8, y - 4 },   { x - 16, y - 8 },
+                             { x - 24, y - 12 }, { x - 30, y - 15 }, { x - 32, y - 16 } };
+  const guint before =
+      json_array_get_length(json_object_get_array_member(surgery_of(window), "steps"));
+  pointer_drag(scene, way, 6);
+  for (int i = 0; i < 400; i++) {
+    let_run(50);
+    JsonArray *steps = json_object_get_array_member(surgery_of(window), "steps");
+    if (json_array_get_length(steps) == before + 2)
+      break;
+  }
+  settle(window);
+  JsonArray *steps = json_object_get_array_member(surgery_of(window), "steps");
+  g_assert_cmpuint(json_array_get_length(steps), ==, before + 2);
+  g_assert_true(json_object_has_member(json_array_get_object_element(steps, before), "hook"));
+  g_assert_true(json_object_has_member(json_array_get_object_element(steps, before + 1), "solve"));
+  JsonObject *readings = json_object_get_object_member(surgery_of(window), "readings");
+  g_assert_cmpfloat(json_object_get_double_member(readings, "max_hook_force_n"), >, 0.01);
+  g_assert_cmpint(shapes, >=, 1);
+  pla_tools_get_marks(tools, &n_marks);
+  g_assert_cmpint(n_marks, ==, 1);
+  shoot(window, "8-hook");
+  pla_window_activate(window, "surgery.release");
+  settle(window);
+  pla_tools_get_marks(tools, &n_marks);
+  g_assert_cmpint(n_marks, ==, 0);
+  g_signal_handler_disconnect(tools, handler);
+}
+
+static void
 test_theatre(void)
 {
   g_autofree char *path = write_case();
@@ -253,6 +300,15 @@ test_theatre(void)
   g_assert_cmpstr(pla_entry_get_field(body_of(window))->id, ==, "skin-stretch");
   g_assert_cmpint(count_red(window, 1.5), >, 150);
   shoot(window, "7-map");
+
+  pull_hook(window);
+  hash[n++] = state_hash(window);
+  /* two operations: what follows undoes both */
+  g_action_group_activate_action(group, "undo", NULL);
+  settle(window);
+  g_action_group_activate_action(group, "undo", NULL);
+  settle(window);
+  n--;
 
   /* what is refused is said in the panel, and nothing changes */
   pla_window_activate(window, "surgery.tool::excise");

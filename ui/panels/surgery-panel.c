@@ -1,6 +1,7 @@
 #include "ui/panels/surgery-panel.h"
 
 #include "app/body.h"
+#include "app/live-solve.h"
 #include "app/sketcher.h"
 #include "ui/panels/panel-rows.h"
 
@@ -44,6 +45,8 @@ struct _PlaSurgeryPanel {
   GPtrArray *wounds;                   /* names */
   GPtrArray *reading_rows, *done_rows; /* borrowed */
   double hook_at[3], hook_pull[3];
+  PlaLive *live;
+  gboolean live_shown; /* the view shows what live made of the body */
   gboolean hooking, working, following;
 };
 
@@ -352,6 +355,36 @@ on_placed(PlaSurgeryPanel *self, int mark, const PlaScenePick *pick, gboolean do
 static void run_steps(PlaSurgeryPanel *self, JsonArray *steps, const char *title);
 
 static void
+stop_live(PlaSurgeryPanel *self)
+{
+  g_clear_pointer(&self->live, pla_live_stop);
+  if (self->live_shown && self->body)
+    pla_tools_move(pla_document_get_tools(self->document), self->body, NULL);
+  self->live_shown = FALSE;
+}
+
+static void
+on_live(const PlaLiveShape *shape, const PlaError *err, void *data)
+{
+  PlaSurgeryPanel *self = data;
+  if (!shape) {
+    say(self, err->message, TRUE);
+    stop_live(self);
+    return;
+  }
+  const PlaMesh *mesh = self->body ? pla_entry_get_mesh(self->body) : NULL;
+  if (!mesh || mesh->n_verts != shape->n_verts)
+    return;
+  pla_tools_move(pla_document_get_tools(self->document), self->body, shape->pos);
+  self->live_shown = TRUE;
+  g_autofree char *text = g_strdup_printf(
+      shape->settled ? _("Shown: following the hand, nearly at rest. The hook pulls with %.2f N.")
+                     : _("Shown: following the hand, on its way. The hook pulls with %.2f N."),
+      shape->force_n);
+  gtk_label_set_label(self->shown, text);
+}
+
+static void
 on_dragged(PlaSurgeryPanel *self, int mark, const double *pull_mm, gboolean done)
 {
   int n;
@@ -360,6 +393,10 @@ on_dragged(PlaSurgeryPanel *self, int mark, const double *pull_mm, gboolean done
     return;
   memcpy(self->hook_pull, pull_mm, sizeof self->hook_pull);
   show_marks(self);
+  if (!self->live && gtk_switch_get_active(self->live_switch))
+    self->live = pla_live_start_body(self->content, self->hook_at, on_live, self);
+  if (self->live)
+    pla_live_pull(self->live, 0, pull_mm);
   if (!done)
     return;
   if (hypot(hypot(pull_mm[0], pull_mm[1]), pull_mm[2]) >= 0.5) {
@@ -371,6 +408,7 @@ on_dragged(PlaSurgeryPanel *self, int mark, const double *pull_mm, gboolean done
     run_steps(self, steps, _("Pulling"));
   } else {
     self->hooking = FALSE;
+    stop_live(self);
     show_marks(self);
   }
 }
@@ -383,6 +421,11 @@ on_done(gpointer owner, const char *failure)
   PlaSurgeryPanel *self = owner;
   self->working = FALSE;
   self->hooking = FALSE;
+  /* what the operation made comes with the next update; after a failure the body is as it was */
+  if (failure)
+    stop_live(self);
+  else
+    g_clear_pointer(&self->live, pla_live_stop);
   if (failure) {
     show_marks(self);
     say(self, failure, TRUE);
@@ -778,6 +821,8 @@ update(PlaSurgeryPanel *self)
   gtk_widget_set_visible(self->table, body != NULL);
   g_set_object(&self->body, body);
   if (content != self->content) {
+    g_clear_pointer(&self->live, pla_live_stop);
+    self->live_shown = FALSE;
     g_clear_pointer(&self->content, pla_content_unref);
     self->content = content ? pla_content_ref(content) : NULL;
     JsonObject *surgery = content ? pla_body_get_surgery(content) : NULL;
@@ -806,6 +851,7 @@ on_shape_changed(PlaSurgeryPanel *self, PlaEntry *entry)
 static void
 on_unmap(PlaSurgeryPanel *self)
 {
+  stop_live(self);
   set_instrument(self, LOOK);
   show_marks(self);
   show_sketch(self);
@@ -836,6 +882,7 @@ static void
 pla_surgery_panel_dispose(GObject *object)
 {
   PlaSurgeryPanel *self = PLA_SURGERY_PANEL(object);
+  g_clear_pointer(&self->live, pla_live_stop);
   g_clear_pointer(&self->sketcher, pla_sketcher_free);
   g_clear_pointer(&self->sketcher_for, pla_content_unref);
   g_clear_pointer(&self->content, pla_content_unref);
