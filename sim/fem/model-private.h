@@ -12,8 +12,8 @@ typedef struct {
   int *corner; /* corner index: PLA per-element corners of tets first, then of hexes */
 } PlaIncidence;
 
-/* Regions over which the mixed formulation averages the change of volume: a vertex with the tets of
- * one material around it, or one hex.  J = sum_c w_c J_c / W; energy
+/* Regions over which the mixed formulation averages the change of volume: the tets of one material
+ * around some vertices, each tet in one of them, or one hex.  J = sum_c w_c J_c / W; energy
  * sum of W k u(J) over the tissues in it, u(J) = (ln J)^2 / 2 or (J - 1)^2 / 2. */
 typedef struct {
   int n;

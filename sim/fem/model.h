@@ -22,7 +22,7 @@ typedef struct {
 
 typedef enum {
   PLA_FORMULATION_STANDARD = 0, /* plain linear tets */
-  PLA_FORMULATION_MIXED,        /* nodal-pressure averaging: no locking near nu = 0.5 */
+  PLA_FORMULATION_MIXED,        /* averaged strains and volumes: no locking near nu = 0.5 */
 } PlaFormulation;
 
 /* Builds the model of the tets and hexes of @mesh (copied).  @cell_material: for each tet, then each

@@ -105,7 +105,8 @@ prepare_mixed(PlaFemSystem *self, PlaError *err)
   return enough ? PLA_OK : pla_fail_memory(err, "the linear system");
 }
 
-/* sets of blocks that must meet in the matrix: cells, then springs, then links, then patches */
+/* sets of blocks that must meet in the matrix: cells, then springs, then links, then patches, then
+ * domains */
 static PlaStatus
 make_sets(const PlaFemSystem *self, const PlaFemSprings *springs, const PlaVertSets *links,
           int **start_out, int **blocks_out, int *n_out, PlaError *err)
@@ -113,7 +114,8 @@ make_sets(const PlaFemSystem *self, const PlaFemSprings *springs, const PlaVertS
   const PlaFemModel *model = self->model;
   const int n_cells = model->n_tets + model->n_hexes, n_springs = springs ? springs->n : 0;
   const int n_links = links ? links->n : 0, n_patches = model->patches ? model->patches->n : 0;
-  const int n = n_cells + n_springs + n_links + n_patches;
+  const int n_domains = model->domains ? model->domains->n : 0;
+  const int n = n_cells + n_springs + n_links + n_patches + n_domains;
   int *start = pla_array_new0((size_t)n + 1, sizeof *start), *blocks = NULL;
   PlaStatus st = start ? PLA_OK : pla_fail_memory(err, "the linear system");
   for (int pass = 0; st == PLA_OK && pass < 2; pass++) {
@@ -130,8 +132,10 @@ make_sets(const PlaFemSystem *self, const PlaFemSprings *springs, const PlaVertS
         verts = links->vert + links->start[l];
         k = links->start[l + 1] - links->start[l];
       } else {
-        const int *first = model->patches->vert_start + (l - n_links);
-        verts = model->patches->vert + first[0];
+        const bool patch = l < n_links + n_patches;
+        const int *first = patch ? model->patches->vert_start + (l - n_links)
+                                 : model->domains->vert_start + (l - n_links - n_patches);
+        verts = (patch ? model->patches->vert : model->domains->vert) + first[0];
         k = first[1] - first[0];
       }
       for (int a = 0; a < k; a++)
