@@ -28,6 +28,7 @@ static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_stiffness,
   &pla_benchmark_svd,
   &pla_benchmark_tets,
+  &pla_benchmark_tongue,
   NULL,
 };
 

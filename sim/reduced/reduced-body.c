@@ -72,10 +72,10 @@ pla_reduced_options_default(void)
   return (PlaReducedOptions){ .dt_s = 0.01,
                               .mass_damping = 6.22,
                               .stiffness_damping = 0.11,
-                              .volume_stiffness = 1e6,
+                              .volume_stiffness = 2e7,
                               .pressure_stiffness = 1e5,
                               .contact_thickness = 1.5e-4,
-                              .contact_stiffness = 5e7,
+                              .contact_stiffness = 1e9,
                               .max_iterations = 6,
                               .tolerance = 5e-6 };
 }
