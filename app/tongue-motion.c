@@ -291,6 +291,18 @@ pla_tongue_motion_get_pos(const PlaTongueMotion *self)
 }
 
 void
+pla_tongue_motion_frame(const PlaTongueMotion *self, PlaTongueFrame *out)
+{
+  pla_tongue_frame(self->tongue, self->coil_mm, out);
+}
+
+void
+pla_tongue_motion_airway(const PlaTongueMotion *self, PlaAirway *out)
+{
+  pla_airway_measure(self->tongue, pla_tongue_body_get_pos(self->body), self->coil_mm, out);
+}
+
+void
 pla_tongue_motion_coils(const PlaTongueMotion *self, double *mm)
 {
   const PlaSpeakerFit *fit = pla_tongue_get_fit(self->tongue);

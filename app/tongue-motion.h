@@ -5,6 +5,7 @@
 #include "anatomy/base/progress.h"
 #include "anatomy/mesh.h"
 #include "anatomy/signal.h"
+#include "sim/tongue/airway.h"
 #include "sim/tongue/tongue.h"
 
 typedef struct {
@@ -54,6 +55,10 @@ PlaStatus pla_tongue_motion_step(PlaTongueMotion *self, bool *more, PlaError *er
 const PlaTongueStats *pla_tongue_motion_stats(const PlaTongueMotion *self);
 const PlaTongueReport *pla_tongue_motion_report(const PlaTongueMotion *self); /* of the newest frame */
 const double *pla_tongue_motion_get_pos(const PlaTongueMotion *self); /* m (n_verts x 3) */
+/* What the newest frame asked for: targets, jaw. */
+void pla_tongue_motion_frame(const PlaTongueMotion *self, PlaTongueFrame *out);
+/* The air above the tongue in the newest frame. */
+void pla_tongue_motion_airway(const PlaTongueMotion *self, PlaAirway *out);
 /* Where the tongue coils are, in the coordinates of the track, mm (PLA_N_TONGUE_COILS x 2). */
 void pla_tongue_motion_coils(const PlaTongueMotion *self, double *mm);
 /* Contact map: surface vertices with their distance from palate, teeth and jaw, m. */

@@ -2,7 +2,9 @@
 #include "app/cli/speak-tongue.h"
 
 #include "anatomy/base/memory.h"
+#include "app/picture.h"
 #include "app/tongue-motion.h"
+#include "app/tongue-picture.h"
 #include "io/pvd.h"
 
 #include <glib.h>
@@ -88,9 +90,48 @@ note_frame(const PlaTongueMotion *motion, int frame, PlaTrack *result)
   row[3] = report->step.contacts;
 }
 
+/* midsagittal views of some frames, side by side in rows of four */
+typedef struct {
+  const char *path;
+  int n, every, first; /* views; frames between them; the first of them */
+  cairo_surface_t *image;
+} Views;
+
+enum { VIEW_WIDTH = 420, VIEW_HEIGHT = 380, VIEWS_A_ROW = 4, MOST_VIEWS = 8 };
+
+static void
+views_init(Views *self, PlaInvocation *inv, const PlaTrack *track)
+{
+  self->path = pla_invocation_text(inv, "picture", 0, NULL);
+  if (!self->path)
+    return;
+  const bool one = pla_invocation_has(inv, "at");
+  self->n = one ? 1 : MIN(MOST_VIEWS, track->n_samples);
+  self->every = MAX(1, track->n_samples / self->n);
+  self->first = one ? (int)CLAMP(pla_invocation_number(inv, "at", 0.0) * track->rate_hz, 0.0,
+                                 track->n_samples - 1.0)
+                    : self->every / 2;
+  const int columns = MIN(self->n, VIEWS_A_ROW), rows = (self->n + columns - 1) / columns;
+  self->image = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, columns * VIEW_WIDTH,
+                                           rows * VIEW_HEIGHT);
+}
+
+static void
+views_add(Views *self, const PlaTongueMotion *motion, const PlaTrack *track, int frame)
+{
+  const int k = (frame - self->first) / MAX(1, self->every);
+  if (!self->path || frame < self->first || (frame - self->first) % self->every != 0 || k >= self->n)
+    return;
+  g_autofree char *caption = g_strdup_printf("%.2f s", track->start_s + frame / track->rate_hz);
+  cairo_t *cr = cairo_create(self->image);
+  cairo_translate(cr, k % VIEWS_A_ROW * VIEW_WIDTH, k / VIEWS_A_ROW * VIEW_HEIGHT);
+  pla_tongue_picture_draw(motion, cr, VIEW_WIDTH, VIEW_HEIGHT, caption);
+  cairo_destroy(cr);
+}
+
 static PlaStatus
 run_frames(PlaInvocation *inv, PlaTongueMotion *motion, const PlaTrack *track, Animation *animation,
-           PlaTrack *result, PlaError *err)
+           Views *views, PlaTrack *result, PlaError *err)
 {
   PlaProgress *progress = pla_invocation_progress(inv);
   PlaStatus st = pla_tongue_motion_start(motion, track, err);
@@ -100,6 +141,8 @@ run_frames(PlaInvocation *inv, PlaTongueMotion *motion, const PlaTrack *track, A
     st = pla_tongue_motion_step(motion, &more, err);
     if (st == PLA_OK && more)
       note_frame(motion, i, result);
+    if (st == PLA_OK && more)
+      views_add(views, motion, track, i);
     if (st == PLA_OK && more && animation->list)
       st = animation_add(animation, pla_tongue_motion_get_pos(motion),
                          track->start_s + i / track->rate_hz, err);
@@ -165,6 +208,7 @@ pla_speak_tongue(PlaInvocation *inv, PlaTrack **track, double *seconds, PlaError
                           g_array_new(FALSE, FALSE, sizeof(double)) };
   PlaTongueMotion *motion = NULL;
   PlaTrack *result = NULL;
+  Views views = { 0 };
   PlaStatus st = PLA_OK;
   *seconds = 0.0;
   if (animation.list && !g_str_has_suffix(animation.list, ".pvd"))
@@ -195,11 +239,15 @@ pla_speak_tongue(PlaInvocation *inv, PlaTrack **track, double *seconds, PlaError
   pla_progress_pop(options.progress, span);
   pla_progress_phase(options.progress, "Moving", 0.98);
   if (st == PLA_OK)
+    views_init(&views, inv, *track);
+  if (st == PLA_OK)
     st = new_result(*track, &result, err);
   if (st == PLA_OK && animation.list)
     st = pla_mesh_dup(pla_tongue_motion_get_rest(motion), &animation.mesh, err);
   if (st == PLA_OK)
-    st = run_frames(inv, motion, *track, &animation, result, err);
+    st = run_frames(inv, motion, *track, &animation, &views, result, err);
+  if (st == PLA_OK && views.path)
+    st = pla_picture_write_surface(views.path, views.image, err);
   if (st == PLA_OK && animation.list)
     st = pla_pvd_write(animation.list, (int)animation.file->len,
                        (const double *)(void *)animation.time->data,
@@ -213,6 +261,8 @@ pla_speak_tongue(PlaInvocation *inv, PlaTrack **track, double *seconds, PlaError
   }
   pla_tongue_motion_free(motion);
   pla_track_free(result);
+  if (views.image)
+    cairo_surface_destroy(views.image);
   pla_mesh_free(animation.mesh);
   g_ptr_array_unref(animation.file);
   g_array_unref(animation.time);

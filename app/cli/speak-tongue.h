@@ -20,6 +20,8 @@
       { "cell-mm", 0, PLA_OPT_NUMBER, "H", "tets of the phantom's tongue (default 2.5)", 1.0,      \
         8.0 },                                                                                     \
       { "animation", 0, PLA_OPT_TEXT, "OUT.pvd", "write the moving mesh, one file a frame" },      \
+      { "picture", 0, PLA_OPT_TEXT, "OUT.png", "draw midsagittal views of eight moments" },        \
+      { "at", 0, PLA_OPT_NUMBER, "S", "draw this moment alone, s", 0, 1e6 },                       \
       { "quasistatic", 0, PLA_OPT_FLAG, NULL, "without inertia and damping" },                     \
       { "no-volume", 0, PLA_OPT_FLAG, NULL, "do not keep the volume, to see what that does" },     \
       { "no-contact", 0, PLA_OPT_FLAG, NULL, "pass through palate and teeth" },                    \

@@ -295,6 +295,103 @@ pla_weight_give_way(double *weight, const double *added, int seed, int n_verts)
     weight[v] -= here * added[v];
 }
 
+/* means of neighbours, half way, again and again: a random walk of the wanted spread */
+static void
+diffuse(const PlaTetMesh *mesh, const unsigned char *fixed, const int *degree, int rounds, double *w,
+        double *sum)
+{
+  for (int round = 0; round < rounds; round++) {
+    memset(sum, 0, (size_t)mesh->n_verts * sizeof *sum);
+    for (int t = 0; t < mesh->n_tets; t++) {
+      const int *v = mesh->tet + 4 * (size_t)t;
+      const double all = w[v[0]] + w[v[1]] + w[v[2]] + w[v[3]];
+      for (int a = 0; a < 4; a++)
+        sum[v[a]] += all - w[v[a]];
+    }
+    for (int v = 0; v < mesh->n_verts; v++)
+      w[v] = fixed[v] ? 0.0 : degree[v] > 0 ? 0.5 * (w[v] + sum[v] / degree[v]) : w[v];
+  }
+}
+
+/* mean square of the steps between neighbours, m^2; fills how many each vertex has, counted by tets */
+static double
+count_neighbours(const PlaTetMesh *mesh, int *degree)
+{
+  double square = 0.0;
+  for (int t = 0; t < mesh->n_tets; t++)
+    for (int a = 0; a < 4; a++) {
+      const int *v = mesh->tet + 4 * (size_t)t;
+      degree[v[a]] += 3;
+      for (int b = 0; b < a; b++) {
+        double edge[3];
+        pla_vec3_sub(mesh->rest + 3 * (size_t)v[a], mesh->rest + 3 * (size_t)v[b], edge);
+        square += pla_vec3_dot(edge, edge);
+      }
+    }
+  return square / (6.0 * mesh->n_tets);
+}
+
+PlaStatus
+pla_weights_smooth(const PlaTetMesh *mesh, const unsigned char *fixed, const int *seed, int n_domains,
+                   double reach, double *weight, PlaError *err)
+{
+  const size_t n = (size_t)mesh->n_verts, m = (size_t)n_domains;
+  int *degree = pla_array_new0(n, sizeof *degree);
+  double *sum = pla_array_new(n, sizeof *sum), *row = pla_array_new(m, 2 * m * sizeof *row);
+  PlaStatus st = degree && sum && row ? PLA_OK : pla_fail_memory(err, "weights");
+  if (st == PLA_OK) {
+    const double square = count_neighbours(mesh, degree);
+    const int rounds = 1 + (int)(6.0 * reach * reach / square);
+    for (size_t d = 0; d < m; d++)
+      diffuse(mesh, fixed, degree, rounds, weight + d * n, sum);
+    /* rows [S | 1], S_ij = weight i at seed j, reduced to [1 | S^-1] */
+    for (size_t i = 0; i < m; i++)
+      for (size_t j = 0; j < m; j++) {
+        row[i * 2 * m + j] = weight[i * n + (size_t)seed[j]];
+        row[i * 2 * m + m + j] = i == j;
+      }
+  }
+  for (size_t c = 0; st == PLA_OK && c < m; c++) {
+    size_t best = c;
+    for (size_t r = c + 1; r < m; r++)
+      if (fabs(row[r * 2 * m + c]) > fabs(row[best * 2 * m + c]))
+        best = r;
+    if (fabs(row[best * 2 * m + c]) < 1e-3) {
+      st = pla_fail(err, PLA_ERR_GEOMETRY, "Seeds of the reduced model are too near each other");
+      break;
+    }
+    for (size_t j = 0; j < 2 * m; j++) {
+      const double held = row[c * 2 * m + j];
+      row[c * 2 * m + j] = row[best * 2 * m + j];
+      row[best * 2 * m + j] = held;
+    }
+    const double scale = 1.0 / row[c * 2 * m + c];
+    for (size_t j = 0; j < 2 * m; j++)
+      row[c * 2 * m + j] *= scale;
+    for (size_t r = 0; r < m; r++) {
+      const double factor = r == c ? 0.0 : row[r * 2 * m + c];
+      for (size_t j = 0; j < 2 * m; j++)
+        row[r * 2 * m + j] -= factor * row[c * 2 * m + j];
+    }
+  }
+  for (size_t v = 0; st == PLA_OK && v < n; v++) {
+    for (size_t i = 0; i < m; i++) {
+      sum[i] = 0.0;
+      for (size_t j = 0; j < m; j++)
+        sum[i] += row[i * 2 * m + m + j] * weight[j * n + v];
+    }
+    for (size_t i = 0; i < m; i++)
+      weight[i * n + v] = sum[i];
+  }
+  for (size_t i = 0; st == PLA_OK && i < m; i++) /* to the last bit */
+    for (size_t j = 0; j < m; j++)
+      weight[i * n + (size_t)seed[j]] = i == j;
+  free(degree);
+  free(sum);
+  free(row);
+  return st;
+}
+
 PlaStatus
 pla_elastic_extend(const PlaTetMesh *mesh, const unsigned char *fixed, double poisson, int n_fields,
                    double *disp, PlaError *err)

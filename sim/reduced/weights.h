@@ -43,6 +43,12 @@ PlaStatus pla_domain_weight(const PlaWeightDomain *domain, const PlaWeightOption
  * (w - w(seed) added) (n_verts). */
 void pla_weight_give_way(double *weight, const double *added, int seed, int n_verts);
 
+/* A push at one vertex leaves a spike in the weight.  This spreads all @n_domains weights (n_domains x n_verts)
+ * over about @reach (m), keeps them 0 at @fixed vertices, and takes the combinations of them that are again 1
+ * at their own seed and 0 at the others.  PLA_ERR_GEOMETRY when the reach blurs seeds together. */
+PlaStatus pla_weights_smooth(const PlaTetMesh *mesh, const unsigned char *fixed, const int *seed,
+                             int n_domains, double reach, double *weight, PlaError *err);
+
 /* Displacements of the whole body where those of @fixed vertices are given: @n_fields fields at once,
  * linear elastic (n_fields x n_verts x 3, in at fixed vertices and out everywhere). */
 PlaStatus pla_elastic_extend(const PlaTetMesh *mesh, const unsigned char *fixed, double poisson,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { N_DOMAINS = PLA_N_TONGUE_COILS + 1 };
+#define COIL_REACH_MM 5.0 /* a coil moves the tissue around it, not a point */
 
 PlaTongueInput
 pla_tongue_input_default(void)
@@ -224,6 +225,7 @@ make_basis(PlaTongue *self, const PlaDomains *domains, PlaProgress *progress, Pl
 {
   const PlaTetMesh tets = pla_mesh_tets(self->mesh);
   const PlaWeightOptions options = pla_weight_options_default();
+  const double mm = self->fit.scale / 1000.0;
   unsigned char *held = pla_array_dup(self->fixed, (size_t)tets.n_verts, 1);
   unsigned char *inside = pla_array_new((size_t)tets.n_tets, 1);
   double *weight = pla_array_new((size_t)tets.n_verts, N_DOMAINS * sizeof *weight);
@@ -241,6 +243,9 @@ make_basis(PlaTongue *self, const PlaDomains *domains, PlaProgress *progress, Pl
     if (st == PLA_OK && !pla_progress_step(progress, (i + 1.0) / N_DOMAINS))
       st = pla_fail_cancelled(err);
   }
+  if (st == PLA_OK)
+    st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, COIL_REACH_MM * mm, weight,
+                            err);
   if (st == PLA_OK)
     st = pla_reduced_basis_init(basis, &tets, domains->seed, N_DOMAINS, weight, PLA_BASIS_QUADRATIC,
                                 err);
