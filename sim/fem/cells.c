@@ -5,6 +5,7 @@
 #include "anatomy/base/memory.h"
 #include "sim/material/prestretch.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,25 @@ pla_fem_model_set_activations(PlaFemModel *model, const double *activation)
     update_prestretch(model, activation);
   if (model->patches)
     pla_fem_patches_update(model);
+}
+
+PlaStatus
+pla_fem_model_share(const PlaFemModel *model, PlaFemModel **out, PlaError *err)
+{
+  const size_t n_fibres =
+      model->fibre_start ? (size_t)model->fibre_start[model->n_tets + model->n_hexes] : 0;
+  PlaFemModel *self = pla_array_dup(model, 1, sizeof *self);
+  *out = NULL;
+  if (self)
+    self->active = pla_array_new0(n_fibres, sizeof *self->active);
+  if (!self || !self->active) {
+    free(self);
+    return pla_fail_memory(err, "the activations");
+  }
+  assert(!model->prestretch && !model->patches);
+  self->shares = true;
+  *out = self;
+  return PLA_OK;
 }
 
 int

@@ -37,6 +37,7 @@ typedef struct {
 } PlaFemDomains;
 
 struct PlaFemModel {
+  bool shares; /* everything but the activations is another's */
   int n_verts, n_tets, n_hexes;
   double *rest;         /* m (n_verts x 3) */
   double *mass;         /* kg (n_verts) */

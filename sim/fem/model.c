@@ -11,6 +11,7 @@
 #include "anatomy/base/parallel.h"
 #include "anatomy/base/svd3.h"
 #include "sim/material/definite.h"
+#include "sim/material/fibre-curve.h"
 #include "sim/material/registry.h"
 
 #include <assert.h>
@@ -26,6 +27,11 @@ pla_fem_model_free(PlaFemModel *model)
 {
   if (!model)
     return;
+  if (model->shares) {
+    free(model->active);
+    free(model);
+    return;
+  }
   free(model->rest);
   free(model->mass);
   free(model->tet);
@@ -379,22 +385,36 @@ batch_point(const TetBatch *batch, int k, PlaPoint *point)
     point->s[c] = batch->s[c * BATCH + k];
 }
 
-/* A tet of the neo-Hookean material and nothing else, no stretch below the floor: it needs no SVD.
- * With c_a = F^-T g_a, the exact derivatives are
- *   P g_a = mu F g_a + (lambda ln J - mu) c_a,
- *   K_ab = V (mu g_a.g_b 1 + lambda c_a c_b^T + (mu - lambda ln J) c_b c_a^T). */
+/* A tet of the neo-Hookean material, with or without fibres, no stretch below the floor: it needs no
+ * SVD.  With c_a = F^-T g_a, and for each fibre v of stretch l and tension T, n = F v / l, the exact
+ * derivatives are
+ *   P g_a = mu F g_a + (lambda ln J - mu) c_a + sum T n (v.g_a),
+ *   K_ab = V (mu g_a.g_b 1 + lambda c_a c_b^T + (mu - lambda ln J) c_b c_a^T
+ *          + sum (v.g_a)(v.g_b) (T/l 1 + (T' - T/l) n n^T)). */
 typedef struct {
   double mu, lambda, volume;
   double f[9], log_det, i1;
   double grad[4][3], c[4][3];
+  PlaFibreLaw law;
+  PlaPoint point; /* its fibres */
 } SimpleTet;
+
+typedef struct {
+  double length, tension, slope; /* l; T and T', Pa */
+  double n[3], along[4];         /* v.g_a, 1/m */
+} SimpleFibre;
 
 static bool
 simple_tet(const PlaFemModel *model, int t, const double *pos, SimpleTet *out)
 {
-  const int m = model->cell_material[t];
-  if (model->material[m].material != &pla_material_neo_hookean || model->patches ||
-      pla_fem_has_cells(model))
+  const double *constants;
+  const PlaMaterial *material = pla_fem_cell_law(model, t, &constants);
+  if (model->patches || model->prestretch)
+    return false;
+  out->point.n_fibres = 0;
+  if (pla_muscle_is_plain(material, constants, &out->law))
+    pla_fem_cell_point(model, t, &out->point);
+  else if (material != &pla_material_neo_hookean)
     return false;
   double cofactor[9];
   pla_fem_tet_gradient(model, t, pos, out->f);
@@ -406,8 +426,8 @@ simple_tet(const PlaFemModel *model, int t, const double *pos, SimpleTet *out)
   /* the smallest stretch is at least 2 J / I1 */
   if (!(2.0 * det >= PLA_STRETCH_FLOOR * out->i1))
     return false;
-  out->mu = model->constants[(size_t)PLA_MAX_CONSTANTS * (size_t)m];
-  out->lambda = model->constants[(size_t)PLA_MAX_CONSTANTS * (size_t)m + 1];
+  out->mu = constants[0];
+  out->lambda = constants[1];
   out->volume = model->tet_volume[t];
   out->log_det = log(det);
   pla_fem_tet_shape(model, t, out->grad);
@@ -419,12 +439,39 @@ simple_tet(const PlaFemModel *model, int t, const double *pos, SimpleTet *out)
   return true;
 }
 
+/* stretch and direction of fibre @m; false when it is crushed to nothing */
+static bool
+simple_fibre(const SimpleTet *tet, int m, SimpleFibre *out)
+{
+  const double *v = tet->point.fibre + 3 * m;
+  pla_mat3_apply(tet->f, v, out->n);
+  out->length = pla_vec3_norm(out->n);
+  if (out->length == 0.0)
+    return false;
+  for (int i = 0; i < 3; i++)
+    out->n[i] /= out->length;
+  for (int a = 0; a < 4; a++)
+    out->along[a] = pla_vec3_dot(v, tet->grad[a]);
+  pla_fibre_force(tet->law.curve, out->length / tet->law.optimal, tet->point.active[m],
+                  tet->point.passive[m], &out->tension, &out->slope);
+  out->tension *= tet->law.sigma / tet->law.optimal;
+  out->slope *= tet->law.sigma / (tet->law.optimal * tet->law.optimal);
+  return true;
+}
+
 static double
 simple_energy(const SimpleTet *tet)
 {
   const double l = tet->log_det;
-  return tet->volume *
-         (0.5 * tet->mu * (tet->i1 - 3.0) - tet->mu * l + 0.5 * tet->lambda * l * l);
+  double sum = 0.5 * tet->mu * (tet->i1 - 3.0) - tet->mu * l + 0.5 * tet->lambda * l * l;
+  for (int m = 0; m < tet->point.n_fibres; m++) {
+    SimpleFibre fibre;
+    if (simple_fibre(tet, m, &fibre))
+      sum += tet->law.sigma * pla_dual_value(pla_fibre_energy(
+                                  tet->law.curve, pla_dual(fibre.length / tet->law.optimal),
+                                  tet->point.active[m], tet->point.passive[m]));
+  }
+  return tet->volume * sum;
 }
 
 static void
@@ -436,6 +483,14 @@ simple_forces(const SimpleTet *tet, double *corner)
     pla_mat3_apply(tet->f, tet->grad[a], fg);
     for (int i = 0; i < 3; i++)
       corner[3 * a + i] = -tet->volume * (tet->mu * fg[i] + q * tet->c[a][i]);
+  }
+  for (int m = 0; m < tet->point.n_fibres; m++) {
+    SimpleFibre fibre;
+    if (!simple_fibre(tet, m, &fibre))
+      continue;
+    for (int a = 0; a < 4; a++)
+      for (int i = 0; i < 3; i++)
+        corner[3 * a + i] -= tet->volume * fibre.tension * fibre.along[a] * fibre.n[i];
   }
 }
 
@@ -452,6 +507,20 @@ simple_stiffness(const SimpleTet *tet, double *stiffness)
           stiffness[(3 * a + i) * 12 + 3 * b + j] =
               l * ca[i] * cb[j] + q * cb[i] * ca[j] + (i == j ? diagonal : 0.0);
     }
+  for (int k = 0; k < tet->point.n_fibres; k++) {
+    SimpleFibre fibre;
+    if (!simple_fibre(tet, k, &fibre))
+      continue;
+    const double across = tet->volume * fibre.tension / fibre.length;
+    const double along = tet->volume * fibre.slope - across;
+    for (int a = 0; a < 4; a++)
+      for (int b = 0; b < 4; b++)
+        for (int i = 0; i < 3; i++)
+          for (int j = 0; j < 3; j++)
+            stiffness[(3 * a + i) * 12 + 3 * b + j] +=
+                fibre.along[a] * fibre.along[b] *
+                ((i == j ? across : 0.0) + along * fibre.n[i] * fibre.n[j]);
+  }
 }
 
 static int

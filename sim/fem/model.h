@@ -61,6 +61,9 @@ PlaStatus pla_fem_model_set_cells(PlaFemModel *model, const PlaFemCells *cells, 
  * while a solve runs. */
 void pla_fem_model_set_activations(PlaFemModel *model, const double *activation);
 int pla_fem_model_n_muscles(const PlaFemModel *model);
+/* The same body with activations of its own, at rest; the rest is borrowed from @model, so that
+ * several threads can each contract it in their way.  Not for muscles that change their rest shape. */
+PlaStatus pla_fem_model_share(const PlaFemModel *model, PlaFemModel **out, PlaError *err);
 
 int pla_fem_model_n_verts(const PlaFemModel *model);
 const double *pla_fem_model_rest(const PlaFemModel *model); /* m (n_verts x 3) */

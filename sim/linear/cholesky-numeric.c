@@ -277,9 +277,21 @@ FACTOR(PlaFactorJob *job)
 
 typedef struct {
   const PlaCholesky *sym;
-  Real *x; /* elimination order, 3 n */
+  Real *x; /* elimination order, 3 n for each right side */
+  int n_rhs;
   atomic_int short_of_memory;
 } Substitution;
+
+/* y = L^-1 y or L^-T y of the panel's diagonal part, for @n right sides @ld apart */
+static void
+solve_diagonal(bool transpose, int k, const Real *panel, int m, int n, Real *y, int ld)
+{
+  const CBLAS_TRANSPOSE how = transpose ? CblasTrans : CblasNoTrans;
+  if (n == 1)
+    TRSV(CblasColMajor, CblasLower, how, CblasNonUnit, k, panel, m, y, 1);
+  else
+    TRSM(CblasColMajor, CblasLeft, CblasLower, how, CblasNonUnit, k, n, 1, panel, m, y, ld);
+}
 
 /* forward: returns what the subtree of @s adds to the rows below its own columns */
 static Real *
@@ -287,11 +299,12 @@ forward(Substitution *job, int s)
 {
   const PlaCholesky *sym = job->sym;
   const PlaSupernode *node = &sym->super[s];
-  const int m = 3 * node->n_rows, k = 3 * node->n_cols;
+  const int m = 3 * node->n_rows, k = 3 * node->n_cols, n = job->n_rhs;
+  const size_t n_x = 3 * (size_t)sym->n, n_own = (size_t)k, n_y = (size_t)m, n_below = n_y - n_own;
   Real **parts = node->n_children ? pla_array_new0((size_t)node->n_children, sizeof *parts) : NULL;
   for (int c = 0; parts && c < node->n_children; c++) {
     int child = sym->children[node->first_child + c];
-    if (sym->super[child].subtree_flops > 10.0 * TASK_FLOPS && c + 1 < node->n_children) {
+    if (sym->super[child].subtree_flops > 10.0 * TASK_FLOPS / n && c + 1 < node->n_children) {
 #pragma omp task default(shared) firstprivate(c, child)
       parts[c] = forward(job, child);
     } else {
@@ -299,7 +312,7 @@ forward(Substitution *job, int s)
     }
   }
 #pragma omp taskwait
-  Real *y = pla_array_new0((size_t)m, sizeof *y);
+  Real *y = pla_array_new0(n_y * (size_t)n, sizeof *y);
   if (!y || (node->n_children && !parts)) {
     atomic_store(&job->short_of_memory, 1);
     for (int c = 0; parts && c < node->n_children; c++)
@@ -308,30 +321,41 @@ forward(Substitution *job, int s)
     free(y);
     return NULL;
   }
-  memcpy(y, job->x + 3 * (size_t)node->first, (size_t)k * sizeof *y);
+  Real *own = job->x + 3 * (size_t)node->first;
+  for (size_t j = 0; j < (size_t)n; j++)
+    memcpy(y + j * n_y, own + j * n_x, n_own * sizeof *y);
   for (int c = 0; c < node->n_children; c++) {
     const PlaSupernode *child = &sym->super[sym->children[node->first_child + c]];
+    const size_t n_part = 3 * (size_t)(child->n_rows - child->n_cols);
     /* both row lists ascend: one walk matches them */
     int at = 0;
     for (int r = child->n_cols; parts[c] && r < child->n_rows; r++) {
       while (node->rows[at] < child->rows[r])
         at++;
-      for (int d = 0; d < 3; d++)
-        y[3 * at + d] += parts[c][3 * (r - child->n_cols) + d];
+      for (size_t j = 0; j < (size_t)n; j++)
+        for (size_t d = 0; d < 3; d++)
+          y[j * n_y + 3 * (size_t)at + d] +=
+              parts[c][j * n_part + 3 * (size_t)(r - child->n_cols) + d];
     }
     free(parts[c]);
   }
   free(parts);
 
   const Real *panel = (const Real *)sym->factor + node->at;
-  TRSV(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, k, panel, m, y, 1);
-  memcpy(job->x + 3 * (size_t)node->first, y, (size_t)k * sizeof *y);
+  solve_diagonal(false, k, panel, m, n, y, m);
+  for (size_t j = 0; j < (size_t)n; j++)
+    memcpy(own + j * n_x, y + j * n_y, n_own * sizeof *y);
   if (m == k) {
     free(y);
     return NULL;
   }
-  GEMV(CblasColMajor, CblasNoTrans, m - k, k, -1, panel + k, m, y, 1, 1, y + k, 1);
-  memmove(y, y + k, (size_t)(m - k) * sizeof *y);
+  if (n == 1)
+    GEMV(CblasColMajor, CblasNoTrans, m - k, k, -1, panel + k, m, y, 1, 1, y + k, 1);
+  else
+    GEMM(CblasColMajor, CblasNoTrans, CblasNoTrans, m - k, n, k, -1, panel + k, m, y, m, 1, y + k,
+         m);
+  for (size_t j = 0; j < (size_t)n; j++)
+    memmove(y + j * n_below, y + j * n_y + n_own, n_below * sizeof *y);
   return y;
 }
 
@@ -341,25 +365,31 @@ backward(Substitution *job, int s)
 {
   const PlaCholesky *sym = job->sym;
   const PlaSupernode *node = &sym->super[s];
-  const int m = 3 * node->n_rows, k = 3 * node->n_cols;
+  const int m = 3 * node->n_rows, k = 3 * node->n_cols, n = job->n_rhs, n_x = 3 * sym->n;
   const Real *panel = (const Real *)sym->factor + node->at;
   Real *x = job->x + 3 * (size_t)node->first;
   if (m > k) {
-    Real *below = pla_array_new((size_t)(m - k), sizeof *below);
+    const size_t n_below = (size_t)(m - k);
+    Real *below = pla_array_new(n_below * (size_t)n, sizeof *below);
     if (!below) {
       atomic_store(&job->short_of_memory, 1);
       return;
     }
-    for (int r = node->n_cols; r < node->n_rows; r++)
-      memcpy(below + 3 * (r - node->n_cols), job->x + 3 * (size_t)node->rows[r],
-             3 * sizeof *below);
-    GEMV(CblasColMajor, CblasTrans, m - k, k, -1, panel + k, m, below, 1, 1, x, 1);
+    for (size_t j = 0; j < (size_t)n; j++)
+      for (int r = node->n_cols; r < node->n_rows; r++)
+        memcpy(below + j * n_below + 3 * (size_t)(r - node->n_cols),
+               job->x + j * (size_t)n_x + 3 * (size_t)node->rows[r], 3 * sizeof *below);
+    if (n == 1)
+      GEMV(CblasColMajor, CblasTrans, m - k, k, -1, panel + k, m, below, 1, 1, x, 1);
+    else
+      GEMM(CblasColMajor, CblasTrans, CblasNoTrans, k, n, m - k, -1, panel + k, m, below, m - k, 1,
+           x, n_x);
     free(below);
   }
-  TRSV(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, k, panel, m, x, 1);
+  solve_diagonal(true, k, panel, m, n, x, n_x);
   for (int c = 0; c < node->n_children; c++) {
     int child = sym->children[node->first_child + c];
-    if (sym->super[child].subtree_flops > 10.0 * TASK_FLOPS && c + 1 < node->n_children) {
+    if (sym->super[child].subtree_flops > 10.0 * TASK_FLOPS / n && c + 1 < node->n_children) {
 #pragma omp task default(shared) firstprivate(child)
       backward(job, child);
     } else {
@@ -370,22 +400,25 @@ backward(Substitution *job, int s)
 }
 
 bool
-SOLVE(const PlaCholesky *sym, double *x)
+SOLVE(const PlaCholesky *sym, int n_rhs, double *x)
 {
-  Substitution job = { .sym = sym };
+  Substitution job = { .sym = sym, .n_rhs = n_rhs };
 #ifdef PLA_SINGLE_PRECISION
   const size_t n = 3 * (size_t)sym->n;
-  /* scaled so that no entry leaves the range of single precision */
-  double most = 0.0;
-  for (size_t i = 0; i < n; i++)
-    most = fmax(most, fabs(x[i]));
-  if (most == 0.0)
-    return true;
-  job.x = pla_array_new(n, sizeof *job.x);
-  if (!job.x)
+  job.x = pla_array_new(n * (size_t)n_rhs, sizeof *job.x);
+  double *most = pla_array_new0((size_t)n_rhs, sizeof *most);
+  if (!job.x || !most) {
+    free(job.x);
+    free(most);
     return false;
-  for (size_t i = 0; i < n; i++)
-    job.x[i] = (Real)(x[i] / most);
+  }
+  /* scaled so that no entry leaves the range of single precision */
+  for (size_t j = 0; j < (size_t)n_rhs; j++) {
+    for (size_t i = 0; i < n; i++)
+      most[j] = fmax(most[j], fabs(x[j * n + i]));
+    for (size_t i = 0; i < n; i++)
+      job.x[j * n + i] = most[j] > 0.0 ? (Real)(x[j * n + i] / most[j]) : 0;
+  }
 #else
   job.x = x;
 #endif
@@ -398,9 +431,11 @@ SOLVE(const PlaCholesky *sym, double *x)
       backward(&job, sym->roots[r]);
   }
 #ifdef PLA_SINGLE_PRECISION
-  for (size_t i = 0; i < n; i++)
-    x[i] = job.x[i] * most;
+  for (size_t j = 0; j < (size_t)n_rhs; j++)
+    for (size_t i = 0; i < n; i++)
+      x[j * n + i] = (double)job.x[j * n + i] * most[j];
   free(job.x);
+  free(most);
 #endif
   return !atomic_load(&job.short_of_memory);
 }

@@ -46,6 +46,6 @@ typedef struct {
 
 void pla_factor_single(PlaFactorJob *job);
 void pla_factor_double(PlaFactorJob *job);
-/* b, x in elimination order, 3 n doubles; false when memory is short */
-bool pla_solve_single(const PlaCholesky *sym, double *x);
-bool pla_solve_double(const PlaCholesky *sym, double *x);
+/* b, x in elimination order, 3 n doubles for each right side; false when memory is short */
+bool pla_solve_single(const PlaCholesky *sym, int n_rhs, double *x);
+bool pla_solve_double(const PlaCholesky *sym, int n_rhs, double *x);

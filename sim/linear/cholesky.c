@@ -195,18 +195,28 @@ pla_cholesky_factor(PlaCholesky *self, const PlaBlockMatrix *a, PlaPrecision pre
 }
 
 PlaStatus
-pla_cholesky_solve(PlaCholesky *self, const double *b, double *x, PlaError *err)
+pla_cholesky_solve_many(PlaCholesky *self, int n_rhs, const double *b, double *x, PlaError *err)
 {
-  double *y = pla_array_new((size_t)self->n, 3 * sizeof *y);
+  const size_t n = 3 * (size_t)self->n;
+  double *y = pla_array_new((size_t)n_rhs, n * sizeof *y);
   if (!y)
     return pla_fail_memory(err, "solving with the factor");
-  for (int k = 0; k < self->n; k++)
-    memcpy(y + 3 * (size_t)k, b + 3 * (size_t)self->perm[k], 3 * sizeof *y);
-  bool ok = self->precision == PLA_SINGLE ? pla_solve_single(self, y) : pla_solve_double(self, y);
-  for (int k = 0; ok && k < self->n; k++)
-    memcpy(x + 3 * (size_t)self->perm[k], y + 3 * (size_t)k, 3 * sizeof *y);
+  for (size_t j = 0; j < (size_t)n_rhs; j++)
+    for (int k = 0; k < self->n; k++)
+      memcpy(y + j * n + 3 * (size_t)k, b + j * n + 3 * (size_t)self->perm[k], 3 * sizeof *y);
+  bool ok = self->precision == PLA_SINGLE ? pla_solve_single(self, n_rhs, y)
+                                          : pla_solve_double(self, n_rhs, y);
+  for (size_t j = 0; ok && j < (size_t)n_rhs; j++)
+    for (int k = 0; k < self->n; k++)
+      memcpy(x + j * n + 3 * (size_t)self->perm[k], y + j * n + 3 * (size_t)k, 3 * sizeof *y);
   free(y);
   return ok ? PLA_OK : pla_fail_memory(err, "solving with the factor");
+}
+
+PlaStatus
+pla_cholesky_solve(PlaCholesky *self, const double *b, double *x, PlaError *err)
+{
+  return pla_cholesky_solve_many(self, 1, b, x, err);
 }
 
 PlaStatus

@@ -33,6 +33,9 @@ bool pla_cholesky_has_factor(const PlaCholesky *self);
 
 /* x = (L L^T)^-1 b with the current factor; @b and @x may be the same. */
 PlaStatus pla_cholesky_solve(PlaCholesky *self, const double *b, double *x, PlaError *err);
+/* The same for @n_rhs right sides, one after the other; together they read the factor once. */
+PlaStatus pla_cholesky_solve_many(PlaCholesky *self, int n_rhs, const double *b, double *x,
+                                  PlaError *err);
 
 /* Conjugate gradients on a x = b with the current factor as preconditioner, from x = 0, until
  * |a x - b| <= rel |b|.  Tells the iterations, and whether a direction of negative curvature was met

@@ -1,38 +1,8 @@
-/* The force of muscle fibres against their stretch, active and passive, normalised to the greatest
- * active force at x = 1 (x: fibre stretch over optimal stretch).
- *
- * zajac:   active 1 - 25/6 e^2 for |e| < 0.4, 25/3 (|e| - 0.6)^2 up to 0.6, then 0 (e = x - 1);
- *          passive p1 (exp(p2 e) - p2 e - 1) for e > 0, a straight line beyond e = 0.4.
- * blemker: active 9 (x-0.4)^2, 1 - 4 (1-x)^2, 9 (x-1.6)^2 between 0.4, 0.6, 1.4, 1.6;
- *          passive p1 (exp(p2 e) - 1) for e > 0, a straight line beyond e = 0.4.
- * p1 = 0.05, p2 = 6.6 (Zajac 1989; Blemker, Pinsky and Delp 2005).  The zajac forces are
- * continuously differentiable.  Of the blemker ones, the active slope jumps at 0.6 and 1.4 (3.6
- * to 3.2), the passive slope at 1 (0 to 0.33). */
+/* Muscle fibres as terms of a material's energy. */
 #pragma once
 
-#include "sim/material/dual.h"
+#include "sim/material/fibre-curve.h"
 #include "sim/material/field.h"
-
-typedef enum { PLA_FIBRE_ZAJAC = 0, PLA_FIBRE_BLEMKER } PlaFibreCurve;
-
-/* NULL-ended: "zajac", "blemker" */
-extern const char *const pla_fibre_curves[];
-
-/* force = active f_a(x) + passive f_p(x), and its slope */
-void pla_fibre_force(PlaFibreCurve curve, double x, double active, double passive, double *force,
-                     double *slope);
-
-/* the integral of that force from 0 */
-PlaDual pla_fibre_energy(PlaFibreCurve curve, PlaDual x, double active, double passive);
-
-/* The energy of a fibre in tissue: W(l) = sigma U(l / optimal), where l is the stretch |F v|, or,
- * if deviatoric, J^(-1/3) |F v|: what remains of it when the change of volume is taken out. */
-typedef struct {
-  double sigma;   /* greatest active stress, Pa */
-  double optimal; /* stretch at which it is reached */
-  PlaFibreCurve curve;
-  bool deviatoric;
-} PlaFibreLaw;
 
 /* Fibre @m of the point, with its active and passive fractions.  @clamp: the slope of the force is
  * taken as 0 where negative, which makes the plain (not deviatoric) term positive semidefinite. */

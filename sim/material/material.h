@@ -83,6 +83,8 @@ struct PlaMaterial {
   double (*energy)(const double *constants, const PlaPoint *point);
   void (*stress)(const double *constants, const PlaPoint *point, double p[9]);
   void (*tangent)(const double *constants, const PlaPoint *point, bool project, double h[81]);
+  /* dP / d active[m]: what the fibre @m, with an overlap of 1, adds at full activation. */
+  void (*active_stress)(const double *constants, const PlaPoint *point, int m, double p[9]);
 
   /* Small-strain shear modulus and first Lame constant, Pa, and the volumetric coefficient of the
    * positive-definite surrogate 2 mu 1 + vol cof F (x) cof F (chen-y 1.3). */

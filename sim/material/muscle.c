@@ -74,6 +74,16 @@ law_of(const double *c)
                         .deviatoric = c[STRETCH] > 0.0 };
 }
 
+bool
+pla_muscle_is_plain(const PlaMaterial *material, const double *c, PlaFibreLaw *law)
+{
+  if (material != &pla_material_muscle || base_of(c) != &pla_material_neo_hookean ||
+      c[STRETCH] > 0.0 || c[FASCIA] != 0.0)
+    return false;
+  *law = law_of(c);
+  return true;
+}
+
 static PlaStatus
 prepare(const double *param, double c[PLA_MAX_CONSTANTS], PlaError *err)
 {
@@ -127,6 +137,21 @@ stress(const double *c, const PlaPoint *point, double p[9])
     for (int k = 0; k < 9; k++)
       p[k] += term.d[k];
   }
+}
+
+static void
+active_stress(const double *c, const PlaPoint *point, int m, double p[9])
+{
+  static const double one = 1.0, none = 0.0;
+  PlaFibreLaw law = law_of(c);
+  PlaPoint alone = *point;
+  PlaField term;
+  alone.fibre = point->fibre + 3 * m;
+  alone.active = &one;
+  alone.passive = &none;
+  alone.n_fibres = 1;
+  pla_fibre_term(&law, &alone, 0, 1, false, &term);
+  memcpy(p, term.d, sizeof term.d);
 }
 
 /* each part projected by itself, or none */
@@ -190,6 +215,7 @@ const PlaMaterial pla_material_muscle = {
   .energy = energy,
   .stress = stress,
   .tangent = tangent,
+  .active_stress = active_stress,
   .moduli = moduli,
   .complex_energy = complex_energy,
   .volume_modulus = volume_modulus,

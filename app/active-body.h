@@ -1,0 +1,30 @@
+/* Bodies with muscles, ready to be activated and fitted: from phantoms and from cases.
+ *
+ * A body is a mesh of flesh, muscles on it (anatomy/muscle), bones that hold it, a jaw where there is
+ * one, and places for markers on its surface.  Everything in it is immutable once made, so that several
+ * threads may use one body, each with a PlaActiveSolver of its own (sim/active/active.h). */
+#pragma once
+
+#include "anatomy/muscle/muscle.h"
+#include "sim/active/active.h"
+#include "sim/fit/markers.h"
+
+typedef struct {
+  char *name;             /* "face", "tongue", "arm", or the case's item */
+  PlaMesh *mesh;          /* tets, m */
+  PlaMuscleSet muscles;
+  PlaActiveModel *model;
+  PlaMarkerSet markers;   /* where markers are expected, by name; none for bodies without a layout */
+} PlaActiveBody;
+
+typedef struct {
+  double cell_mm;   /* element size of a phantom's mesh; 0: one that suits it */
+  double young_pa;  /* of the flesh between the fibres; 0: as the preset of the body */
+  double poisson;   /* 0: 0.45 */
+} PlaActiveBodyOptions;
+PlaActiveBodyOptions pla_active_body_options_default(void);
+
+/* @name: "face" (the head phantom's), "tongue" or "arm".  PLA_ERR_USAGE lists them for any other. */
+PlaStatus pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,
+                                       PlaProgress *progress, PlaActiveBody **out, PlaError *err);
+void pla_active_body_free(PlaActiveBody *self); /* NULL is fine */

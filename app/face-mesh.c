@@ -1,0 +1,300 @@
+/* The face as a mesh.
+ *
+ * The label map has no gap between the lips, which touch at rest.  So the tissue above and below the
+ * line of the mouth are given to the mesher as tissues of their own, whose common faces then lie on
+ * that line exactly; there the mesh is parted. */
+#include "app/face-mesh.h"
+
+#include "anatomy/base/memory.h"
+#include "anatomy/base/union-find.h"
+#include "anatomy/mesher/tets.h"
+#include "anatomy/phantom/phantom.h"
+#include "anatomy/tet-locator.h"
+
+#include <glib.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REST = 1, UPPER = 2, LOWER = 3 };
+
+/* what is kept of the head, mm */
+static const double back_mm = 0.0, bottom_mm = -112.0, top_mm = 96.0;
+/* the line of the mouth (anatomy/phantom/head.c), its corners, and the height of the lips' own
+ * tissue */
+static const double mouth_z_mm = -50.3, mouth_fall = 0.02, corner_mm = 25.8, lip_mm = 7.0;
+static const double lip_back_mm = 58.0;
+
+static bool
+is_soft(const PlaPhantom *head, const PlaLabel *label)
+{
+  static const char *const names[] = { "skin",        "fat",       "soft tissue",
+                                       "upper lip",   "lower lip", "nasal cartilage",
+                                       "orbital fat, right", "orbital fat, left",
+                                       "nodule, left cheek" };
+  for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+    if (strcmp(label->name, names[i]) == 0)
+      return true;
+  for (int m = 0; m < head->n_muscles; m++)
+    if (head->muscle[m].label == label->id)
+      return true;
+  return false;
+}
+
+/* height over the line of the mouth */
+static double
+over_mouth_mm(const double p_mm[3])
+{
+  return p_mm[2] - (mouth_z_mm - mouth_fall * fabs(p_mm[0]));
+}
+
+/* the tissue at a place where the head is soft */
+static int
+tissue_at(const double p_mm[3])
+{
+  if (p_mm[1] < back_mm || p_mm[2] < bottom_mm || p_mm[2] > top_mm)
+    return 0;
+  const double over = over_mouth_mm(p_mm);
+  if (fabs(p_mm[0]) > corner_mm + 2.0 || p_mm[1] < lip_back_mm || fabs(over) > lip_mm)
+    return REST;
+  return over >= 0.0 ? UPPER : LOWER;
+}
+
+static PlaStatus
+face_labels(double spacing_mm, PlaProgress *progress, PlaLabelMap **out, PlaError *err)
+{
+  PlaPhantom head = { 0 };
+  PlaVolume *tissue = NULL;
+  PlaStatus st = pla_phantom_make("head", spacing_mm, progress, &head, err);
+  if (st != PLA_OK)
+    return st;
+  g_autofree unsigned char *soft = g_new0(unsigned char, 65536);
+  for (int i = 0; i < head.labels->table.n; i++)
+    soft[head.labels->table.label[i].id] = is_soft(&head, &head.labels->table.label[i]);
+  const PlaVolume *from = head.labels->volume;
+  st = pla_volume_new(from->dims, PLA_U8, &tissue, err);
+  if (st == PLA_OK) {
+    memcpy(tissue->affine_mm, from->affine_mm, sizeof tissue->affine_mm);
+    tissue->audit = from->audit;
+    const int *n = from->dims;
+    uint8_t *to = tissue->voxels;
+#pragma omp parallel for schedule(static)
+    for (int k = 0; k < n[2]; k++)
+      for (int j = 0; j < n[1]; j++)
+        for (int i = 0; i < n[0]; i++) {
+          const size_t v = (size_t)i + (size_t)n[0] * ((size_t)j + (size_t)n[1] * (size_t)k);
+          double p[3];
+          pla_volume_to_ras_mm(from, (double[3]){ i, j, k }, p);
+          to[v] = soft[pla_label_map_get(head.labels, v)] ? (uint8_t)tissue_at(p) : 0;
+        }
+    st = pla_label_map_take(tissue, NULL, out, err);
+    if (st != PLA_OK)
+      pla_volume_free(tissue);
+  }
+  pla_phantom_clear(&head);
+  return st;
+}
+
+/* Keeps the largest piece of the tets that share faces, and the vertices it uses: what hangs on by an
+ * edge or a vertex could turn about it freely. */
+static PlaStatus
+keep_largest(PlaMesh **mesh, PlaError *err)
+{
+  const PlaMesh *from = *mesh;
+  const PlaTetMesh tets = pla_mesh_tets(from);
+  const int *tag = pla_mesh_find_field(from, PLA_MESH_REGION, PLA_ON_CELLS)->data;
+  g_autofree int *parent = g_new(int, (size_t)from->n_tets + 1);
+  g_autofree int *count = g_new0(int, (size_t)from->n_tets + 1);
+  g_autofree int *at = g_new(int, (size_t)from->n_verts + 1);
+  int *across = NULL, best = 0, n_verts = 0;
+  PlaStatus st = pla_tet_neighbours(&tets, &across, err);
+  if (st != PLA_OK)
+    return st;
+  for (int t = 0; t < from->n_tets; t++)
+    parent[t] = t;
+  for (int t = 0; t < from->n_tets; t++)
+    for (size_t k = 0; k < 4; k++)
+      if (across[4 * (size_t)t + k] >= 0)
+        pla_union_find_join(parent, t, across[4 * (size_t)t + k]);
+  free(across);
+  for (int t = 0; t < from->n_tets; t++)
+    count[pla_union_find_root(parent, t)]++;
+  for (int t = 0; t < from->n_tets; t++)
+    best = count[t] > count[best] ? t : best;
+  for (int v = 0; v < from->n_verts; v++)
+    at[v] = -1;
+  for (int t = 0; t < from->n_tets; t++)
+    for (size_t a = 0; a < 4 && pla_union_find_root(parent, t) == best; a++)
+      at[from->tet[4 * (size_t)t + a]] = 0;
+  for (int v = 0; v < from->n_verts; v++)
+    at[v] = at[v] == 0 ? n_verts++ : -1;
+  PlaMesh *to = NULL;
+  st = pla_mesh_new(n_verts, 0, count[best], 0, &to, err);
+  int *to_tag = st == PLA_OK ? pla_mesh_add_field(to, PLA_MESH_REGION, PLA_ON_CELLS, PLA_I32, 1)
+                             : NULL;
+  if (st == PLA_OK && !to_tag)
+    st = pla_fail_memory(err, "the face's mesh");
+  for (int v = 0; st == PLA_OK && v < from->n_verts; v++)
+    if (at[v] >= 0)
+      memcpy(to->pos + 3 * (size_t)at[v], from->pos + 3 * (size_t)v, 3 * sizeof *to->pos);
+  for (int t = 0, k = 0; st == PLA_OK && t < from->n_tets; t++) {
+    if (pla_union_find_root(parent, t) != best)
+      continue;
+    for (size_t a = 0; a < 4; a++)
+      to->tet[4 * (size_t)k + a] = at[from->tet[4 * (size_t)t + a]];
+    to_tag[k++] = tag[t];
+  }
+  if (st == PLA_OK) {
+    pla_mesh_free(*mesh);
+    *mesh = to;
+  } else
+    pla_mesh_free(to);
+  return st;
+}
+
+/* ---- parting ---- */
+
+PlaStatus
+pla_mesh_part(PlaMesh *mesh, PlaFaceApart apart, const void *data, int *n_new, PlaError *err)
+{
+  static const int face_of[4][3] = { { 1, 2, 3 }, { 0, 3, 2 }, { 0, 1, 3 }, { 0, 2, 1 } };
+  const PlaTetMesh tets = pla_mesh_tets(mesh);
+  const size_t n_corners = 4 * (size_t)mesh->n_tets;
+  int *across = NULL;
+  PlaStatus st = pla_tet_neighbours(&tets, &across, err);
+  if (st != PLA_OK)
+    return st;
+  /* corners of the same vertex are joined across every face that holds */
+  g_autofree int *parent = g_new(int, n_corners + 1);
+  for (size_t c = 0; c < n_corners; c++)
+    parent[c] = (int)c;
+  bool any = false;
+  for (int t = 0; t < mesh->n_tets; t++)
+    for (int k = 0; k < 4; k++) {
+      const int o = across[4 * (size_t)t + (size_t)k];
+      int face[3];
+      if (o < t)
+        continue;
+      for (int i = 0; i < 3; i++)
+        face[i] = mesh->tet[4 * (size_t)t + (size_t)face_of[k][i]];
+      if (apart(mesh, t, o, face, data)) {
+        any = true;
+        continue;
+      }
+      for (int i = 0; i < 3; i++)
+        for (int b = 0; b < 4; b++)
+          if (mesh->tet[4 * (size_t)o + (size_t)b] == face[i])
+            pla_union_find_join(parent, 4 * t + face_of[k][i], 4 * o + b);
+    }
+  free(across);
+  if (n_new)
+    *n_new = 0;
+  if (!any)
+    return PLA_OK;
+
+  /* the first fan of each vertex keeps it; others get copies, in the order of their tets.  Fans that
+   * met in an edge alone before stay joined: only those of vertices on parted faces count. */
+  g_autofree unsigned char *touched = g_new0(unsigned char, (size_t)mesh->n_verts + 1);
+  st = pla_tet_neighbours(&tets, &across, err);
+  for (int t = 0; st == PLA_OK && t < mesh->n_tets; t++)
+    for (int k = 0; k < 4; k++) {
+      const int o = across[4 * (size_t)t + (size_t)k];
+      int face[3];
+      if (o < t)
+        continue;
+      for (int i = 0; i < 3; i++)
+        face[i] = mesh->tet[4 * (size_t)t + (size_t)face_of[k][i]];
+      for (int i = 0; i < 3 && apart(mesh, t, o, face, data); i++)
+        touched[face[i]] = 1;
+    }
+  free(across);
+  if (st != PLA_OK)
+    return st;
+  g_autofree int *owner = g_new(int, (size_t)mesh->n_verts + 1); /* root corner that keeps v */
+  g_autofree int *copy = g_new(int, n_corners + 1);              /* root corner -> vertex */
+  for (int v = 0; v < mesh->n_verts; v++)
+    owner[v] = -1;
+  int n_verts = mesh->n_verts;
+  g_autoptr(GArray) source = g_array_new(FALSE, FALSE, sizeof(int));
+  for (size_t c = 0; c < n_corners; c++)
+    copy[c] = -1;
+  g_autofree int *tet = g_new(int, n_corners + 1);
+  for (size_t c = 0; c < n_corners; c++) {
+    const int v = mesh->tet[c], root = pla_union_find_root(parent, (int)c);
+    tet[c] = v;
+    if (!touched[v])
+      continue;
+    if (owner[v] < 0)
+      owner[v] = root;
+    if (owner[v] == root)
+      continue;
+    if (copy[root] < 0) {
+      copy[root] = n_verts++;
+      g_array_append_val(source, v);
+    }
+    tet[c] = copy[root];
+  }
+  PlaMesh *to = NULL;
+  st = pla_mesh_new(n_verts, 0, mesh->n_tets, 0, &to, err);
+  if (st == PLA_OK) {
+    memcpy(to->pos, mesh->pos, 3 * (size_t)mesh->n_verts * sizeof *to->pos);
+    for (guint i = 0; i < source->len; i++)
+      memcpy(to->pos + 3 * ((size_t)mesh->n_verts + i),
+             mesh->pos + 3 * (size_t)g_array_index(source, int, i), 3 * sizeof *to->pos);
+    if (n_new)
+      *n_new = n_verts - mesh->n_verts;
+    free(mesh->pos);
+    mesh->pos = to->pos;
+    to->pos = NULL;
+    mesh->n_verts = n_verts;
+    memcpy(mesh->tet, tet, n_corners * sizeof *tet);
+  }
+  pla_mesh_free(to);
+  return st;
+}
+
+static bool
+lips_part(const PlaMesh *mesh, int t, int o, const int face[3], const void *data)
+{
+  const int *tag = data;
+  (void)face;
+  (void)mesh;
+  return (tag[t] == UPPER && tag[o] == LOWER) || (tag[t] == LOWER && tag[o] == UPPER);
+}
+
+PlaStatus
+pla_face_mesh(double cell_mm, PlaProgress *progress, PlaMesh **out, unsigned char **held,
+              PlaError *err)
+{
+  static const int ids[] = { REST, UPPER, LOWER }, first[] = { 0, 1, 2, 3 };
+  PlaLabelMap *labels = NULL;
+  PlaMesh *mesh = NULL;
+  PlaTetOptions opts = pla_tet_options_default();
+  opts.cell_mm = cell_mm;
+  opts.levels = 1;
+  pla_progress_phase(progress, "Sampling the head", 0.3);
+  PlaStatus st = face_labels(fmin(2.0, 0.5 * cell_mm), NULL, &labels, err);
+  pla_progress_phase(progress, "Meshing the face", 0.9);
+  PlaProgressSpan span = pla_progress_push(progress);
+  if (st == PLA_OK)
+    st = pla_tets_from_labels(labels, ids, first, 3, &opts, progress, &mesh, NULL, err);
+  pla_progress_pop(progress, span);
+  pla_label_map_free(labels);
+  if (st == PLA_OK)
+    st = pla_mesh_part(mesh, lips_part,
+                       pla_mesh_find_field(mesh, PLA_MESH_REGION, PLA_ON_CELLS)->data, NULL, err);
+  if (st == PLA_OK)
+    st = keep_largest(&mesh, err);
+  if (st == PLA_OK) {
+    *held = g_new0(unsigned char, (size_t)mesh->n_verts);
+    const double near_mm = 0.35 * cell_mm;
+    for (int v = 0; v < mesh->n_verts; v++) {
+      const double *x = mesh->pos + 3 * (size_t)v;
+      (*held)[v] = 1000.0 * x[1] < back_mm + near_mm || 1000.0 * x[2] < bottom_mm + near_mm ||
+                   1000.0 * x[2] > top_mm - near_mm;
+    }
+    *out = mesh;
+  } else
+    pla_mesh_free(mesh);
+  return st;
+}
