@@ -155,6 +155,8 @@ make_model(PlaActiveBody *body, const unsigned char *hold, const PlaJaw *jaw, do
   param[pla_material_param(material, "bulk_pa")] = young_pa / (3.0 * (1.0 - 2.0 * poisson));
   param[pla_material_param(material, "sigma_max_pa")] = strongest;
   PlaFemMaterial flesh = { .material = material, .density = 1050.0 };
+  body->young_pa = young_pa;
+  body->poisson = poisson;
   PlaStatus st = material->prepare(param, flesh.constants, err);
   g_autofree double *overlap = g_new(double, (size_t)set->n_pairs + 1);
   g_autofree const char **names = g_new(const char *, (size_t)set->list.n + 1);
@@ -234,7 +236,8 @@ pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,
     const PlaTetMesh tets = pla_mesh_tets(self->mesh);
     muscle_opts.attach_mm = 0.3 * cell_mm;
     muscle_opts.n_lines = 4;
-    muscle_opts.n_cells = 2000; /* elements here are far coarser than what more would resolve */
+    /* elements are far coarser than what more cells would resolve */
+    muscle_opts.n_cells = cell_mm < 8.0 ? 2000 : 600;
     st = pla_muscle_set_build(&tets, &muscles->list, muscles->shape, NULL, muscles->bone,
                               muscles->n_bones, &muscle_opts, progress, &self->muscles, err);
   }
@@ -253,6 +256,153 @@ pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,
   }
   if (st == PLA_OK && strcmp(name, "arm") != 0)
     st = pla_marker_layout(name, self->mesh, &self->markers, err);
+  if (st == PLA_OK)
+    *out = self;
+  else
+    pla_active_body_free(self);
+  return st;
+}
+
+/* ---- items of a case ---- */
+
+PlaStatus
+pla_active_body_to_contents(const PlaActiveBody *self, const char *mesh_name, PlaContent **mesh,
+                            PlaContent **muscles, PlaError *err)
+{
+  const PlaJaw *jaw = pla_active_jaw(self->model);
+  const uint64_t n_verts = (uint64_t)self->mesh->n_verts, n = (uint64_t)self->markers.n;
+  g_autoptr(PlaContent) body = pla_content_new(PLA_ITEM_MESH);
+  g_autoptr(PlaContent) set = NULL;
+  PlaStatus st = pla_mesh_dup(self->mesh, &body->mesh, err);
+  if (st == PLA_OK)
+    st = pla_muscle_set_to_content(&self->muscles, mesh_name, &set, err);
+  if (st != PLA_OK)
+    return st;
+  JsonArray *names = json_array_new();
+  g_autofree int *vert = g_new(int, 3 * n + 1);
+  g_autofree double *weight = g_new(double, 3 * n + 1);
+  g_autofree double *offset = g_new(double, 3 * n + 1);
+  for (size_t i = 0; i < n; i++) {
+    json_array_add_string_element(names, self->markers.site[i].name);
+    memcpy(vert + 3 * i, self->markers.site[i].vert, 3 * sizeof *vert);
+    memcpy(weight + 3 * i, self->markers.site[i].weight, 3 * sizeof *weight);
+    memcpy(offset + 3 * i, self->markers.site[i].offset, 3 * sizeof *offset);
+  }
+  json_object_set_string_member(set->meta, "body", self->name);
+  json_object_set_array_member(set->meta, "markers", names);
+  const double flesh[2] = { self->young_pa, self->poisson };
+  st = pla_content_add_array(set, "hold", PLA_U8, 1, &n_verts, pla_active_hold(self->model), err);
+  if (st == PLA_OK)
+    st = pla_content_add_array(set, "flesh", PLA_F64, 1, (uint64_t[]){ 2 }, flesh, err);
+  if (st == PLA_OK && jaw) {
+    double numbers[12];
+    memcpy(numbers, jaw->middle, 3 * sizeof *numbers);
+    memcpy(numbers + 3, jaw->axis, 3 * sizeof *numbers);
+    memcpy(numbers + 6, jaw->track, 3 * sizeof *numbers);
+    memcpy(numbers + 9, (double[3]){ jaw->width, jaw->slide, jaw->opening }, 3 * sizeof *numbers);
+    st = pla_content_add_array(set, "jaw", PLA_F64, 1, (uint64_t[]){ 12 }, numbers, err);
+  }
+  if (st == PLA_OK)
+    st = pla_content_add_array(set, "marker_vert", PLA_I32, 2, (uint64_t[]){ 3, n }, vert, err);
+  if (st == PLA_OK)
+    st = pla_content_add_array(set, "marker_weight", PLA_F64, 2, (uint64_t[]){ 3, n }, weight, err);
+  if (st == PLA_OK)
+    st = pla_content_add_array(set, "marker_offset", PLA_F64, 2, (uint64_t[]){ 3, n }, offset, err);
+  if (st == PLA_OK) {
+    *mesh = g_steal_pointer(&body);
+    *muscles = g_steal_pointer(&set);
+  }
+  return st;
+}
+
+/* the array @name of @n elements, or NULL */
+static const void *
+find_array(const PlaContent *content, const char *name, PlaDType dtype, uint64_t n)
+{
+  const PlaStoreArray *array = pla_content_find_array(content, name);
+  uint64_t size = 1;
+  if (!array || array->dtype != dtype)
+    return NULL;
+  for (int d = 0; d < array->n_dims; d++)
+    size *= array->shape[d];
+  return size == n ? array->data : NULL;
+}
+
+static PlaStatus
+markers_from(const PlaContent *content, int n_verts, PlaMarkerSet *out, PlaError *err)
+{
+  if (!json_object_has_member(content->meta, "markers"))
+    return PLA_OK;
+  JsonArray *names = json_object_get_array_member(content->meta, "markers");
+  const size_t n = json_array_get_length(names);
+  const int *vert = find_array(content, "marker_vert", PLA_I32, 3 * n);
+  const double *weight = find_array(content, "marker_weight", PLA_F64, 3 * n);
+  const double *offset = find_array(content, "marker_offset", PLA_F64, 3 * n);
+  if (n > 0 && (!vert || !weight || !offset))
+    return pla_fail(err, PLA_ERR_FORMAT, "the places of the body's markers are damaged");
+  out->site = pla_array_new0(n, sizeof *out->site);
+  if (!out->site)
+    return pla_fail_memory(err, "the markers");
+  for (size_t i = 0; i < n; i++) {
+    PlaMarkerSite *site = &out->site[i];
+    out->n = (int)i + 1;
+    site->name = pla_strdup(json_array_get_string_element(names, (guint)i));
+    memcpy(site->vert, vert + 3 * i, sizeof site->vert);
+    memcpy(site->weight, weight + 3 * i, sizeof site->weight);
+    memcpy(site->offset, offset + 3 * i, sizeof site->offset);
+    for (int k = 0; k < 3; k++)
+      if (site->vert[k] < 0 || site->vert[k] >= n_verts || !site->name)
+        return pla_fail(err, PLA_ERR_FORMAT, "the places of the body's markers are damaged");
+  }
+  return PLA_OK;
+}
+
+PlaStatus
+pla_active_body_from_contents(const char *name, const PlaContent *mesh, const PlaContent *muscles,
+                              const PlaActiveBodyOptions *opts, PlaActiveBody **out, PlaError *err)
+{
+  PlaActiveBody *self = g_new0(PlaActiveBody, 1);
+  PlaJaw jaw;
+  *out = NULL;
+  self->name = g_strdup(name);
+  PlaStatus st = pla_mesh_dup(mesh->mesh, &self->mesh, err);
+  if (st == PLA_OK)
+    st = pla_muscle_set_from_content(muscles, &self->muscles, err);
+  if (st == PLA_OK && (self->muscles.n_verts != self->mesh->n_verts ||
+                       self->muscles.n_tets != self->mesh->n_tets))
+    st = pla_fail(err, PLA_ERR_USAGE, "the muscles '%s' belong to another mesh", name);
+  if (st == PLA_OK && self->muscles.list.n == 0)
+    st = pla_fail(err, PLA_ERR_EMPTY, "'%s' has no muscles", name);
+  if (st == PLA_OK) {
+    const unsigned char *stored =
+        find_array(muscles, "hold", PLA_U8, (uint64_t)self->mesh->n_verts);
+    const double *numbers = find_array(muscles, "jaw", PLA_F64, 12);
+    const double *flesh = find_array(muscles, "flesh", PLA_F64, 2);
+    g_autofree unsigned char *hold = g_new(unsigned char, (size_t)self->mesh->n_verts);
+    if (numbers) {
+      memcpy(jaw.middle, numbers, sizeof jaw.middle);
+      memcpy(jaw.axis, numbers + 3, sizeof jaw.axis);
+      memcpy(jaw.track, numbers + 6, sizeof jaw.track);
+      jaw.width = numbers[9];
+      jaw.slide = numbers[10];
+      jaw.opening = numbers[11];
+    }
+    if (stored)
+      memcpy(hold, stored, (size_t)self->mesh->n_verts);
+    else {
+      pla_muscle_set_limit_sums(&self->muscles);
+      find_holds(self->mesh, &self->muscles, NULL, false, hold);
+    }
+    for (int v = 0; v < self->mesh->n_verts && st == PLA_OK; v++)
+      if (hold[v] > PLA_HOLD_JAW || (hold[v] == PLA_HOLD_JAW && !numbers))
+        st = pla_fail(err, PLA_ERR_FORMAT, "what holds vertex %d of '%s' is damaged", v, name);
+    const double young = opts->young_pa > 0.0 ? opts->young_pa : flesh ? flesh[0] : 20e3;
+    const double poisson = opts->poisson > 0.0 ? opts->poisson : flesh ? flesh[1] : 0.45;
+    if (st == PLA_OK)
+      st = make_model(self, hold, numbers ? &jaw : NULL, young, poisson, err);
+  }
+  if (st == PLA_OK)
+    st = markers_from(muscles, self->mesh->n_verts, &self->markers, err);
   if (st == PLA_OK)
     *out = self;
   else

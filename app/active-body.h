@@ -6,6 +6,7 @@
 #pragma once
 
 #include "anatomy/muscle/muscle.h"
+#include "app/content.h"
 #include "sim/active/active.h"
 #include "sim/fit/markers.h"
 
@@ -14,6 +15,7 @@ typedef struct {
   PlaMesh *mesh;          /* tets, m */
   PlaMuscleSet muscles;
   PlaActiveModel *model;
+  double young_pa, poisson; /* of the flesh between the fibres */
   PlaMarkerSet markers;   /* where markers are expected, by name; none for bodies without a layout */
 } PlaActiveBody;
 
@@ -28,3 +30,13 @@ PlaActiveBodyOptions pla_active_body_options_default(void);
 PlaStatus pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,
                                        PlaProgress *progress, PlaActiveBody **out, PlaError *err);
 void pla_active_body_free(PlaActiveBody *self); /* NULL is fine */
+
+/* As items of a case: the mesh, and the muscles with what holds them, the jaw, the flesh and the places
+ * of markers.  Muscles that the operation "muscles" made have none of these: bones hold what is near to
+ * them, and there is no jaw. */
+PlaStatus pla_active_body_to_contents(const PlaActiveBody *self, const char *mesh_name,
+                                      PlaContent **mesh, PlaContent **muscles, PlaError *err);
+PlaStatus pla_active_body_from_contents(const char *name, const PlaContent *mesh,
+                                        const PlaContent *muscles,
+                                        const PlaActiveBodyOptions *opts, PlaActiveBody **out,
+                                        PlaError *err);

@@ -168,6 +168,7 @@ pla_mesh_part(PlaMesh *mesh, PlaFaceApart apart, const void *data, int *n_new, P
   g_autofree int *parent = g_new(int, n_corners + 1);
   for (size_t c = 0; c < n_corners; c++)
     parent[c] = (int)c;
+  g_autofree unsigned char *touched = g_new0(unsigned char, (size_t)mesh->n_verts + 1);
   bool any = false;
   for (int t = 0; t < mesh->n_tets; t++)
     for (int k = 0; k < 4; k++) {
@@ -179,6 +180,8 @@ pla_mesh_part(PlaMesh *mesh, PlaFaceApart apart, const void *data, int *n_new, P
         face[i] = mesh->tet[4 * (size_t)t + (size_t)face_of[k][i]];
       if (apart(mesh, t, o, face, data)) {
         any = true;
+        for (int i = 0; i < 3; i++)
+          touched[face[i]] = 1;
         continue;
       }
       for (int i = 0; i < 3; i++)
@@ -194,22 +197,6 @@ pla_mesh_part(PlaMesh *mesh, PlaFaceApart apart, const void *data, int *n_new, P
 
   /* the first fan of each vertex keeps it; others get copies, in the order of their tets.  Fans that
    * met in an edge alone before stay joined: only those of vertices on parted faces count. */
-  g_autofree unsigned char *touched = g_new0(unsigned char, (size_t)mesh->n_verts + 1);
-  st = pla_tet_neighbours(&tets, &across, err);
-  for (int t = 0; st == PLA_OK && t < mesh->n_tets; t++)
-    for (int k = 0; k < 4; k++) {
-      const int o = across[4 * (size_t)t + (size_t)k];
-      int face[3];
-      if (o < t)
-        continue;
-      for (int i = 0; i < 3; i++)
-        face[i] = mesh->tet[4 * (size_t)t + (size_t)face_of[k][i]];
-      for (int i = 0; i < 3 && apart(mesh, t, o, face, data); i++)
-        touched[face[i]] = 1;
-    }
-  free(across);
-  if (st != PLA_OK)
-    return st;
   g_autofree int *owner = g_new(int, (size_t)mesh->n_verts + 1); /* root corner that keeps v */
   g_autofree int *copy = g_new(int, n_corners + 1);              /* root corner -> vertex */
   for (int v = 0; v < mesh->n_verts; v++)

@@ -9,6 +9,7 @@ extern const PlaVerb pla_verb_case;
 extern const PlaVerb pla_verb_convert;
 extern const PlaVerb pla_verb_cut;
 extern const PlaVerb pla_verb_demo;
+extern const PlaVerb pla_verb_fit;
 extern const PlaVerb pla_verb_info;
 extern const PlaVerb pla_verb_mesh;
 extern const PlaVerb pla_verb_muscles;

@@ -1,5 +1,6 @@
 /* `muscles`: fibres, overlaps and attachments of muscles in a mesh. */
 #include "app/cli/cli-private.h"
+#include "app/cli/verb-activate.h"
 #include "app/muscles.h"
 #include "app/session.h"
 #include "io/format.h"
@@ -389,6 +390,8 @@ run_in_case(PlaInvocation *inv, PlaError *err)
 static PlaStatus
 run_muscles(PlaInvocation *inv, PlaError *err)
 {
+  if (strcmp(pla_invocation_file(inv, 0), "activate") == 0)
+    return pla_run_activate(inv, err);
   const char *input = pla_invocation_file(inv, 0), *out = pla_invocation_output(inv);
   const bool phantom = g_str_has_prefix(input, PHANTOM);
   const bool only_describe =
@@ -473,12 +476,25 @@ static const PlaOpt options[] = {
   { "labels", 0, PLA_OPT_TEXT, "ITEM", "in a case: the label map" },
   { "mesh", 0, PLA_OPT_TEXT, "ITEM", "in a case: the mesh" },
   { "phantom", 0, PLA_OPT_TEXT, "NAME", "in a case: take the muscles of this phantom" },
+  { "young-pa", 0, PLA_OPT_NUMBER, "E", "activate: stiffness of the flesh between the fibres", 100,
+    1e8 },
+  { "muscles", 0, PLA_OPT_TEXT, "ITEM", "activate: of a case (default: the newest)" },
+  { "set", 0, PLA_OPT_TEXT, "NAME=VALUE", "activate: one muscle, in one frame; may be repeated", 0, 0,
+    true },
+  { "random", 0, PLA_OPT_INT, "SEED", "activate: a made-up performance", 0, 1e9 },
+  { "seconds", 0, PLA_OPT_NUMBER, "T", "activate: its length (default: 5)", 0.001, 3600 },
+  { "rate-hz", 0, PLA_OPT_NUMBER, "F", "activate: its frames in a second (default: 60)", 1, 10000 },
+  { "track", 0, PLA_OPT_TEXT, "CSV", "activate: write the activations that were used" },
+  { "markers", 0, PLA_OPT_TEXT, "FILE", "activate: write the markers, as C3D, TRC or CSV" },
+  { "noise-mm", 0, PLA_OPT_NUMBER, "S", "activate: noise of the markers in each axis", 0, 100 },
+  { "missing", 0, PLA_OPT_NUMBER, "P", "activate: share of markers that are missing", 0, 1 },
+  { "outliers", 0, PLA_OPT_NUMBER, "P", "activate: share of gross errors, up to 20 mm an axis", 0, 1 },
   { NULL },
 };
 
 const PlaVerb pla_verb_muscles = {
   .name = "muscles",
-  .args = "LABELS MESH | phantom:NAME [MESH] | CASE",
+  .args = "LABELS MESH | phantom:NAME [MESH] | CASE | activate MODEL [TRACK]",
   .summary = "puts muscles into a mesh: fibres, shares, attachments",
   .description =
       "For every muscle and every tetrahedron that it meets: the share of the element's volume "
@@ -489,10 +505,13 @@ const PlaVerb pla_verb_muscles = {
       "bring their own, which --describe writes as an example.  The output mesh has the cell "
       "fields\n"
       "muscle, share, fibre and tissue (0 muscle, 1 tendon, 2 attached, 255 none) and the vertex\n"
-      "field bone (0 none).  In a case this is an operation, and the result an item.",
+      "field bone (0 none).  In a case this is an operation, and the result an item.\n\n"
+      "muscles activate moves a body (a case with muscles, phantom:face, phantom:tongue,\n"
+      "phantom:arm) through the equilibria of an activation track, and writes the shapes (.pvd, or\n"
+      "a mesh of the last frame) and the markers on its skin.",
   .example = "platysma-cli muscles phantom:head --picture muscles.png -o head-muscles.vtu",
   .min_files = 1,
-  .max_files = 2,
+  .max_files = 3,
   .options = options,
   .run = run_muscles,
 };

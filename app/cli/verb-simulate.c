@@ -1,9 +1,9 @@
 /* `simulate`: the static solution of a scene, or its motion. */
 #include "anatomy/base/parallel.h"
 #include "app/cli/cli-private.h"
+#include "app/cli/mesh-series.h"
 #include "app/simulation.h"
 #include "io/format.h"
-#include "io/pvd.h"
 
 #include <glib.h>
 #include <string.h>
@@ -159,29 +159,10 @@ describe_result(PlaInvocation *inv, const PlaSimulationResult *result)
             solve->contacts, solve->contact_n, result->deepest_mm);
 }
 
-/* frames of a motion: NAME_0000.vtu and so on beside the list NAME.pvd */
-typedef struct {
-  const char *list;
-  GPtrArray *file;  /* names, without folder */
-  GArray *time;     /* of double, s */
-} Frames;
-
 static PlaStatus
 write_frame(const PlaMesh *mesh, double time_s, void *data, PlaError *err)
 {
-  Frames *self = data;
-  g_autofree char *folder = g_path_get_dirname(self->list), *base = g_path_get_basename(self->list);
-  char *dot = strrchr(base, '.');
-  if (dot)
-    *dot = '\0';
-  char *name = g_strdup_printf("%s_%04u.vtu", base, self->file->len);
-  g_autofree char *path = g_build_filename(folder, name, NULL);
-  PlaMesh lent = *mesh;
-  PlaItem item = { .kind = PLA_KIND_MESH, .mesh = &lent };
-  PlaWriteOptions opts = pla_write_options_default();
-  g_ptr_array_add(self->file, name);
-  g_array_append_val(self->time, time_s);
-  return pla_item_write(path, &item, &opts, err);
+  return pla_mesh_series_add(data, mesh, time_s, err);
 }
 
 static PlaStatus
@@ -193,8 +174,8 @@ run_simulate(PlaInvocation *inv, PlaError *err)
   const PlaFormat *format = NULL;
   const char *output = pla_invocation_output(inv);
   const bool series = g_str_has_suffix(output, ".pvd");
-  Frames frames = { output, g_ptr_array_new_with_free_func(g_free),
-                    g_array_new(FALSE, FALSE, sizeof(double)) };
+  PlaMeshSeries frames;
+  pla_mesh_series_init(&frames, output);
   PlaStatus st = series ? PLA_OK : pla_format_for_output(output, PLA_KIND_MESH, &format, err);
   pla_progress_phase(progress, "Reading the scene", 0.1);
   if (st == PLA_OK)
@@ -215,8 +196,7 @@ run_simulate(PlaInvocation *inv, PlaError *err)
     st = pla_simulation_sensitivity(pla_invocation_file(inv, 0), progress, &result, err);
   pla_progress_pop(progress, span);
   if (st == PLA_OK && series) {
-    st = pla_pvd_write(output, (int)frames.file->len, (const double *)(void *)frames.time->data,
-                       (const char *const *)frames.file->pdata, err);
+    st = pla_mesh_series_finish(&frames, err);
   } else if (st == PLA_OK) {
     PlaItem item = { .kind = PLA_KIND_MESH, .mesh = result.mesh };
     PlaWriteOptions opts = pla_write_options_default();
@@ -239,8 +219,7 @@ run_simulate(PlaInvocation *inv, PlaError *err)
   }
   pla_simulation_result_clear(&result);
   pla_simulation_free(scene);
-  g_ptr_array_unref(frames.file);
-  g_array_unref(frames.time);
+  pla_mesh_series_clear(&frames);
   return st;
 }
 

@@ -12,6 +12,7 @@ static const PlaVerb *const verbs[] = {
   &pla_verb_physemes,
   &pla_verb_warp,
   &pla_verb_register,
+  &pla_verb_fit,
   &pla_verb_simulate,
   &pla_verb_cut,
   &pla_verb_operate,

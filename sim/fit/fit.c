@@ -6,6 +6,7 @@
 #include "anatomy/base/parallel.h"
 #include "sim/fit/box-qp.h"
 #include "sim/fit/frame.h"
+#include "sim/fit/median.h"
 #include "sim/fit/smooth.h"
 
 #include <lapack.h>
@@ -160,13 +161,6 @@ run_pass(Take *self, Pass pass, PlaError *err)
   return status;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* the noise of one axis of a marker, from the residuals of all frames: robust, and allowing for the
  * unknowns that took part of it away */
 static PlaStatus
@@ -187,12 +181,11 @@ estimate_noise(Take *self, PlaError *err)
     for (size_t d = 0; d < 3; d++)
       if (out->weight[k] > 0.0 && isfinite(out->residual[3 * k + d]))
         size[n++] = fabs(out->residual[3 * k + d]);
-  qsort(size, n, sizeof *size, compare);
   const double per_frame = (double)n / (double)out->n_frames;
   const double unknowns = fmin(0.75 * per_frame, out->n_controls + 6.0);
   const double lost = per_frame > 0.0 ? sqrt(1.0 - unknowns / per_frame) : 1.0;
   self->noise_m =
-      fmax(self->problem.least_noise_m, n ? size[n / 2] / 0.6745 / fmax(lost, 0.3) : 0.0);
+      fmax(self->problem.least_noise_m, n ? pla_median(size, n) / 0.6745 / fmax(lost, 0.3) : 0.0);
   free(size);
   return PLA_OK;
 }

@@ -8,6 +8,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/registration/registration.h"
 #include "sim/fit/box-qp.h"
+#include "sim/fit/median.h"
 
 #include <math.h>
 #include <omp.h>
@@ -110,13 +111,6 @@ look(const PlaFitProblem *p, int f, const PlaActiveState *state, const PlaHeadPo
   }
 }
 
-static int
-compare(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 int
 pla_fit_frame_look(PlaFitFrame *self, int f, double noise_m)
 {
@@ -130,9 +124,8 @@ pla_fit_frame_look(PlaFitFrame *self, int f, double noise_m)
         size[n++] = fabs(self->residual[3 * (size_t)i + (size_t)d]);
       n_used++;
     }
-  qsort(size, (size_t)n, sizeof *size, compare);
   /* the median of |x| of a normal distribution is 0.6745 of its deviation */
-  self->noise_m = n ? fmax(p->least_noise_m, size[n / 2] / 0.6745) : p->least_noise_m;
+  self->noise_m = n ? fmax(p->least_noise_m, pla_median(size, (size_t)n) / 0.6745) : p->least_noise_m;
   const double noise = noise_m > 0.0 ? noise_m : self->noise_m;
   const double doubt = fmax(trusted_m, p->opts->outlier * sqrt(3.0) * noise);
   for (int i = 0; i < p->take->n_markers; i++) {
