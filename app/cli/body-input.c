@@ -24,7 +24,7 @@ body_from_case(PlaInvocation *inv, const char *path, const PlaActiveBodyOptions 
         (!wanted || strcmp(state->item[i].name, wanted) == 0))
       newest = &state->item[i];
   if (!newest)
-    return pla_fail(err, PLA_ERR_USAGE, "%s has no muscles%s%s; the operation 'body' or 'muscles' "
+    return pla_fail(err, PLA_ERR_USAGE, "%s has no muscles%s%s; the operation 'active-body' or 'muscles' "
                     "makes some", path, wanted ? " called " : "", wanted ? wanted : "");
   st = pla_session_load(session, newest->item, NULL, &muscles, err);
   if (st == PLA_OK)

@@ -10,7 +10,7 @@
 
 /* @scratch: n x n + n */
 bool
-pla_dense_solve(int n, const double *h, const unsigned char *keep, const double *b, double *x,
+pla_box_solve(int n, const double *h, const unsigned char *keep, const double *b, double *x,
                 double *scratch)
 {
   double *a = scratch, *y = scratch + (size_t)n * (size_t)n;
@@ -81,7 +81,7 @@ pla_box_qp(int n, const double *h, const double *g, const double *lo, const doub
       b[i] = -q[i];
       d[i] = 0.0;
     }
-    if (!pla_dense_solve(n, h, is_free, b, d, scratch)) {
+    if (!pla_box_solve(n, h, is_free, b, d, scratch)) {
       st = not_definite(err);
       break;
     }
@@ -153,7 +153,7 @@ pla_box_penalty(int n, const double *h, const double *g, const double *lo, const
       b[i] = -q[i] - 2.0 * rho * (below - above);
       with[i * m + i] += below < 0.0 || above < 0.0 ? 2.0 * rho : 0.0;
     }
-    if (!pla_dense_solve(n, with, all, b, d, scratch))
+    if (!pla_box_solve(n, with, all, b, d, scratch))
       st = not_definite(err);
     for (int i = 0; st == PLA_OK && i < n; i++)
       x[i] += d[i];

@@ -26,5 +26,5 @@ PlaStatus pla_box_penalty(int n, const double *h, const double *g, const double 
                           PlaBoxReport *report, PlaError *err);
 
 /* Solves H x = b for the rows with keep[i]; others of @x stay.  False when H is not definite there. */
-bool pla_dense_solve(int n, const double *h, const unsigned char *keep, const double *b, double *x,
+bool pla_box_solve(int n, const double *h, const unsigned char *keep, const double *b, double *x,
                      double *scratch);

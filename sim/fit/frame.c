@@ -455,7 +455,7 @@ pla_fit_frame_reduce(PlaFitFrame *self, int f, double noise_m, bool fresh, doubl
   for (int c = 0; n > nc && c <= nc; c++) {
     for (int a = 0; a < HEAD; a++)
       right[a] = c < nc ? self->h[(size_t)(nc + a) * (size_t)n + (size_t)c] : self->g[nc + a];
-    if (!pla_dense_solve(HEAD, head_block, keep, right, solved, scratch))
+    if (!pla_box_solve(HEAD, head_block, keep, right, solved, scratch))
       return PLA_OK;
     memcpy(rows + (size_t)c * HEAD, solved, sizeof solved);
   }
