@@ -400,7 +400,8 @@ find_shells(PlaHexWork *w, double *volume, double *area, PlaError *err)
   return st;
 }
 
-/* grid lines lie off the surface's own planes by parts of a cell that no scan is likely to hit */
+/* grid lines lie off the surface's own planes by parts of a cell that no scan is likely to hit;
+ * each further attempt by multiples of them */
 static const double grid_shift[3] = { 0.41421356237309515, 0.73205080756887729,
                                       0.23606797749978981 };
 /* more crossed cells or lines than this are refused before memory is taken for them */
@@ -419,7 +420,7 @@ lay_grid(PlaHexWork *w, const double *node, double volume, double area, PlaError
   double cells[3];
   for (int d = 0; d < 3; d++) {
     w->origin[d] = node ? node[d] + w->h * (floor((lo[d] - node[d]) / w->h) - 2.0)
-                        : lo[d] - (1.0 + grid_shift[d]) * w->h;
+                        : lo[d] - (1.0 + fmod((1 + w->attempt) * grid_shift[d], 1.0)) * w->h;
     cells[d] = floor((hi[d] - w->origin[d]) / w->h) + 3.0;
   }
   const double expected = fabs(volume) / (w->h * w->h * w->h) + 2.0 * area / (w->h * w->h);

@@ -533,6 +533,8 @@ build(PlaHexWork *w, const PlaHexEmbedOptions *opts, PlaProgress *progress, PlaH
       st = pla_hex_refuse_thin(w, cell, err);
   }
   if (st == PLA_OK)
+    pla_hex_turn_ends(w);
+  if (st == PLA_OK)
     st = pla_hex_turn_rims(w, err);
   if (st == PLA_OK)
     st = pla_hex_find_pieces(w, err);
@@ -547,13 +549,52 @@ build(PlaHexWork *w, const PlaHexEmbedOptions *opts, PlaProgress *progress, PlaH
   return st;
 }
 
+/* Where sheets meet at flat angles, at the corner of a mouth for instance, the nodes of one grid
+ * may tell them apart and those of another not: of a few places of the grid, the first without
+ * pockets or bridges, or else that with the fewest.  What is refused, is refused at the first. */
+enum { ATTEMPTS = 6 };
+
+static PlaStatus
+build_best(const PlaTriMesh *surface, const PlaHexEmbedOptions *opts, PlaProgress *progress,
+           PlaHexEmbed *out, PlaHexEmbedReport *report, PlaError *err)
+{
+  PlaStatus st = PLA_OK;
+  for (int k = 0; k < ATTEMPTS && st == PLA_OK; k++) {
+    PlaHexWork work = { .surface = surface, .attempt = k };
+    PlaHexEmbed mesh = { 0 };
+    PlaError own = { 0 };
+    st = build(&work, opts, progress, &mesh, &own);
+    const bool better =
+        k == 0 || (st == PLA_OK && work.report.winding_violations == 0 &&
+                   pla_hex_topology_defects(&work.report) < pla_hex_topology_defects(report));
+    if (better) {
+      pla_hex_embed_clear(out);
+      *out = mesh;
+      *report = work.report;
+    } else {
+      pla_hex_embed_clear(&mesh);
+    }
+    pla_hex_work_clear(&work);
+    /* a later attempt may fail; only a cancel counts */
+    if (st != PLA_OK && (k == 0 || st == PLA_ERR_CANCELLED)) {
+      if (err)
+        *err = own;
+      return st;
+    }
+    st = PLA_OK;
+    if (opts->node_m || report->winding_violations > 0 || pla_hex_topology_defects(report) == 0)
+      break;
+  }
+  return st;
+}
+
 PlaStatus
 pla_hex_embed(const PlaTriMesh *surface, const PlaHexEmbedOptions *opts, PlaProgress *progress,
               PlaHexEmbed *out, PlaHexEmbedReport *report, PlaError *err)
 {
-  PlaHexWork work = { .surface = surface };
+  PlaHexEmbedReport found = { 0 };
   *out = (PlaHexEmbed){ 0 };
-  PlaStatus st = build(&work, opts, progress, out, err);
+  PlaStatus st = build_best(surface, opts, progress, out, &found, err);
   for (int k = 0; k < opts->coarsen && st == PLA_OK; k++) {
     PlaHexEmbed coarse;
     st = pla_hex_embed_coarsen(out, progress, &coarse, err);
@@ -563,14 +604,13 @@ pla_hex_embed(const PlaTriMesh *surface, const PlaHexEmbedOptions *opts, PlaProg
     }
   }
   if (st == PLA_OK) {
-    work.report.duplicated_cells = pla_hex_count_duplicated(out);
-    work.report.components = pla_hex_label_components(out->mesh);
-    if (work.report.components < 0)
+    found.duplicated_cells = pla_hex_count_duplicated(out);
+    found.components = pla_hex_label_components(out->mesh);
+    if (found.components < 0)
       st = pla_fail_memory(err, "the components of the mesh");
   }
   if (report)
-    *report = work.report;
-  pla_hex_work_clear(&work);
+    *report = found;
   if (st != PLA_OK)
     pla_hex_embed_clear(out);
   return st;

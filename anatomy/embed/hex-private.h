@@ -107,6 +107,7 @@ typedef struct {
   int8_t *shell_outward; /* +1, or -1 for the wall of a cavity */
 
   /* grid */
+  int attempt; /* which place of the grid this is, from 0 */
   double origin[3], h;
   int n[3];         /* cells */
   double *coord[3]; /* of nodes (n + 1) */
@@ -198,6 +199,11 @@ PlaStatus pla_hex_find_verts(PlaHexWork *w, PlaProgress *progress, PlaError *err
 /* the crossed cells around a node: cell o has the offset of corner o, and the node is its corner
  * 7 - o */
 void pla_hex_cells_around(const PlaHexWork *w, uint32_t line, uint32_t i, uint32_t cell[8]);
+/* -1 inside or +1 outside of the patch @tri with the triangles around its point nearest to @p */
+int pla_hex_side_of_patch(const PlaHexWork *w, const double p[3], const uint32_t *tri, size_t n);
+/* in hex-ends.c: inner vertices beyond the end of their own part, inside another one, become
+ * PLA_HEX_TURNED */
+void pla_hex_turn_ends(PlaHexWork *w);
 /* in hex-rims.c: sheet vertices around the rim of a slit whose sides overlap become inner ones */
 PlaStatus pla_hex_turn_rims(PlaHexWork *w, PlaError *err);
 /* in regions that lack copies, inner vertices where the sides of a slit meet become outer ones */

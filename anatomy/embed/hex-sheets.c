@@ -316,9 +316,8 @@ has_vertex(const PlaHexWork *w, int tri, int v)
   return t[0] == v || t[1] == v || t[2] == v;
 }
 
-/* -1 inside or +1 outside of the patch @tri with the triangles around its point nearest to @p */
-static int
-side_of_patch(const PlaHexWork *w, const double p[3], const uint32_t *tri, size_t n)
+int
+pla_hex_side_of_patch(const PlaHexWork *w, const double p[3], const uint32_t *tri, size_t n)
 {
   Nearest best, next;
   nearest_in(w, (int)tri[0], p, &best);
@@ -411,7 +410,7 @@ sign_of_set(const PlaHexWork *w, const uint32_t cell[8], const uint32_t offset[8
       s->tri[n++] = w->pair[p].tri;
     }
   }
-  return side_of_patch(w, pos, s->tri, n);
+  return pla_hex_side_of_patch(w, pos, s->tri, n);
 }
 
 static void

@@ -625,6 +625,39 @@ test_windings(void)
       check_case(&cases[c], cases[c].cell_mm[k]);
 }
 
+/* The same at many sizes of cell, so that sheets and ends lie in every way to the grid: no layer
+ * too few or too many, no pocket, no bridge, and nothing refused. */
+static void
+test_sizes(void)
+{
+  static const struct {
+    const char *name;
+    int components;
+  } cases[] = { { "crossing-boxes", 2 }, { "nested-boxes", 2 }, { "moebius-pair", 2 },
+                { "c-ring", 1 },         { "spiral", 1 },       { "crossed-lips", 1 } };
+  for (size_t c = 0; c < G_N_ELEMENTS(cases); c++) {
+    PlaMesh *surface = phantom_surface(cases[c].name, 3);
+    int sizes = 0;
+    for (double cell_mm = 6.0; cell_mm > (small()                ? 4.0
+                                          : g_getenv("PLA_LONG") ? 0.9
+                                                                 : 2.5);
+         cell_mm *= 0.955, sizes++) {
+      const PlaHexEmbedOptions opts = cell_options(cell_mm);
+      PlaHexEmbedReport report;
+      PlaHexEmbed mesh = embed(surface, &opts, &report);
+      if (report.winding_violations || report.unresolved_nodes || pla_hex_topology_defects(&report))
+        g_error("%s at %g mm: %d cells with other layers than the winding number, %d nodes, %d "
+                "pockets or bridges",
+                cases[c].name, cell_mm, report.winding_violations, report.unresolved_nodes,
+                pla_hex_topology_defects(&report));
+      g_assert_cmpint(report.components, ==, cases[c].components);
+      pla_hex_embed_clear(&mesh);
+    }
+    g_test_message("%s: %d sizes", cases[c].name, sizes);
+    pla_mesh_free(surface);
+  }
+}
+
 /* rings, and bodies that cross off centre */
 static void
 test_more_windings(void)
@@ -775,6 +808,7 @@ test_large(void)
     g_assert_cmpint(mesh.mesh->n_hexes, >, 1000000);
     g_assert_cmpint(report.components, ==, 1);
     g_assert_cmpint(report.winding_violations, ==, 0);
+    g_assert_cmpint(pla_hex_topology_defects(&report), ==, 0);
     check_layers(surface, &mesh);
     check_geometry(surface, &mesh);
     pla_hex_embed_clear(&mesh);
@@ -1168,6 +1202,7 @@ main(int argc, char **argv)
   g_test_add_func("/hex-embed/aligned-box", test_aligned_box);
   g_test_add_func("/hex-embed/blocks", test_blocks);
   g_test_add_func("/hex-embed/windings", test_windings);
+  g_test_add_func("/hex-embed/sizes", test_sizes);
   g_test_add_func("/hex-embed/more-windings", test_more_windings);
   g_test_add_func("/hex-embed/sums", test_sums);
   g_test_add_func("/hex-embed/moebius", test_moebius);
