@@ -21,6 +21,7 @@ extern const PlaVerb pla_verb_report;
 extern const PlaVerb pla_verb_segment;
 extern const PlaVerb pla_verb_simulate;
 extern const PlaVerb pla_verb_speak;
+extern const PlaVerb pla_verb_speech_corpus;
 extern const PlaVerb pla_verb_speech_eval;
 extern const PlaVerb pla_verb_speech_train;
 extern const PlaVerb pla_verb_surface;

@@ -5,6 +5,7 @@
 #include "app/cli/cli-private.h"
 #include "app/cli/speak-tongue.h"
 #include "app/speech-net.h"
+#include "app/speech-text.h"
 #include "io/format.h"
 #include "sim/speech/model.h"
 
@@ -89,20 +90,65 @@ from_sensors(const char *path, Spoken *out, PlaError *err)
   return PLA_OK;
 }
 
+static void
+describe_segments(PlaInvocation *inv, const PlaTextSpeech *text)
+{
+  JsonBuilder *json = pla_invocation_json(inv);
+  json_builder_set_member_name(json, "phonemes");
+  json_builder_begin_array(json);
+  for (int i = 0; i < text->n; i++) {
+    json_builder_begin_object(json);
+    pla_json_text(json, "ipa", text->segment[i].phone->ipa);
+    pla_json_number(json, "from_s", text->segment[i].from);
+    pla_json_number(json, "to_s", text->segment[i].to);
+    json_builder_end_object(json);
+  }
+  json_builder_end_array(json);
+}
+
+/* the phonemes of a text are known, so that their targets need not be guessed from the sound */
+static PlaStatus
+from_text(PlaInvocation *inv, const char *words, Spoken *out, PlaError *err)
+{
+  PlaTextSpeech text;
+  const PlaArticulation how = pla_articulation_default();
+  PlaStatus st = pla_text_speech_make(words, pla_invocation_text(inv, "voice", 0, NULL),
+                                      pla_invocation_int(inv, "words-per-minute", 0), -1, &text,
+                                      err);
+  if (st != PLA_OK)
+    return st;
+  const gint64 start = g_get_monotonic_time();
+  if (pla_invocation_has(inv, "heard"))
+    st = invert(inv, text.spoken.audio, out, err);
+  else
+    st = pla_text_speech_track(&text, &how, &out->track, err);
+  out->work_s = (double)(g_get_monotonic_time() - start) * 1e-6;
+  out->seconds = text.seconds;
+  if (st == PLA_OK && pla_invocation_has(inv, "sound")) {
+    const PlaItem item = { .kind = PLA_KIND_AUDIO, .audio = text.spoken.audio };
+    PlaWriteOptions opts = pla_write_options_default();
+    st = pla_item_write(pla_invocation_text(inv, "sound", 0, NULL), &item, &opts, err);
+  }
+  if (st == PLA_OK)
+    describe_segments(inv, &text);
+  pla_text_speech_clear(&text);
+  return st;
+}
+
 /* the one source that was given */
 static PlaStatus
 get_track(PlaInvocation *inv, Spoken *out, PlaError *err)
 {
   const char *sound = pla_invocation_n_files(inv) > 0 ? pla_invocation_file(inv, 0) : NULL;
   const char *sensors = pla_invocation_text(inv, "sensors", 0, NULL);
-  if (sound && sensors)
-    return pla_fail(err, PLA_ERR_USAGE, "give either a sound or --sensors, not both");
+  const char *text = pla_invocation_text(inv, "text", 0, NULL);
+  if ((sound != NULL) + (text != NULL) + (sensors != NULL) != 1)
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "say what to speak, one thing: platysma-cli speak voice.wav -o track.csv, or "
+                    "--text \"good morning\" or --sensors TRACK instead of the sound");
   if (sensors)
     return from_sensors(sensors, out, err);
-  if (!sound)
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "say what to speak: platysma-cli speak voice.wav -o track.csv");
-  return from_sound(inv, sound, out, err);
+  return text ? from_text(inv, text, out, err) : from_sound(inv, sound, out, err);
 }
 
 static PlaStatus
@@ -162,6 +208,13 @@ run_speak(PlaInvocation *inv, PlaError *err)
 }
 
 static const PlaOpt options[] = {
+  { "text", 0, PLA_OPT_TEXT, "WORDS", "speak a text instead of hearing a sound" },
+  { "voice", 0, PLA_OPT_TEXT, "NAME",
+    "language of the text and a variant, as in en-us+f3 (default: en)" },
+  { "words-per-minute", 0, PLA_OPT_INT, "N", "pace of the text (default: 160)", 80, 450 },
+  { "sound", 0, PLA_OPT_TEXT, "FILE", "write the sound of the text" },
+  { "heard", 0, PLA_OPT_FLAG, NULL,
+    "invert the sound of the text rather than following its phonemes" },
   { "model", 0, PLA_OPT_TEXT, "NET", "network made by speech-train (default: the built-in one)" },
   { "sensors", 0, PLA_OPT_TEXT, "TRACK", "follow recorded coils: TR TD TB TT, LI for the jaw; mm" },
   PLA_SPEAK_TONGUE_OPTIONS,
@@ -170,13 +223,15 @@ static const PlaOpt options[] = {
 
 const PlaVerb pla_verb_speak = {
   .name = "speak",
-  .args = "AUDIO|--sensors TRACK -o TRACK.csv",
+  .args = "AUDIO|--text WORDS|--sensors TRACK -o TRACK.csv",
   .summary = "the track of the articulators from speech, and a tongue that follows it",
   .description =
       "Sound of any rate and format becomes the paths of seven sensors in the midsagittal plane, in\n"
       "mm at 100 Hz: tongue rear, dorsum, blade and tip (TR TD TB TT), lower incisor (LI), upper and\n"
       "lower lip (UL LL); x grows to the back, y downwards.  Silence, clipping, a narrow band and\n"
-      "several channels are said in notes.  --sensors takes a recorded track instead of a sound.\n\n"
+      "several channels are said in notes.  --sensors takes a recorded track instead of a sound.  A\n"
+      "text goes through eSpeak NG, in any of its languages and voices; the sensors then follow the\n"
+      "targets of its phonemes, blended where they meet.\n\n"
       "A reduced elastic tongue of 150 degrees of freedom then follows the track: exact positions of\n"
       "the four tongue coils, volume kept, contact with palate, teeth and jaw; what holds the tongue\n"
       "goes with the lower incisors.  A similarity takes the mean places of the tongue coils, over\n"

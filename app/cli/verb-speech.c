@@ -2,6 +2,7 @@
 #include "anatomy/base/memory.h"
 #include "app/cli/cli-private.h"
 #include "app/speech-corpus.h"
+#include "app/speech-made.h"
 #include "app/speech-net.h"
 
 #include <glib.h>
@@ -60,6 +61,19 @@ score_set(PlaInvocation *inv, const PlaSpeechModel *model, const PlaSpeechData *
   if (st == PLA_OK)
     describe_scores(inv, model->name, data->n_channels, score);
   return st;
+}
+
+/* a corpus on disk, or one that Platysma makes */
+static PlaStatus
+load_corpus(PlaInvocation *inv, const char *name, bool causal, unsigned sets, PlaSpeechCorpus *out,
+            PlaNotes *notes, PlaError *err)
+{
+  unsigned sources = 0;
+  PlaProgress *progress = pla_invocation_progress(inv);
+  if (pla_speech_made_parse(name, &sources))
+    return pla_speech_made_load(sources, pla_invocation_number(inv, "minutes", 20.0), causal, sets,
+                                out, progress, err);
+  return pla_speech_corpus_load(name, causal, sets, out, notes, progress, err);
 }
 
 /* ---- training */
@@ -149,7 +163,7 @@ run_train(PlaInvocation *inv, PlaError *err)
   pla_progress_phase(progress, "Reading", 0.2);
   PlaProgressSpan span = pla_progress_push(progress);
   if (st == PLA_OK)
-    st = pla_speech_corpus_load(path, opts.context.causal, 7, &corpus, &notes, progress, err);
+    st = load_corpus(inv, path, opts.context.causal, 7, &corpus, &notes, err);
   pla_progress_pop(progress, span);
   if (st == PLA_OK)
     st = check_sets(&corpus, path, err);
@@ -199,6 +213,8 @@ static const PlaOpt train_option_table[] = {
   { "smooth", 0, PLA_OPT_INT, "N", "frames over which the output is smoothed (default: 21)", 1,
     101 },
   { "seed", 0, PLA_OPT_INT, "N", "of the weights and the shuffling (default: 1)", 0, 1e9 },
+  { "minutes", 0, PLA_OPT_NUMBER, "M", "of each kind of speech that is made (default: 20)", 0.1,
+    600 },
   { "small", 0, PLA_OPT_FLAG, NULL, "store weights in 8 bits" },
   { NULL },
 };
@@ -209,7 +225,8 @@ const PlaVerb pla_verb_speech_train = {
   .summary = "learns sensor positions from paired sound and sensor files",
   .description =
       "CORPUS is a JSON file that lists utterances (sound and sensor files) and says what their\n"
-      "columns are: see the guide.  Utterances or speakers are split into train, valid and test; the\n"
+      "columns are: see the guide.  made:tract and made:espeak are speech that Platysma makes, by its\n"
+      "articulatory synthesiser and by eSpeak NG; made:both is both.  Utterances or speakers are split into train, valid and test; the\n"
       "network of the epoch that does best on valid is kept and judged on test.  The same corpus and\n"
       "options give the same file on any number of threads.  A sensor's rmse is that of its\n"
       "coordinates, its correlation the mean over x and y, both over all frames of the set.",
@@ -253,8 +270,8 @@ run_eval(PlaInvocation *inv, PlaError *err)
     return pla_fail(err, PLA_ERR_USAGE, "--set is train, valid or test, not '%s'", wanted);
   PlaStatus st = pla_speech_net_read(pla_invocation_file(inv, 0), &model, err);
   if (st == PLA_OK)
-    st = pla_speech_corpus_load(pla_invocation_file(inv, 1), model->context.causal, 1u << set,
-                                &corpus, &notes, pla_invocation_progress(inv), err);
+    st = load_corpus(inv, pla_invocation_file(inv, 1), model->context.causal, 1u << set, &corpus,
+                     &notes, err);
   if (st == PLA_OK)
     st = check_channels(model, &corpus, err);
   if (st == PLA_OK && corpus.set[set].n_utterances == 0)
@@ -280,6 +297,8 @@ run_eval(PlaInvocation *inv, PlaError *err)
 
 static const PlaOpt eval_option_table[] = {
   { "set", 0, PLA_OPT_TEXT, "NAME", "train, valid or test (default: test)" },
+  { "minutes", 0, PLA_OPT_NUMBER, "M", "as for speech-train: ten times the test set (default: 20)",
+    0.1, 600 },
   { NULL },
 };
 
@@ -294,4 +313,51 @@ const PlaVerb pla_verb_speech_eval = {
   .max_files = 2,
   .options = eval_option_table,
   .run = run_eval,
+};
+
+/* ---- corpora as files */
+
+static PlaStatus
+run_corpus(PlaInvocation *inv, PlaError *err)
+{
+  static const char *const extensions[] = { "csv", "ema", "mat" };
+  const char *format = pla_invocation_text(inv, "format", 0, "csv");
+  bool known = false;
+  for (size_t i = 0; i < G_N_ELEMENTS(extensions); i++)
+    known = known || strcmp(format, extensions[i]) == 0;
+  if (!known)
+    return pla_fail(err, PLA_ERR_USAGE, "--format is csv, ema or mat, not '%s'", format);
+  g_autofree char *extension = g_strconcat(".", format, NULL);
+  const double minutes = pla_invocation_number(inv, "minutes", 1.0);
+  int n = 0;
+  PlaStatus st = pla_speech_made_write(pla_invocation_output(inv), extension, minutes,
+                                       pla_invocation_int(inv, "speakers", 1),
+                                       (unsigned)pla_invocation_int(inv, "seed", 1), &n,
+                                       pla_invocation_progress(inv), err);
+  if (st == PLA_OK) {
+    pla_json_int(pla_invocation_json(inv), "utterances", n);
+    pla_say(inv, "%d utterances in %s/corpus.json", n, pla_invocation_output(inv));
+  }
+  return st;
+}
+
+static const PlaOpt corpus_option_table[] = {
+  { "minutes", 0, PLA_OPT_NUMBER, "M", "of speech (default: 1)", 0.1, 600 },
+  { "speakers", 0, PLA_OPT_INT, "N", "who speak in turn (default: 1)", 1, 1000 },
+  { "format", 0, PLA_OPT_TEXT, "NAME", "of the tracks: csv, ema (EST) or mat (default: csv)" },
+  { "seed", 0, PLA_OPT_INT, "N", "other speakers, other words (default: 1)", 0, 1e6 },
+  { NULL },
+};
+
+const PlaVerb pla_verb_speech_corpus = {
+  .name = "speech-corpus",
+  .args = "-o FOLDER",
+  .summary = "makes paired sound and sensor files with the articulatory synthesiser",
+  .description = "A corpus as speech-train reads it: corpus.json, sounds, and tracks of the seven sensors.  The\n"
+                 "same options give the same files.",
+  .example = "platysma-cli speech-corpus -o trial --minutes 5 --format ema",
+  .max_files = 0,
+  .needs_output = true,
+  .options = corpus_option_table,
+  .run = run_corpus,
 };

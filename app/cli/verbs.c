@@ -19,6 +19,7 @@ static const PlaVerb *const verbs[] = {
   &pla_verb_speak,
   &pla_verb_speech_train,
   &pla_verb_speech_eval,
+  &pla_verb_speech_corpus,
   &pla_verb_case,
   &pla_verb_report,
   &pla_verb_demo,

@@ -1,0 +1,253 @@
+/* From sensors to areas.
+ *
+ * The outer wall is that of the phantom: the pharynx' back, the raised soft palate, the hard palate
+ * under its mucosa, the upper incisors; then the upper lip, which follows UL.  The inner outline is a
+ * smooth curve (Catmull-Rom) through larynx and epiglottis, two points of the tongue's root, the
+ * four coils, the tip, the floor, the lower incisors that follow LI and the lower lip that follows
+ * LL.  The root moves as a body of constant volume does: forward when the tongue rises and
+ * advances.
+ *
+ * A wall point's gap is its distance to that curve, and its area a power of the gap, a
+ * g^1.5 cm^2, with a by region (J. M. Heinz and K. N. Stevens, 1964); the lips are an ellipse whose
+ * width shrinks as they protrude. */
+#include "sim/speech/tract.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+  double x, y;
+} Point;
+
+/* a point of the phantom: mm to the front, mm up */
+#define AT(front, up) { PLA_SENSOR_X0 - (front), PLA_SENSOR_Y0 - (up) }
+
+static const Point throat_and_palate[] = {
+  AT(8, -113),  AT(9, -107),  AT(10.5, -101), AT(12, -95),    AT(13, -89),    AT(13.7, -82),
+  AT(14.4, -75), AT(15.2, -68), AT(16, -61),  AT(17, -54),    AT(18, -48),    AT(20, -42.5),
+  AT(23.5, -39), AT(28, -37),  AT(33, -36),   AT(38, -35.4),  AT(43, -35.1),  AT(48, -35),
+  AT(53, -35.2), AT(58, -35.8), AT(63, -36.7), AT(67.5, -37.9), AT(71.5, -39.3), AT(75, -40.9),
+  AT(78, -42.4), AT(81, -44.2), AT(83.6, -46), AT(85.6, -48.2), AT(87, -50.8),
+};
+enum { FIXED = sizeof throat_and_palate / sizeof throat_and_palate[0], LIP_POINTS = 3 };
+
+/* the rest from which displacements of the root are counted, and where the root then is */
+static const Point rest_tr = AT(35, -45), rest_td = AT(50, -43);
+static const Point larynx[] = { AT(20, -113), AT(20.5, -106), AT(24, -99), AT(26, -92) };
+static const Point root[] = { AT(29.5, -80), AT(28.5, -66) };
+
+enum { CONTROL = 4 + 2 + 4 + 1 + 1 + 1 + 2 };
+
+static Point
+sensor_at(const double *sensor, int i)
+{
+  return (Point){ sensor[2 * i], sensor[2 * i + 1] };
+}
+
+/* control points of the inner outline */
+static void
+outline_points(const double *sensor, Point p[CONTROL])
+{
+  const Point tr = sensor_at(sensor, 0), td = sensor_at(sensor, 1), tb = sensor_at(sensor, 2);
+  const Point tt = sensor_at(sensor, 3), li = sensor_at(sensor, 4), ll = sensor_at(sensor, 6);
+  int n = 0;
+  for (int i = 0; i < 4; i++)
+    p[n++] = larynx[i];
+  const double advance = 0.55 * (rest_tr.x - tr.x) + 0.45 * (0.5 * (rest_tr.y - tr.y) +
+                                                            0.5 * (rest_td.y - td.y));
+  for (int i = 0; i < 2; i++) {
+    const double share = i == 0 ? 0.55 : 1.0;
+    p[n++] = (Point){ root[i].x - share * advance, root[i].y };
+  }
+  p[n++] = tr;
+  p[n++] = td;
+  p[n++] = tb;
+  p[n++] = tt;
+  /* the tip goes on a little beyond its coil, in the direction of the blade */
+  const double dx = tt.x - tb.x, dy = tt.y - tb.y, d = fmax(hypot(dx, dy), 1.0);
+  p[n++] = (Point){ tt.x + 2.0 * dx / d, tt.y + 2.0 * dy / d + 1.6 };
+  p[n++] = (Point){ fmin(tt.x + 1.0, li.x + 9.0), fmax(tt.y + 7.0, li.y + 3.0) };
+  p[n++] = (Point){ li.x + 1.5, li.y - 4.5 }; /* edge of the lower incisors */
+  p[n++] = (Point){ ll.x + 7.0, ll.y - 4.0 };
+  p[n++] = (Point){ ll.x + 1.0, ll.y - 5.0 }; /* the lower lip's edge is above its coil */
+  assert(n == CONTROL);
+}
+
+static void
+draw_outline(const Point p[CONTROL], double out[PLA_TRACT_TONGUE][2])
+{
+  for (int i = 0; i < PLA_TRACT_TONGUE; i++) {
+    const double at = (double)i / (PLA_TRACT_TONGUE - 1) * (CONTROL - 1);
+    const int k = at >= CONTROL - 1 ? CONTROL - 2 : (int)at;
+    const double t = at - k;
+    const Point a = p[k > 0 ? k - 1 : 0], b = p[k], c = p[k + 1];
+    const Point d = p[k + 2 < CONTROL ? k + 2 : CONTROL - 1];
+    const double wa = ((-0.5 * t + 1.0) * t - 0.5) * t, wb = (1.5 * t - 2.5) * t * t + 1.0;
+    const double wc = ((-1.5 * t + 2.0) * t + 0.5) * t, wd = (0.5 * t - 0.5) * t * t;
+    out[i][0] = wa * a.x + wb * b.x + wc * c.x + wd * d.x;
+    out[i][1] = wa * a.y + wb * b.y + wc * c.y + wd * d.y;
+  }
+}
+
+/* the fixed wall and the upper lip, in points of equal distance */
+static void
+draw_wall(const double *sensor, double out[PLA_TRACT_WALL][2])
+{
+  Point p[FIXED + LIP_POINTS];
+  const Point ul = sensor_at(sensor, 5);
+  memcpy(p, throat_and_palate, sizeof throat_and_palate);
+  p[FIXED] = (Point){ ul.x + 12.0, ul.y + 3.2 };
+  p[FIXED + 1] = (Point){ ul.x + 6.0, ul.y + 3.6 };
+  p[FIXED + 2] = (Point){ ul.x + 1.0, ul.y + 3.6 }; /* the upper lip's edge is below its coil */
+  double along[FIXED + LIP_POINTS] = { 0 };
+  for (int i = 1; i < FIXED + LIP_POINTS; i++)
+    along[i] = along[i - 1] + hypot(p[i].x - p[i - 1].x, p[i].y - p[i - 1].y);
+  int k = 0;
+  for (int i = 0; i < PLA_TRACT_WALL; i++) {
+    const double at = along[FIXED + LIP_POINTS - 1] * i / (PLA_TRACT_WALL - 1);
+    while (k < FIXED + LIP_POINTS - 2 && along[k + 1] < at)
+      k++;
+    const double t = (at - along[k]) / fmax(along[k + 1] - along[k], 1e-9);
+    out[i][0] = p[k].x + t * (p[k + 1].x - p[k].x);
+    out[i][1] = p[k].y + t * (p[k + 1].y - p[k].y);
+  }
+}
+
+/* the nearest point of a segment */
+static Point
+nearest_on(const double a[2], const double b[2], const double x[2])
+{
+  const double d[2] = { b[0] - a[0], b[1] - a[1] };
+  const double length2 = d[0] * d[0] + d[1] * d[1];
+  double t = length2 > 0.0 ? ((x[0] - a[0]) * d[0] + (x[1] - a[1]) * d[1]) / length2 : 0.0;
+  t = fmin(fmax(t, 0.0), 1.0);
+  return (Point){ a[0] + t * d[0], a[1] + t * d[1] };
+}
+
+/* gap of wall point @i, negative where the tongue has passed the wall; the middle of the tract */
+static double
+gap_at(const PlaTract *tract, int i, Point *middle)
+{
+  const double *w = tract->wall[i];
+  /* into the tract, left of the way from the glottis to the lips */
+  const double *before = tract->wall[i > 0 ? i - 1 : 0];
+  const double *after = tract->wall[i < PLA_TRACT_WALL - 1 ? i + 1 : i];
+  const double inward[2] = { after[1] - before[1], before[0] - after[0] };
+  double best = 1e9, gap = 1e9;
+  for (int k = 0; k + 1 < PLA_TRACT_TONGUE; k++) {
+    const Point q = nearest_on(tract->tongue[k], tract->tongue[k + 1], w);
+    const double dx = q.x - w[0], dy = q.y - w[1], d = hypot(dx, dy);
+    if (d < best) {
+      best = d;
+      gap = dx * inward[0] + dy * inward[1] < 0.0 ? -d : d;
+      *middle = (Point){ 0.5 * (q.x + w[0]), 0.5 * (q.y + w[1]) };
+    }
+  }
+  return gap;
+}
+
+/* cm^2 of a gap in cm, by how far along the wall it is (0: glottis, 1: lips) */
+static double
+area_of(double gap_cm, double along)
+{
+  static const double place[] = { 0.0, 0.1, 0.22, 0.42, 0.55, 0.75, 0.86, 1.0 };
+  static const double factor[] = { 1.1, 1.3, 1.9, 2.0, 2.1, 2.2, 2.0, 2.0 };
+  int k = 0;
+  while (k < 6 && place[k + 1] < along)
+    k++;
+  const double t = (along - place[k]) / (place[k + 1] - place[k]);
+  const double a = factor[k] + t * (factor[k + 1] - factor[k]);
+  return a * gap_cm * sqrt(gap_cm);
+}
+
+void
+pla_tract_shape(const double sensor[PLA_SENSOR_CHANNELS], PlaTract *out)
+{
+  Point control[CONTROL], middle[PLA_TRACT_WALL];
+  outline_points(sensor, control);
+  draw_outline(control, out->tongue);
+  draw_wall(sensor, out->wall);
+  /* lips spread over 42 mm at rest, less when they come forward */
+  const double protrusion = fmax(0.0, (PLA_SENSOR_X0 - 104.0) - 0.5 * (sensor[10] + sensor[12]));
+  const double width = fmax(10.0, 42.0 - 5.0 * protrusion);
+  for (int i = 0; i < PLA_TRACT_WALL; i++) {
+    const double gap = gap_at(out, i, &middle[i]);
+    out->gap_mm[i] = fmax(gap, 0.0);
+    const double along = (double)i / (PLA_TRACT_WALL - 1);
+    out->area_mm2[i] = 100.0 * area_of(0.1 * out->gap_mm[i], along);
+    if (i >= PLA_TRACT_WALL - 4) /* the lips: an ellipse */
+      out->area_mm2[i] = 0.25 * M_PI * out->gap_mm[i] * width;
+  }
+  out->along_mm[0] = 0.0;
+  for (int i = 1; i < PLA_TRACT_WALL; i++)
+    out->along_mm[i] = out->along_mm[i - 1] +
+                       fmax(hypot(middle[i].x - middle[i - 1].x, middle[i].y - middle[i - 1].y),
+                            0.2);
+}
+
+double
+pla_tract_length_m(const PlaTract *tract)
+{
+  return tract->along_mm[PLA_TRACT_WALL - 1] / 1000.0;
+}
+
+void
+pla_tract_tube(const PlaTract *tract, PlaTube *out)
+{
+  out->n = PLA_TRACT_WALL - 1;
+  for (int i = 0; i < out->n; i++) {
+    out->area[i] = 0.5e-6 * (tract->area_mm2[i] + tract->area_mm2[i + 1]);
+    out->length[i] = (tract->along_mm[i + 1] - tract->along_mm[i]) / 1000.0;
+  }
+}
+
+void
+pla_tract_areas(const PlaTract *tract, double area_m2[PLA_WAVE_SECTIONS])
+{
+  const double length = tract->along_mm[PLA_TRACT_WALL - 1];
+  int k = 0;
+  for (int s = 0; s < PLA_WAVE_SECTIONS; s++) {
+    /* the narrowest place of a section carries its flow: means of the inverse areas */
+    enum { PARTS = 4 };
+    double inverse = 0.0;
+    for (int j = 0; j < PARTS; j++) {
+      const double at = length * (s + (j + 0.5) / PARTS) / PLA_WAVE_SECTIONS;
+      while (k < PLA_TRACT_WALL - 2 && tract->along_mm[k + 1] < at)
+        k++;
+      const double t = (at - tract->along_mm[k]) / (tract->along_mm[k + 1] - tract->along_mm[k]);
+      const double a = tract->area_mm2[k] + t * (tract->area_mm2[k + 1] - tract->area_mm2[k]);
+      inverse += 1.0 / fmax(a, 1e-3) / PARTS;
+    }
+    area_m2[s] = 1e-6 / inverse;
+    if (area_m2[s] < 2.5e-7)
+      area_m2[s] = 0.0;
+  }
+}
+
+double
+pla_tract_palate_y(double x_mm)
+{
+  enum { FIRST = 12 }; /* the soft palate's back */
+  const Point *p = throat_and_palate;
+  if (x_mm >= p[FIRST].x)
+    return p[FIRST].y;
+  for (int i = FIRST; i + 1 < FIXED; i++)
+    if (x_mm >= p[i + 1].x)
+      return p[i].y + (p[i + 1].y - p[i].y) * (p[i].x - x_mm) / (p[i].x - p[i + 1].x);
+  return p[FIXED - 1].y;
+}
+
+int
+pla_tract_keep_below(double sensor[PLA_SENSOR_CHANNELS])
+{
+  int moved = 0;
+  for (int i = 0; i < 4; i++) {
+    const double least = pla_tract_palate_y(sensor[2 * i]) + 0.3;
+    if (sensor[2 * i + 1] < least) {
+      sensor[2 * i + 1] = least;
+      moved++;
+    }
+  }
+  return moved;
+}

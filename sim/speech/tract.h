@@ -1,0 +1,34 @@
+/* The midsagittal vocal tract of the tongue phantom around the seven sensors, and its areas.
+ *
+ * Positions are in the sensors' plane in mm, x to the back and y downwards; the phantom's points
+ * (RAS mm) stand there as x = PLA_SENSOR_X0 - anterior, y = PLA_SENSOR_Y0 - superior, which puts
+ * them where recorded coils usually are. */
+#pragma once
+
+#include "sim/speech/model.h"
+#include "sim/speech/tube.h"
+
+#define PLA_SENSOR_X0 120.0 /* mm */
+#define PLA_SENSOR_Y0 74.0  /* mm */
+
+enum { PLA_TRACT_WALL = 61, PLA_TRACT_TONGUE = 97 };
+
+typedef struct {
+  double wall[PLA_TRACT_WALL][2];     /* back of the throat, palate, upper teeth, upper lip */
+  double tongue[PLA_TRACT_TONGUE][2]; /* larynx, root, back of the tongue, tip, teeth, lower lip */
+  double gap_mm[PLA_TRACT_WALL];      /* from each point of the wall to the tongue; 0: contact */
+  double area_mm2[PLA_TRACT_WALL];
+  double along_mm[PLA_TRACT_WALL];    /* of the tract's middle, from the glottis */
+} PlaTract;
+
+/* From the sensors (TR TD TB TT LI UL LL: x, y). */
+void pla_tract_shape(const double sensor[PLA_SENSOR_CHANNELS], PlaTract *out);
+/* The same as tubes: a section between every two points of the wall; areas of thirty equal parts. */
+void pla_tract_tube(const PlaTract *tract, PlaTube *out);
+void pla_tract_areas(const PlaTract *tract, double area_m2[PLA_WAVE_SECTIONS]);
+double pla_tract_length_m(const PlaTract *tract);
+
+/* The palate's height (y, mm) over @x_mm, where the tongue's coils may not go: the least y. */
+double pla_tract_palate_y(double x_mm);
+/* Puts the tongue's coils that stand in the palate on it; how many. */
+int pla_tract_keep_below(double sensor[PLA_SENSOR_CHANNELS]);

@@ -1,0 +1,187 @@
+/* Chain matrices with losses (M. M. Sondhi and J. Schroeter, 1987) and travelling waves.
+ *
+ * A section of area A, perimeter S = 2 sqrt(pi A), length l, for each metre of it
+ *   Z = j w rho / A + (S / A^2) sqrt(w rho mu / 2)                        inertia, friction
+ *   Y = j w A / (rho c^2) + S (g - 1) / (rho c^2) sqrt(K w / (2 cp rho)) + S / (r + j w m)
+ *                                                                         spring, heat, wall
+ * maps pressure and flow at its end to those at its start by [cosh gl, z sinh gl; sinh gl / z, cosh gl]
+ * with g = sqrt(Z Y), z = sqrt(Z / Y).  With the load P = R U at the lips, U_lips / U_glottis is
+ * 1 / (C R + D).
+ *
+ * The travelling waves are pressures times the root of the area they run in: their squares are the
+ * energy, which a moving wall then neither makes nor loses. */
+#include "sim/speech/tube.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static const double viscosity = 1.86e-5;    /* kg/(m s) */
+static const double heat_ratio = 1.4;
+static const double conduction = 0.0262;    /* W/(m K) */
+static const double heat_capacity = 1004.0; /* J/(kg K) */
+static const double wall_resistance = 16000.0, wall_mass = 15.0; /* kg/(m^2 s), kg/m^2 */
+static const double least_area = 1e-7;      /* m^2: a closed section */
+
+static double complex
+radiation(double area, double w)
+{
+  const double ka = w / PLA_SOUND_SPEED * sqrt(area / M_PI);
+  return PLA_AIR_DENSITY * PLA_SOUND_SPEED / area *
+         (0.5 * ka * ka + I * 8.0 * ka / (3.0 * M_PI));
+}
+
+double complex
+pla_tube_transfer(const PlaTube *tube, const PlaTubeOptions *opts, double hz)
+{
+  const double w = 2.0 * M_PI * hz, c = PLA_SOUND_SPEED, rho = PLA_AIR_DENSITY;
+  /* only the second row of the product is needed, from the glottis on */
+  double complex bottom[2] = { 0.0, 1.0 };
+  for (int i = 0; i < tube->n; i++) {
+    const double a = fmax(tube->area[i], least_area), s = 2.0 * sqrt(M_PI * a);
+    double complex z = I * w * rho / a, y = I * w * a / (rho * c * c);
+    if (opts->losses) {
+      z += s / (a * a) * sqrt(0.5 * w * rho * viscosity);
+      y += s * (heat_ratio - 1.0) / (rho * c * c) *
+           sqrt(conduction * w / (2.0 * heat_capacity * rho));
+      y += s / (wall_resistance + I * w * wall_mass);
+    }
+    const double complex gl = csqrt(z * y) * tube->length[i], zc = csqrt(z / y);
+    const double complex e = cexp(gl), ch = 0.5 * (e + 1.0 / e), sh = 0.5 * (e - 1.0 / e);
+    const double complex first = bottom[0] * ch + bottom[1] * sh / zc;
+    bottom[1] = bottom[0] * zc * sh + bottom[1] * ch;
+    bottom[0] = first;
+  }
+  const double end = fmax(tube->area[tube->n - 1], least_area);
+  return 1.0 / (bottom[0] * (opts->radiation ? radiation(end, w) : 0.0) + bottom[1]);
+}
+
+static double
+modulus(const PlaTube *tube, const PlaTubeOptions *opts, double hz)
+{
+  return cabs(pla_tube_transfer(tube, opts, hz));
+}
+
+int
+pla_tube_formants(const PlaTube *tube, const PlaTubeOptions *opts, double most_hz, int n_max,
+                  double *hz)
+{
+  const double step = 10.0, golden = 0.6180339887498949;
+  double before = modulus(tube, opts, step), here = modulus(tube, opts, 2.0 * step);
+  int n = 0;
+  for (double f = 2.0 * step; f < most_hz && n < n_max; f += step) {
+    const double after = modulus(tube, opts, f + step);
+    if (here > before && here >= after) {
+      /* golden section between the neighbours */
+      double lo = f - step, hi = f + step;
+      while (hi - lo > 0.05) {
+        const double a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
+        if (modulus(tube, opts, a) > modulus(tube, opts, b))
+          hi = b;
+        else
+          lo = a;
+      }
+      hz[n++] = 0.5 * (lo + hi);
+    }
+    before = here;
+    here = after;
+  }
+  return n;
+}
+
+/* ---- waves */
+
+/* from the velum to the nostrils, m^2, in sections as long as the tract's; after J. Dang and
+ * K. Honda's order of size, written from memory */
+static const double nasal_area[PLA_NASAL_SECTIONS] = {
+  1.5e-4, 2.2e-4, 2.9e-4, 3.4e-4, 3.6e-4, 3.6e-4, 3.4e-4, 3.1e-4, 2.8e-4, 2.6e-4,
+  2.4e-4, 2.2e-4, 2.1e-4, 2.0e-4, 1.9e-4, 1.7e-4, 1.5e-4, 1.3e-4, 1.2e-4,
+};
+
+void
+pla_waves_init(PlaWaves *self, double length_m)
+{
+  memset(self, 0, sizeof *self);
+  self->rate_hz = PLA_SOUND_SPEED * PLA_WAVE_SECTIONS / length_m;
+}
+
+/* the part of a wave that an open end sends back: its sign turned, highs let out.  A first-order
+ * filter stands for the piston in a sphere: corner where ka is about 1. */
+static double
+reflect_open(double wave, double area, double rate_hz, double *load)
+{
+  const double radius = sqrt(fmax(area, least_area) / M_PI);
+  const double corner = PLA_SOUND_SPEED / (2.0 * M_PI * radius);
+  const double k = 1.0 - exp(-2.0 * M_PI * corner / rate_hz);
+  *load += k * (-0.97 * wave - *load);
+  return *load;
+}
+
+/* what two tubes do to waves normalised by the root of their area: a rotation */
+static inline void
+junction(double s, double t, double in_right, double in_left, double *out_right, double *out_left)
+{
+  const double k = (s - t) / (s + t), through = 2.0 * sqrt(s * t) / (s + t);
+  *out_right = through * in_right - k * in_left;
+  *out_left = k * in_right + through * in_left;
+}
+
+double
+pla_waves_step(PlaWaves *self, const PlaWaveShape *shape, double glottis, double noise,
+               int noise_section)
+{
+  enum { N = PLA_WAVE_SECTIONS, M = PLA_NASAL_SECTIONS, V = PLA_VELUM_SECTION };
+  const double rho_c = PLA_AIR_DENSITY * PLA_SOUND_SPEED;
+  double a[N], right[N], left[N]; /* waves that leave the junctions */
+  for (int i = 0; i < N; i++)
+    a[i] = fmax(shape->area[i], least_area);
+  /* the glottis gives a flow and returns most of what comes */
+  right[0] = glottis * rho_c / sqrt(a[0]) + (self->lossless ? 1.0 : 0.9) * self->backward[0];
+  for (int i = 1; i < N; i++)
+    junction(a[i - 1], a[i], self->forward[i - 1], self->backward[i], &right[i], &left[i - 1]);
+
+  /* three tubes meet at the velum: pressure is common, flows add to nothing */
+  const double v = self->lossless ? 0.0 : fmax(shape->velum, 0.0);
+  double nose_right[M], nose_left[M];
+  nose_right[0] = self->nose_backward[0];
+  if (v > 0.0) {
+    const double s = sqrt(a[V - 1]), t = sqrt(a[V]), u = sqrt(v);
+    const double p = 2.0 * (s * self->forward[V - 1] + t * self->backward[V] +
+                            u * self->nose_backward[0]) / (s * s + t * t + v);
+    left[V - 1] = s * p - self->forward[V - 1];
+    right[V] = t * p - self->backward[V];
+    nose_right[0] = u * p - self->nose_backward[0];
+  }
+  if (noise_section >= 0 && noise_section < N)
+    right[noise_section] += noise * sqrt(a[noise_section]);
+  left[N - 1] = self->lossless
+                    ? -self->forward[N - 1]
+                    : reflect_open(self->forward[N - 1], a[N - 1], self->rate_hz, &self->lip_load);
+  const double lips = (self->forward[N - 1] - left[N - 1]) * sqrt(a[N - 1]) / rho_c;
+
+  for (int i = 1; i < M; i++)
+    junction(i == 1 ? fmax(v, least_area) : nasal_area[i - 1], nasal_area[i],
+             self->nose_forward[i - 1], self->nose_backward[i], &nose_right[i], &nose_left[i - 1]);
+  nose_left[M - 1] = reflect_open(self->nose_forward[M - 1], nasal_area[M - 1], self->rate_hz,
+                                  &self->nose_load);
+  const double nose = (self->nose_forward[M - 1] - nose_left[M - 1]) * sqrt(nasal_area[M - 1]) /
+                      rho_c;
+
+  /* narrow sections lose more: friction goes as perimeter over area */
+  for (int i = 0; i < N; i++) {
+    const double keep = self->lossless
+                            ? 1.0
+                            : 1.0 - 2.2e-5 / sqrt(fmax(a[i], 5e-6)) * (64000.0 / self->rate_hz);
+    self->forward[i] = keep * right[i];
+    self->backward[i] = keep * left[i];
+  }
+  for (int i = 0; i < M; i++) {
+    self->nose_forward[i] = 0.996 * nose_right[i];
+    self->nose_backward[i] = 0.996 * nose_left[i];
+  }
+  /* what is heard in front is the change of the flow */
+  const double sound = (lips - self->lip_last) + (nose - self->nose_last);
+  self->lip_last = lips;
+  self->nose_last = nose;
+  return sound;
+}
