@@ -23,16 +23,16 @@ make_segments(PlaTextSpeech *self)
   for (int i = 0; i <= s->n; i++) {
     const double from = i < s->n ? CLAMP(s->phoneme[i].at_s, t, self->seconds) : self->seconds;
     if (i == 0 && from > 0.0)
-      self->segment[n++] = (PlaSegment){ pla_phone_silence(), 0.0, from };
+      self->segment[n++] = (PlaSegment){ pla_sound_silence(), 0.0, from };
     if (i > 0) {
       const double to = fmin(from, t + longest_phoneme);
-      const int added = to > t ? pla_phones_parse(s->phoneme[i - 1].ipa, t, to, self->segment + n,
+      const int added = to > t ? pla_sounds_parse(s->phoneme[i - 1].ipa, t, to, self->segment + n,
                                                   SOUNDS_IN_PHONEME)
                                : 0;
       n += added;
       const double rest = added > 0 ? to : t;
       if (from - rest > 1e-6)
-        self->segment[n++] = (PlaSegment){ pla_phone_silence(), rest, from };
+        self->segment[n++] = (PlaSegment){ pla_sound_silence(), rest, from };
     }
     t = from;
   }

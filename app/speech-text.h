@@ -2,7 +2,7 @@
 #pragma once
 
 #include "io/espeak.h"
-#include "sim/speech/phones.h"
+#include "sim/speech/sounds.h"
 
 typedef struct {
   PlaSpokenText spoken; /* owned: the sound, and its phonemes */

@@ -82,22 +82,22 @@ manner_at(const PlaSegment *segment, int n, double t)
   Manner m = { 0 };
   double total = 1e-9;
   for (int i = 0; i < n; i++) {
-    const PlaPhone *p = segment[i].phone;
+    const PlaSound *p = segment[i].phone;
     const double a = presence(&segment[i], t, 0.02);
     if (a <= 0.0)
       continue;
     total += a;
-    const bool closed = p->kind == PLA_PHONE_STOP, hiss = p->kind == PLA_PHONE_FRICATIVE;
-    if (p->kind != PLA_PHONE_SILENCE) {
+    const bool closed = p->kind == PLA_SOUND_STOP, hiss = p->kind == PLA_SOUND_FRICATIVE;
+    if (p->kind != PLA_SOUND_SILENCE) {
       m.pressure += a * lung_pressure;
       m.voicing += a * (!p->voiced ? 0.0 : closed ? 0.4 : hiss ? 0.7 : 1.0);
       m.opening += a * (p->voiced ? (hiss ? 6e-6 : 1e-6) : strcmp(p->ipa, "ʔ") == 0 ? 0.0 : 3e-5);
     }
-    if (p->kind == PLA_PHONE_LIQUID)
+    if (p->kind == PLA_SOUND_LIQUID)
       m.lateral += a;
     if (hiss && strcmp(p->ipa, "h") != 0)
       m.narrowing += a;
-    m.velum += presence(&segment[i], t, 0.05) * (p->kind == PLA_PHONE_NASAL ? 5e-5 : 0.0);
+    m.velum += presence(&segment[i], t, 0.05) * (p->kind == PLA_SOUND_NASAL ? 5e-5 : 0.0);
   }
   m.pressure /= total;
   m.voicing /= total;
@@ -253,7 +253,7 @@ pla_voice_say(const PlaSpeaker *speaker, const PlaSegment *segment, int n, doubl
   size_t capacity = 0;
   *sample = NULL;
   *n_samples = 0;
-  pla_tract_shape(pla_phone_neutral(), &rest);
+  pla_tract_shape(pla_sound_neutral(), &rest);
   const double rate = internal_rate(speaker->length_factor * pla_tract_length_m(&rest));
   pla_waves_init(&waves, PLA_SOUND_SPEED * PLA_WAVE_SECTIONS / rate);
   PlaStatus st = pla_resampler_new(rate, PLA_SPEECH_HZ, &resampler, err);
@@ -291,27 +291,27 @@ pla_voice_say(const PlaSpeaker *speaker, const PlaSegment *segment, int n, doubl
 
 /* ---- babble */
 
-static const PlaPhone *
-pick(PlaRandom *random, PlaPhoneKind kind)
+static const PlaSound *
+pick(PlaRandom *random, PlaSoundKind kind)
 {
   int matching = 0;
-  for (int i = 0; i < pla_phone_count(); i++)
-    matching += pla_phone_get(i)->kind == kind;
+  for (int i = 0; i < pla_sound_count(); i++)
+    matching += pla_sound_get(i)->kind == kind;
   long k = pla_random_below(random, matching);
-  for (int i = 0; i < pla_phone_count(); i++)
-    if (pla_phone_get(i)->kind == kind && k-- == 0)
-      return pla_phone_get(i);
-  return pla_phone_silence();
+  for (int i = 0; i < pla_sound_count(); i++)
+    if (pla_sound_get(i)->kind == kind && k-- == 0)
+      return pla_sound_get(i);
+  return pla_sound_silence();
 }
 
-static const PlaPhone *
+static const PlaSound *
 pick_consonant(PlaRandom *random)
 {
   const double u = pla_random_unit(random);
-  return pick(random, u < 0.38   ? PLA_PHONE_STOP
-                      : u < 0.66 ? PLA_PHONE_FRICATIVE
-                      : u < 0.82 ? PLA_PHONE_NASAL
-                                 : PLA_PHONE_LIQUID);
+  return pick(random, u < 0.38   ? PLA_SOUND_STOP
+                      : u < 0.66 ? PLA_SOUND_FRICATIVE
+                      : u < 0.82 ? PLA_SOUND_NASAL
+                                 : PLA_SOUND_LIQUID);
 }
 
 int
@@ -328,20 +328,20 @@ pla_voice_babble(const PlaSpeaker *speaker, double seconds, PlaRandom *random, P
       t += lasts;                                                                           \
     }                                                                                       \
   } while (0)
-  ADD(pla_phone_silence(), 0.1, 0.3);
+  ADD(pla_sound_silence(), 0.1, 0.3);
   while (t < seconds - 0.3 && n < most - 6) {
     const double u = pla_random_unit(random);
     if (u < 0.85)
       ADD(pick_consonant(random), 0.05, 0.12);
     if (u < 0.15)
-      ADD(pick(random, PLA_PHONE_LIQUID), 0.05, 0.09);
-    ADD(pick(random, PLA_PHONE_VOWEL), 0.06, 0.2);
+      ADD(pick(random, PLA_SOUND_LIQUID), 0.05, 0.09);
+    ADD(pick(random, PLA_SOUND_VOWEL), 0.06, 0.2);
     if (u > 0.6)
       ADD(pick_consonant(random), 0.06, 0.12);
     if (u > 0.97)
-      ADD(pla_phone_silence(), 0.1, 0.3);
+      ADD(pla_sound_silence(), 0.1, 0.3);
   }
-  ADD(pla_phone_silence(), 0.15, 0.3);
+  ADD(pla_sound_silence(), 0.15, 0.3);
 #undef ADD
   return n;
 }

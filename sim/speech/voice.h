@@ -3,8 +3,8 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
-#include "sim/speech/phones.h"
-#include "sim/speech/random.h"
+#include "sim/speech/sounds.h"
+#include "anatomy/base/random.h"
 
 typedef struct {
   double length_factor;  /* of the tract, 1: the phantom's */

@@ -106,7 +106,7 @@ formants_of(const char *ipa, double hz[3])
   PlaTract tract;
   PlaTube tube;
   const PlaTubeOptions real = { true, true };
-  pla_tract_shape(pla_phone_find(ipa)->target, &tract);
+  pla_tract_shape(pla_sound_find(ipa)->target, &tract);
   pla_tract_tube(&tract, &tube);
   g_assert_cmpint(pla_tube_formants(&tube, &real, 5000.0, 3, hz), ==, 3);
 }
@@ -141,7 +141,7 @@ test_places(void)
   } places[] = { { "p", 0, 12 }, { "t", 18, 32 }, { "k", 48, 80 }, { "s", 14, 32 },
                  { "ʃ", 20, 40 }, { "l", 18, 32 }, { "i", 35, 65 } };
   for (size_t k = 0; k < G_N_ELEMENTS(places); k++) {
-    const PlaPhone *phone = pla_phone_find(places[k].ipa);
+    const PlaSound *phone = pla_sound_find(places[k].ipa);
     PlaTract tract;
     pla_tract_shape(phone->target, &tract);
     int narrow = 10;
@@ -153,16 +153,16 @@ test_places(void)
                    away);
     g_assert_cmpfloat(away, >=, places[k].from);
     g_assert_cmpfloat(away, <=, places[k].to);
-    if (phone->kind == PLA_PHONE_STOP)
+    if (phone->kind == PLA_SOUND_STOP)
       g_assert_cmpfloat(tract.area_mm2[narrow], <, 0.01);
-    else if (phone->kind == PLA_PHONE_FRICATIVE)
+    else if (phone->kind == PLA_SOUND_FRICATIVE)
       g_assert_cmpfloat(tract.area_mm2[narrow], <, 30.0);
   }
-  for (int i = 0; i < pla_phone_count(); i++) {
-    const PlaPhone *phone = pla_phone_get(i);
+  for (int i = 0; i < pla_sound_count(); i++) {
+    const PlaSound *phone = pla_sound_get(i);
     double sensor[PLA_SENSOR_CHANNELS];
     PlaTract tract;
-    if (phone->kind != PLA_PHONE_VOWEL)
+    if (phone->kind != PLA_SOUND_VOWEL)
       continue;
     memcpy(sensor, phone->target, sizeof sensor);
     g_assert_cmpint(pla_tract_keep_below(sensor), ==, 0);
@@ -177,16 +177,16 @@ static void
 test_parse(void)
 {
   PlaSegment s[4];
-  g_assert_cmpint(pla_phones_parse("aɪ", 1.0, 2.0, s, 4), ==, 2);
+  g_assert_cmpint(pla_sounds_parse("aɪ", 1.0, 2.0, s, 4), ==, 2);
   g_assert_cmpstr(s[1].phone->ipa, ==, "ɪ");
   g_assert_cmpfloat(s[1].from, ==, 1.5);
-  g_assert_cmpint(pla_phones_parse("tʃʰ", 0.0, 1.0, s, 4), ==, 2);
-  g_assert_cmpint(pla_phones_parse("ɜː", 0.0, 1.0, s, 4), ==, 1);
-  g_assert_cmpint(pla_phones_parse("g", 0.0, 1.0, s, 4), ==, 1);
-  g_assert_cmpint(pla_phones_parse("", 0.0, 1.0, s, 4), ==, 0);
-  g_assert_cmpint(pla_phones_parse("\xc9", 0.0, 1.0, s, 4), ==, 0);
-  g_assert_cmpint(pla_phones_parse("???", 0.0, 1.0, s, 4), ==, 0);
-  g_assert_cmpint(pla_phones_parse("iiiiii", 0.0, 1.0, s, 4), ==, 4);
+  g_assert_cmpint(pla_sounds_parse("tʃʰ", 0.0, 1.0, s, 4), ==, 2);
+  g_assert_cmpint(pla_sounds_parse("ɜː", 0.0, 1.0, s, 4), ==, 1);
+  g_assert_cmpint(pla_sounds_parse("g", 0.0, 1.0, s, 4), ==, 1);
+  g_assert_cmpint(pla_sounds_parse("", 0.0, 1.0, s, 4), ==, 0);
+  g_assert_cmpint(pla_sounds_parse("\xc9", 0.0, 1.0, s, 4), ==, 0);
+  g_assert_cmpint(pla_sounds_parse("???", 0.0, 1.0, s, 4), ==, 0);
+  g_assert_cmpint(pla_sounds_parse("iiiiii", 0.0, 1.0, s, 4), ==, 4);
 }
 
 /* in the middle of a long sound its target is reached, between sounds the path is smooth */
@@ -194,7 +194,7 @@ static void
 test_gestures(void)
 {
   const PlaArticulation how = pla_articulation_default();
-  const PlaPhone *a = pla_phone_find("ɑ"), *t = pla_phone_find("t"), *i = pla_phone_find("i");
+  const PlaSound *a = pla_sound_find("ɑ"), *t = pla_sound_find("t"), *i = pla_sound_find("i");
   const PlaSegment s[3] = { { a, 0.0, 0.3 }, { t, 0.3, 0.4 }, { i, 0.4, 0.7 } };
   double sensor[PLA_SENSOR_CHANNELS];
   pla_segments_sensors(s, 3, &how, 0.1, sensor);
@@ -236,9 +236,9 @@ static void
 test_sound(void)
 {
   const PlaSpeaker speaker = pla_speaker_default();
-  const PlaSegment s[6] = { { pla_phone_silence(), 0.0, 0.1 }, { pla_phone_find("ɑ"), 0.1, 0.4 },
-                            { pla_phone_find("s"), 0.4, 0.7 }, { pla_phone_find("i"), 0.7, 1.0 },
-                            { pla_phone_find("t"), 1.0, 1.25 }, { pla_phone_find("i"), 1.25, 1.4 } };
+  const PlaSegment s[6] = { { pla_sound_silence(), 0.0, 0.1 }, { pla_sound_find("ɑ"), 0.1, 0.4 },
+                            { pla_sound_find("s"), 0.4, 0.7 }, { pla_sound_find("i"), 0.7, 1.0 },
+                            { pla_sound_find("t"), 1.0, 1.25 }, { pla_sound_find("i"), 1.25, 1.4 } };
   double *sample, *again;
   size_t n, n_again;
   PlaRandom random = pla_random_start(4), same = pla_random_start(4);

@@ -6,34 +6,34 @@
 #include <stddef.h>
 
 /* How a sound is made apart from where the sensors are. */
-typedef enum { PLA_PHONE_SILENCE = 0, PLA_PHONE_VOWEL, PLA_PHONE_STOP, PLA_PHONE_FRICATIVE,
-               PLA_PHONE_NASAL, PLA_PHONE_LIQUID } PlaPhoneKind;
+typedef enum { PLA_SOUND_SILENCE = 0, PLA_SOUND_VOWEL, PLA_SOUND_STOP, PLA_SOUND_FRICATIVE,
+               PLA_SOUND_NASAL, PLA_SOUND_LIQUID } PlaSoundKind;
 
 typedef struct {
   const char *ipa; /* "i", "t", ...; "" for silence */
-  PlaPhoneKind kind;
+  PlaSoundKind kind;
   bool voiced;
   double target[PLA_SENSOR_CHANNELS]; /* mm; NaN: no matter */
   double weight[PLA_SENSOR_COUNT];    /* how much the sound insists, 0..1 */
-} PlaPhone;
+} PlaSound;
 
-int pla_phone_count(void);
-const PlaPhone *pla_phone_get(int i);
-const PlaPhone *pla_phone_find(const char *ipa); /* or NULL */
-const PlaPhone *pla_phone_silence(void);
+int pla_sound_count(void);
+const PlaSound *pla_sound_get(int i);
+const PlaSound *pla_sound_find(const char *ipa); /* or NULL */
+const PlaSound *pla_sound_silence(void);
 /* The sensors with the mouth at rest. */
-const double *pla_phone_neutral(void);
+const double *pla_sound_neutral(void);
 
 /* A sound and when it lasts, s. */
 typedef struct {
-  const PlaPhone *phone;
+  const PlaSound *phone;
   double from, to;
 } PlaSegment;
 
 /* Appends the sounds of one written phoneme ("aɪ", "tʃ", "n̩", "kʰ") that share @from .. @to;
  * unknown letters become their nearest sound, marks are passed over.  @most: room in @out.  How
  * many were added. */
-int pla_phones_parse(const char *ipa, double from, double to, PlaSegment *out, int most);
+int pla_sounds_parse(const char *ipa, double from, double to, PlaSegment *out, int most);
 
 /* How somebody articulates. */
 typedef struct {

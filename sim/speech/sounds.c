@@ -3,7 +3,7 @@
  * Vowels place the whole tongue; consonants insist on the part that makes them and leave the rest
  * to their neighbours.  Positions were set so that the areas they give have the formants of the
  * vowels and close or narrow the tract at the place of the consonant: tests measure both. */
-#include "sim/speech/phones.h"
+#include "sim/speech/sounds.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,14 +29,14 @@
 #define DORSUM { 3, 8, 0.8, 0.15, 0.3, 0.06, 0.1 }
 #define LIPS { 0.05, 0.05, 0.05, 0.08, 0.6, 5, 8 }
 
-#define S PLA_PHONE_SILENCE
-#define V PLA_PHONE_VOWEL
-#define P PLA_PHONE_STOP
-#define F PLA_PHONE_FRICATIVE
-#define N PLA_PHONE_NASAL
-#define R PLA_PHONE_LIQUID
+#define S PLA_SOUND_SILENCE
+#define V PLA_SOUND_VOWEL
+#define P PLA_SOUND_STOP
+#define F PLA_SOUND_FRICATIVE
+#define N PLA_SOUND_NASAL
+#define R PLA_SOUND_LIQUID
 
-static const PlaPhone phones[] = {
+static const PlaSound phones[] = {
   { "", S, false, { NEUTRAL_TONGUE, L(88, -58.5, 104, -46.8, 104, -57) },
     { 0.35, 0.35, 0.35, 0.35, 0.35, 0.35, 0.35 } },
   /* vowels */
@@ -113,38 +113,38 @@ static const struct {
 };
 
 int
-pla_phone_count(void)
+pla_sound_count(void)
 {
   return PHONES;
 }
 
-const PlaPhone *
-pla_phone_get(int i)
+const PlaSound *
+pla_sound_get(int i)
 {
   return &phones[i];
 }
 
-const PlaPhone *
-pla_phone_silence(void)
+const PlaSound *
+pla_sound_silence(void)
 {
   return &phones[0];
 }
 
 const double *
-pla_phone_neutral(void)
+pla_sound_neutral(void)
 {
   return phones[0].target;
 }
 
-const PlaPhone *
-pla_phone_find(const char *ipa)
+const PlaSound *
+pla_sound_find(const char *ipa)
 {
   for (int i = 0; i < PHONES; i++)
     if (strcmp(phones[i].ipa, ipa) == 0)
       return &phones[i];
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     if (strcmp(others[i].letter, ipa) == 0)
-      return pla_phone_find(others[i].as);
+      return pla_sound_find(others[i].as);
   return NULL;
 }
 
@@ -165,13 +165,13 @@ letter_at(const char *text, char letter[8])
 }
 
 int
-pla_phones_parse(const char *ipa, double from, double to, PlaSegment *out, int most)
+pla_sounds_parse(const char *ipa, double from, double to, PlaSegment *out, int most)
 {
   int n = 0;
   for (const char *at = ipa; *at && n < most;) {
     char letter[8];
     at += letter_at(at, letter);
-    const PlaPhone *phone = letter[0] ? pla_phone_find(letter) : NULL;
+    const PlaSound *phone = letter[0] ? pla_sound_find(letter) : NULL;
     if (phone)
       out[n++].phone = phone;
   }
@@ -192,7 +192,7 @@ void
 pla_segments_sensors(const PlaSegment *segment, int n, const PlaArticulation *how, double t,
                      double sensor[PLA_SENSOR_CHANNELS])
 {
-  const double *rest = pla_phone_neutral();
+  const double *rest = pla_sound_neutral();
   double total[PLA_SENSOR_COUNT] = { 0 };
   memset(sensor, 0, PLA_SENSOR_CHANNELS * sizeof *sensor);
   for (int i = 0; i < n; i++) {
