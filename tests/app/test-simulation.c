@@ -139,6 +139,62 @@ test_twist(void)
   }
 }
 
+/* Meshes that cannot be simulated, each with its own sentence: two tets whose first vertex is @first,
+ * the first of them with corners @corners; and twice that, side by side. */
+static void
+test_bad_meshes(void)
+{
+  static const struct {
+    const char *first, *corners;
+    int copies;
+    const char *word;
+  } cases[] = {
+    { "nan 0 0", "0 1 2 3", 1, "vertex 0 has a coordinate that is not a number" },
+    { "0 inf 0", "0 1 2 3", 1, "vertex 0 has a coordinate that is not a number" },
+    { "0 0 0", "0 2 1 3", 1, "tetrahedron 0, near (0.00, 0.00, 0.00) mm, is inverted at rest" },
+    { "0 0 10", "0 1 2 3", 1, "is flat at rest" },
+    { "0 0 0", "0 1 1 3", 1, "is flat at rest" },
+    { "0 0 0", "0 1 2 7", 1, "names one that is not there" },
+    { "0 0 0", "", 1, "no tetrahedra" },
+    { "0 0 0", "0 1 2 3", 2, "nothing holds the piece of 5 vertices around (54.0, 4.0, 4.0) mm" },
+  };
+  g_autofree char *nodes = path_of("bad.node"), *cells = path_of("bad.ele");
+  for (size_t k = 0; k < G_N_ELEMENTS(cases); k++) {
+    g_autoptr(GString) node = g_string_new(NULL);
+    g_autoptr(GString) ele = g_string_new(NULL);
+    const int copies = cases[k].copies, tets = cases[k].corners[0] ? 2 : 0;
+    g_string_append_printf(node, "%d 3 0 0\n", 5 * copies);
+    g_string_append_printf(ele, "%d 4 0\n", tets * copies);
+    for (int c = 0; c < copies; c++) {
+      const int i = 5 * c, x = 50 * c;
+      if (c == 0)
+        g_string_append_printf(node, "0 %s\n", cases[k].first);
+      else
+        g_string_append_printf(node, "%d %d 0 0\n", i, x);
+      g_string_append_printf(node, "%d %d 0 0\n%d %d 10 0\n%d %d 0 10\n%d %d 10 10\n", i + 1, x + 10,
+                             i + 2, x, i + 3, x, i + 4, x + 10);
+      if (tets && c == 0)
+        g_string_append_printf(ele, "0 %s\n1 1 4 2 3\n", cases[k].corners);
+      else if (tets)
+        g_string_append_printf(ele, "2 %d %d %d %d\n3 %d %d %d %d\n", i, i + 1, i + 2, i + 3, i + 1,
+                               i + 4, i + 2, i + 3);
+    }
+    g_assert_true(g_file_set_contents(nodes, node->str, -1, NULL));
+    g_assert_true(g_file_set_contents(cells, ele->str, -1, NULL));
+    PlaSimulation *scene = NULL;
+    PlaError err = { 0 };
+    PlaStatus st = load("{'mesh': 'bad.node', 'materials': [{'where': {'all': true}, 'model': 'linear'}],"
+                        "'constraints': [{'where': {'box_mm': [[-1,-1,-1],[0.01,26,26]]}, 'fix':"
+                        "'xyz'}]}",
+                        &scene, &err);
+    if (st == PLA_OK || !strstr(err.message, cases[k].word))
+      g_error("mesh %zu: expected a sentence with '%s', got '%s'", k, cases[k].word, err.message);
+    pla_simulation_free(scene);
+  }
+  g_remove(nodes);
+  g_remove(cells);
+}
+
 /* each mistake has its own sentence, which names it */
 static void
 test_mistakes(void)
@@ -162,7 +218,7 @@ test_mistakes(void)
       "c10_pa" },
     { "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'model': 'neo-hookean',"
       "'poisson': 0.5}]," OK_CLAMP "}",
-      "poisson" },
+      "below 0.5; for tissue that keeps its volume" },
     { "{'mesh': 'bar.vtu', 'materials': [{'where': {'region': 7}, 'model': 'linear'}]," OK_CLAMP "}",
       "region" },
     { "{'mesh': 'bar.vtu', 'materials': [{'where': {'box_mm': [[0,0,0],[50,25,25]]},"
@@ -581,6 +637,7 @@ main(int argc, char **argv)
   folder = g_dir_make_tmp("platysma-scene-XXXXXX", NULL);
   g_test_add_func("/simulation/stretched-cube", test_stretched_cube);
   g_test_add_func("/simulation/twist", test_twist);
+  g_test_add_func("/simulation/bad-meshes", test_bad_meshes);
   g_test_add_func("/simulation/mistakes", test_mistakes);
   g_test_add_func("/simulation/tissues", test_tissues);
   g_test_add_func("/simulation/sensitivity", test_sensitivity);
