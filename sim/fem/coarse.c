@@ -16,8 +16,9 @@
 #include <string.h>
 
 enum {
-  MIN_FREE_VERTS = 3000, /* below this the fine solve is quick anyway */
-  LATTICE_CELLS = 1200,  /* enough to bend and twist, and cheap */
+  MIN_FREE_VERTS = 200, /* below this the fine solve is quick, and finds its way */
+  VERTS_PER_CELL = 4,   /* at least: the lattice is coarser than the body by half */
+  LATTICE_CELLS = 1200, /* at most: enough to bend and twist, and cheap */
 };
 
 typedef struct {
@@ -80,9 +81,9 @@ cell_volume(const PlaFemModel *model, int c)
   return volume;
 }
 
-/* the lattice's size from the body's volume and box */
+/* the lattice's size from the body's volume and box, and from how many vertices it has to move */
 static bool
-choose_size(const PlaFemModel *model, Lattice *self)
+choose_size(const PlaFemModel *model, int n_free, Lattice *self)
 {
   double lo[3] = { INFINITY, INFINITY, INFINITY }, hi[3] = { -INFINITY, -INFINITY, -INFINITY };
   double volume = 0.0;
@@ -94,7 +95,7 @@ choose_size(const PlaFemModel *model, Lattice *self)
     }
   for (int c = 0; c < model->n_tets + model->n_hexes; c++)
     volume += cell_volume(model, c);
-  self->h = cbrt(volume / LATTICE_CELLS);
+  self->h = cbrt(volume / fmin(LATTICE_CELLS, (double)n_free / VERTS_PER_CELL));
   double total = 1.0;
   for (int d = 0; d < 3; d++) {
     self->n[d] = (int)ceil((hi[d] - lo[d]) / self->h - 1e-9);
@@ -253,7 +254,7 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
 
   Lattice lattice = { 0 };
   PlaFemSprings springs = { 0 };
-  if (!choose_size(model, &lattice))
+  if (!choose_size(model, n_free, &lattice))
     return PLA_OK;
   PlaStatus st = fill_lattice(model, &lattice, err);
   if (st == PLA_OK)

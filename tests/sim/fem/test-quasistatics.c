@@ -1,0 +1,268 @@
+/* Newton's method as a whole: what the projection of tangents is for and what it does not change, how the
+ * work grows with the mesh, statics against dynamics that settle, the same bits for any number of threads. */
+#include "tests/sim/fem/boxes.h"
+
+#include "anatomy/base/parallel.h"
+#include "sim/dynamics/dynamics.h"
+#include "sim/fem/system.h"
+#include "sim/fem/terms.h"
+
+static const double bar_size[3] = { 0.1, 0.025, 0.025 };
+
+static Case
+bar_new(const char *material, double poisson, int n, PlaBoxCells kind)
+{
+  const int cells[3] = { 4 * n, n, n };
+  Case c = case_new(box_new(material, 1e4, poisson, 1000.0, kind, bar_size, cells));
+  case_hold(&c, 0.0);
+  return c;
+}
+
+static void
+strew(Case *c, guint32 seed)
+{
+  g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+  for (int i = 0; i < 3 * c->model->n_verts; i++)
+    c->pos[i] = c->fixed[i] ? c->model->rest[i] : g_rand_double_range(rand, -0.45, 0.55);
+}
+
+/* conjugate gradients on the tangent at c->pos, exact or projected, around the factor of the stiffness at
+ * rest, which is definite */
+static PlaRefineReport
+linear_solve(Case *c, bool project)
+{
+  PlaFemConditions conditions = case_conditions(c);
+  PlaFemSystem system;
+  PlaRefineReport report = { 0 };
+  PlaError err = { 0 };
+  bool definite;
+  const size_t nv = (size_t)c->model->n_verts;
+  double *force = pla_array_new(nv, 3 * sizeof *force);
+  g_assert_cmpint(pla_fem_system_init(&system, c->model, &conditions, NULL, &err), ==, PLA_OK);
+  const size_t n = 3 * (size_t)system.n_blocks;
+  double *b = pla_array_new(n, sizeof *b), *x = pla_array_new(n, sizeof *x);
+  pla_fem_system_assemble(&system, c->model->rest, false, 0.0);
+  pla_fem_system_constrain(&system);
+  g_assert_cmpint(pla_cholesky_factor(system.factor, &system.matrix, PLA_DOUBLE, NULL, &definite, &err),
+                  ==, PLA_OK);
+  g_assert_true(definite);
+  g_assert_cmpint(pla_fem_forces(c->model, c->pos, force, &err), ==, PLA_OK);
+  pla_fem_system_gather(&system, force, b);
+  pla_fem_system_assemble(&system, c->pos, project, 0.0);
+  pla_fem_system_constrain(&system);
+  g_assert_cmpint(pla_cholesky_refine(system.factor, &system.matrix, b, 1e-2, 1000, NULL, x, &report,
+                                      &err),
+                  ==, PLA_OK);
+  pla_fem_system_clear(&system);
+  free(force);
+  free(b);
+  free(x);
+  return report;
+}
+
+/* sifakis 12: from scattered vertices, the exact tangent makes conjugate gradients meet negative
+ * curvature and stop; the projected one does not */
+static void
+test_12_negative_curvature(void)
+{
+  for (guint32 seed = 1; seed <= 5; seed++) {
+    Case c = bar_new("neo-hookean", 0.3, 3, PLA_BOX_TETS_6);
+    case_hold(&c, bar_size[0]);
+    strew(&c, seed);
+    PlaRefineReport exact = linear_solve(&c, false), projected = linear_solve(&c, true);
+    g_test_message("exact: %d iterations to %g; projected: %d to %g", exact.iterations,
+                   exact.residual_rel, projected.iterations, projected.residual_rel);
+    g_assert_true(exact.negative_curvature);
+    g_assert_false(exact.converged);
+    g_assert_false(projected.negative_curvature);
+    g_assert_true(projected.converged);
+    case_clear(&c);
+  }
+}
+
+/* plain Newton steps, no line search, with one kind of tangent, until nothing moves */
+static int
+newton_steps(Case *c, bool project)
+{
+  PlaFemConditions conditions = case_conditions(c);
+  PlaFemSystem system;
+  PlaError err = { 0 };
+  double *force = pla_array_new((size_t)c->model->n_verts, 3 * sizeof *force), moved = 1.0;
+  int steps = 0;
+  g_assert_cmpint(pla_fem_system_init(&system, c->model, &conditions, NULL, &err), ==, PLA_OK);
+  double *x = pla_array_new((size_t)system.n_blocks, 3 * sizeof *x);
+  for (; steps < 200 && moved > 1e-12; steps++) {
+    bool definite;
+    g_assert_cmpint(pla_terms_forces(c->model, &conditions, c->pos, force, &err), ==, PLA_OK);
+    pla_fem_system_gather(&system, force, x);
+    pla_fem_system_assemble(&system, c->pos, project, 0.0);
+    pla_fem_system_constrain(&system);
+    g_assert_cmpint(
+        pla_cholesky_factor(system.factor, &system.matrix, PLA_DOUBLE, NULL, &definite, &err), ==,
+        PLA_OK);
+    g_assert_true(definite);
+    g_assert_cmpint(pla_cholesky_solve(system.factor, x, x, &err), ==, PLA_OK);
+    pla_fem_system_add(&system, x, 1.0, c->pos);
+    moved = pla_max_abs(x, 3 * (size_t)system.n_blocks);
+  }
+  pla_fem_system_clear(&system);
+  free(force);
+  free(x);
+  return steps;
+}
+
+/* sifakis 13: the projection changes the way, not where it ends */
+static void
+test_13_projection_keeps_equilibria(void)
+{
+  Case c[2];
+  int steps[2];
+  for (int project = 0; project < 2; project++) {
+    c[project] = bar_new("neo-hookean", 0.45, 3, PLA_BOX_TETS_6);
+    Case *one = &c[project];
+    case_hold(one, bar_size[0]);
+    case_gravity(one, 2, -9.81);
+    case_turn(one, bar_size[0], 0.0125, 0.0125, 0.5, -0.01);
+    PlaFemConditions conditions = case_conditions(one);
+    PlaFemOptions options = pla_fem_options_default();
+    PlaFemReport report;
+    PlaError err = { 0 };
+    options.tolerance_rel = 1e-2;
+    g_assert_cmpint(pla_fem_solve(one->model, &conditions, &options, one->pos, &report, &err), ==,
+                    PLA_OK);
+    steps[project] = newton_steps(one, project);
+  }
+  double apart = largest_difference(c[0].pos, c[1].pos, c[0].model->n_verts);
+  g_test_message("%d exact steps, %d projected, %g m apart", steps[0], steps[1], apart);
+  g_assert_cmpint(steps[1], <, 200);
+  g_assert_cmpint(steps[0], <=, steps[1]);
+  g_assert_cmpfloat(apart, <, 1e-6 * bar_size[0]);
+  case_clear(&c[0]);
+  case_clear(&c[1]);
+}
+
+/* sifakis 16: dynamics that settle end in the static shape, at many times the work */
+static void
+test_16_dynamics_settle(void)
+{
+  Case c = bar_new("neo-hookean", 0.3, 2, PLA_BOX_TETS_6);
+  case_gravity(&c, 2, -1.0);
+  PlaFemConditions conditions = case_conditions(&c);
+  PlaFemReport report;
+  PlaFemOptions options = pla_fem_options_default();
+  PlaDynamicsOptions timing = pla_dynamics_options_default();
+  PlaDynamics *dynamics;
+  PlaError err = { 0 };
+  g_autofree double *start = g_memdup2(c.pos, 3 * (gsize)c.model->n_verts * sizeof *start);
+  g_assert_cmpint(pla_fem_solve(c.model, &conditions, &options, c.pos, &report, &err), ==, PLA_OK);
+  timing.dt_s = 0.02;
+  g_assert_cmpint(pla_dynamics_new(c.model, &conditions, pla_integrator_find("backward-euler"), &timing,
+                                   start, NULL, &dynamics, &err),
+                  ==, PLA_OK);
+  int work = 0, steps = 0;
+  double apart = 1.0, speed = 1.0;
+  /* at rest, and not just passing */
+  for (; steps < 2000 && (apart > 1e-2 * bar_size[0] || speed > 1e-2 * bar_size[0]); steps++) {
+    PlaDynamicsReport step;
+    g_assert_cmpint(pla_dynamics_step(dynamics, &err), ==, PLA_OK);
+    pla_dynamics_report(dynamics, &step);
+    work += step.solve.iterations;
+    apart = largest_difference(pla_dynamics_get_pos(dynamics), c.pos, c.model->n_verts);
+    speed = pla_max_abs(pla_dynamics_get_vel(dynamics), 3 * (size_t)c.model->n_verts);
+  }
+  g_test_message("settled after %d steps, %d iterations; statics take %d", steps, work,
+                 report.iterations);
+  g_assert_cmpfloat(apart, <, 1e-2 * bar_size[0]);
+  g_assert_cmpint(work, >=, 10 * report.iterations);
+  pla_dynamics_free(dynamics);
+  case_clear(&c);
+}
+
+/* sifakis 17: the cost of a solve grows faster than the mesh, because factors do: iterations stay, work
+ * per iteration grows as the power 4/3 or more of the tets */
+static void
+test_17_cost_grows_faster(void)
+{
+  const int sizes[3] = { 4, 6, 8 };
+  double flops[3], tets[3];
+  int iterations[3];
+  for (int k = 0; k < 3; k++) {
+    Case c = bar_new("neo-hookean", 0.45, sizes[k], PLA_BOX_TETS_6);
+    case_gravity(&c, 2, -9.81);
+    PlaFemConditions conditions = case_conditions(&c);
+    PlaFemOptions options = pla_fem_options_default();
+    PlaFemSystem system;
+    PlaFemReport report;
+    PlaError err = { 0 };
+    g_assert_cmpint(pla_fem_solve(c.model, &conditions, &options, c.pos, &report, &err), ==, PLA_OK);
+    g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
+    g_assert_cmpint(pla_fem_system_init(&system, c.model, &conditions, NULL, &err), ==, PLA_OK);
+    flops[k] = pla_cholesky_flops(system.factor);
+    tets[k] = c.model->n_tets;
+    iterations[k] = report.iterations;
+    g_test_message("%g tets: %d iterations, %d factors of %g flops", tets[k], report.iterations,
+                   report.factorisations, flops[k]);
+    pla_fem_system_clear(&system);
+    case_clear(&c);
+  }
+  g_assert_cmpfloat(log(flops[2] / flops[0]) / log(tets[2] / tets[0]), >, 4.0 / 3.0);
+  g_assert_cmpint(iterations[2], <=, 2 * iterations[0]);
+}
+
+/* what is solved with 1, 2 and 4 threads is the same to the last bit, by every way through the solver */
+static void
+test_bits(void)
+{
+  enum { TWIST, SAG, SQUEEZE, STREWN, NEARLY_INCOMPRESSIBLE, SWEEPS, N_SCENES };
+  const int threads = pla_threads_get(), counts[3] = { 1, 2, 4 };
+  for (int scene = 0; scene < N_SCENES; scene++) {
+    g_autofree double *first = NULL;
+    for (int k = 0; k < 3; k++) {
+      const bool mixed = scene == NEARLY_INCOMPRESSIBLE;
+      const double param[2] = { 1e4, mixed ? 0.4999 : 0.45 };
+      const int cells[3] = { 16, 4, 4 };
+      Case c = case_new(mesh_model(box_mesh(PLA_BOX_TETS_6, bar_size, cells), "neo-hookean", param,
+                                   1000.0, mixed ? PLA_FORMULATION_MIXED : PLA_FORMULATION_STANDARD));
+      PlaFemOptions options = pla_fem_options_default();
+      PlaFemConditions conditions = case_conditions(&c);
+      PlaFemReport report;
+      PlaError err = { 0 };
+      const gsize bytes = 3 * (gsize)c.model->n_verts * sizeof(double);
+      case_hold(&c, 0.0);
+      if (scene == TWIST || scene == SQUEEZE || scene == STREWN) {
+        case_hold(&c, bar_size[0]);
+        case_turn(&c, bar_size[0], 0.0125, 0.0125, scene == TWIST ? 1.5 : 0.0,
+                  scene == SQUEEZE ? -0.02 : 0.0);
+      } else {
+        case_gravity(&c, 2, mixed ? -3.0 : -9.81);
+      }
+      if (scene == STREWN)
+        strew(&c, 3);
+      if (scene == SWEEPS) {
+        options.method = PLA_SOLVER_PBNG;
+        options.tolerance_rel = 1e-2;
+      }
+      pla_threads_set(counts[k]);
+      if (pla_fem_solve(c.model, &conditions, &options, c.pos, &report, &err) != PLA_OK)
+        g_error("%s", err.message);
+      g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
+      if (!first)
+        first = g_memdup2(c.pos, bytes);
+      g_assert_cmpmem(first, bytes, c.pos, bytes);
+      case_clear(&c);
+    }
+  }
+  pla_threads_set(threads);
+}
+
+int
+main(int argc, char **argv)
+{
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/quasistatics/12-negative-curvature", test_12_negative_curvature);
+  g_test_add_func("/quasistatics/13-projection-keeps-equilibria", test_13_projection_keeps_equilibria);
+  g_test_add_func("/quasistatics/16-dynamics-settle", test_16_dynamics_settle);
+  g_test_add_func("/quasistatics/17-cost-grows-faster", test_17_cost_grows_faster);
+  g_test_add_func("/quasistatics/bits", test_bits);
+  return g_test_run();
+}
