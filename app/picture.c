@@ -363,7 +363,8 @@ pla_stage_draw(PlaStage *self, const PlaPictureOptions *opts, cairo_surface_t **
   if (!big || cairo_surface_status(surface) != CAIRO_STATUS_SUCCESS)
     st = pla_fail_memory(err, "the picture");
   if (st == PLA_OK)
-    st = render->draw_pixels(self->scene, 2 * opts->width, 2 * opts->height, big, err);
+    st = render->draw_pixels(self->scene, 2 * opts->width, 2 * opts->height, PLA_QUALITY_FULL, big,
+                             err);
   if (st == PLA_OK) {
     /* rows of a 32-bit cairo image have no padding */
     halve(big, opts->width, opts->height, (uint32_t *)cairo_image_surface_get_data(surface));

@@ -158,7 +158,8 @@ typedef struct {
   /* Into the framebuffer that is bound now. */
   PlaStatus (*draw)(PlaScene *scene, int width, int height, PlaQuality quality, PlaError *err);
   /* Into memory: opaque 0xAARRGGBB, top row first. */
-  PlaStatus (*draw_pixels)(PlaScene *scene, int width, int height, uint32_t *pixel, PlaError *err);
+  PlaStatus (*draw_pixels)(PlaScene *scene, int width, int height, PlaQuality quality,
+                           uint32_t *pixel, PlaError *err);
   /* The first surface under a pixel of a picture of that size. */
   PlaScenePick (*pick)(PlaScene *scene, double x, double y, int width, int height);
 
@@ -179,7 +180,7 @@ typedef struct {
    * tiny one of kind @stage, so that nobody waits for it later.  false: there is no such kind. */
   bool (*warm_up)(PlaScene *scene, int stage);
 } PlaRenderer;
-#define PLA_RENDERER_ABI 3
+#define PLA_RENDERER_ABI 4
 
 /* Loads the module once; the table lives as long as the program. */
 PlaStatus pla_render_load(const PlaRenderer **out, PlaError *err);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { WIDTH = 1000, HEIGHT = 800, SECONDS = 5 };
+enum { WIDTH = 1000, HEIGHT = 800, SECONDS = 3 };
 
 static gboolean
 on_tick(gpointer data)

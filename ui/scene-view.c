@@ -876,7 +876,7 @@ pla_scene_view_draw(PlaSceneView *self, const PlaViewPreset *preset, int width, 
   self->render->set_camera(self->scene, &camera);
   /* rows of a 32-bit cairo image have no padding */
   PlaStatus st =
-      self->render->draw_pixels(self->scene, width, height,
+      self->render->draw_pixels(self->scene, width, height, PLA_QUALITY_FULL,
                                 (uint32_t *)(gpointer)cairo_image_surface_get_data(image), err);
   self->render->set_camera(self->scene, &self->camera);
   if (st != PLA_OK) {
@@ -1282,7 +1282,9 @@ pla_scene_view_new(PlaDocument *document)
     /* the slices work without it: say why this view is empty, in its place */
     GtkWidget *label = gtk_label_new(err.message);
     gtk_label_set_wrap(GTK_LABEL(label), TRUE);
-    gtk_overlay_set_child(GTK_OVERLAY(self->overlay), label);
+    gtk_label_set_justify(GTK_LABEL(label), GTK_JUSTIFY_CENTER);
+    gtk_widget_set_visible(self->area, FALSE);
+    gtk_overlay_add_overlay(GTK_OVERLAY(self->overlay), label);
   }
   g_signal_connect_object(pla_document_get_annotations(document), "changed",
                           G_CALLBACK(gtk_widget_queue_draw), self->ink, G_CONNECT_SWAPPED);

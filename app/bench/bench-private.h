@@ -13,6 +13,7 @@ extern const PlaBenchmark pla_benchmark_case_store;
 extern const PlaBenchmark pla_benchmark_frames;
 extern const PlaBenchmark pla_benchmark_hex_embed;
 extern const PlaBenchmark pla_benchmark_lattice;
+extern const PlaBenchmark pla_benchmark_orbit;
 extern const PlaBenchmark pla_benchmark_nifti_read;
 extern const PlaBenchmark pla_benchmark_pbng_box;
 extern const PlaBenchmark pla_benchmark_distance;

@@ -21,6 +21,7 @@ static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_hex_embed,
   &pla_benchmark_lattice,
   &pla_benchmark_nifti_read,
+  &pla_benchmark_orbit,
   &pla_benchmark_pbng_box,
   &pla_benchmark_distance,
   &pla_benchmark_frames,

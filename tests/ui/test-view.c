@@ -81,7 +81,7 @@ test_silhouette_and_pick(void)
     camera.parallel = true;
     camera.height_mm = 300.0;
     render->set_camera(scene, &camera);
-    g_assert_cmpint(render->draw_pixels(scene, W, H, pixel, NULL), ==, PLA_OK);
+    g_assert_cmpint(render->draw_pixels(scene, W, H, PLA_QUALITY_FULL, pixel, NULL), ==, PLA_OK);
     double right[3], up[3], back[3], x = 0.0, y = 0.0;
     pla_camera_axes(&camera, right, up, back);
     for (int d = 0; d < 3; d++) {
@@ -165,7 +165,7 @@ test_tets(void)
       pla_camera_fit(PLA_VIEW_SUPERIOR, (double[3]){ 0, 0, 0 }, (double[3]){ 10, 10, 10 }, 1.0);
   render->set_camera(scene, &camera);
   static uint32_t pixel[64 * 64];
-  g_assert_cmpint(render->draw_pixels(scene, 64, 64, pixel, NULL), ==, PLA_OK);
+  g_assert_cmpint(render->draw_pixels(scene, 64, 64, PLA_QUALITY_FULL, pixel, NULL), ==, PLA_OK);
   g_assert_cmpint(render->pick(scene, 32, 32, 64, 64).cell, !=, 4); /* the inner one is hidden */
   double lo[3], hi[3];
   g_assert_true(render->bounds(scene, lo, hi));
@@ -221,7 +221,7 @@ test_other_items(void)
   render->set_camera(scene, &camera);
   enum { N = 200 };
   static uint32_t pixel[N * N];
-  g_assert_cmpint(render->draw_pixels(scene, N, N, pixel, NULL), ==, PLA_OK);
+  g_assert_cmpint(render->draw_pixels(scene, N, N, PLA_QUALITY_FULL, pixel, NULL), ==, PLA_OK);
   /* seen from the front, the patient's right is on the left; 2 pixels a millimetre */
 #define AT(X_MM, Z_MM) (pixel[(int)(N / 2 - 2 * (Z_MM)) * N + (int)(N / 2 - 2 * (X_MM))] & 0xffffff)
   g_assert_cmphex(AT(0, 40), !=, 0);       /* line */

@@ -146,6 +146,13 @@ pla_target_read(const PlaTarget *self, int width, int height, unsigned *pixel)
 }
 
 void
+pla_target_enter(PlaTarget *self)
+{
+  glGetIntegerv(GL_FRAMEBUFFER_BINDING, &self->previous);
+  glBindFramebuffer(GL_FRAMEBUFFER, self->framebuffer);
+}
+
+void
 pla_target_leave(PlaTarget *self)
 {
   glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)self->previous);

@@ -21,7 +21,9 @@ PlaStatus pla_target_init(PlaTarget *self, int width, int height, PlaError *err)
 /* Pixels as opaque 0xAARRGGBB, bottom row first. */
 void pla_target_read(const PlaTarget *self, int width, int height, unsigned *pixel);
 void pla_target_clear(PlaTarget *self);
-/* For a target that is kept: binds again what was bound before it was made. */
+/* For a target that is kept: binds it; binds again what was bound before that, or before it was
+ * made. */
+void pla_target_enter(PlaTarget *self);
 void pla_target_leave(PlaTarget *self);
 /* Copies all rows to row @first and above of another framebuffer. */
 void pla_target_copy(const PlaTarget *self, int width, int rows, unsigned to, int first);

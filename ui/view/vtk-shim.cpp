@@ -32,6 +32,7 @@ extern "C" {
 #include <vtkPointData.h>
 #include <vtkPolyData.h>
 #include <vtkPolyDataMapper.h>
+#include <vtkPropCollection.h>
 #include <vtkProperty.h>
 #include <vtkRenderer.h>
 #include <vtkRendererCollection.h>
@@ -44,12 +45,14 @@ extern "C" {
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <climits>
 #include <cmath>
 #include <cstring>
 #include <dlfcn.h>
 #include <map>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -107,10 +110,17 @@ struct Item : PlaSceneShape {
   vtkNew<vtkActor> actor;
   vtkSmartPointer<vtkMapper> fine_mapper, coarse_mapper; /* of meshes; the latter may be NULL */
   vtkSmartPointer<vtkTubeFilter> tube;
+  int shaded = -1; /* the PlaQuality that its shader is for; -1: none yet */
 
   bool coloured = false, on_cells = false;
   std::vector<double> value;
   vtkNew<vtkLookupTable> table;
+};
+
+/* A target that is kept for picture after picture of one size. */
+struct Canvas {
+  PlaTarget target = {};
+  int width = 0, height = 0;
 };
 
 } // namespace
@@ -124,8 +134,9 @@ struct PlaScene {
   bool clipping = false;
   PlaCamera camera = {};
   double top[3] = { 0.15, 0.16, 0.18 }, bottom[3] = { 0.06, 0.065, 0.075 };
-  PlaTarget canvas = {}; /* where a full picture grows, band by band */
-  int canvas_width = 0, canvas_height = 0;
+  Canvas canvas;     /* where a full picture grows, band by band */
+  Canvas small;      /* where moving ones are drawn */
+  int reduction = 2; /* how many times smaller those are */
   bool drawn = false;
   std::map<int, std::unique_ptr<Item>> items;
 };
@@ -226,13 +237,47 @@ find_faces(vtkPlane *clip, PlaSceneShape *item)
       }
 }
 
-/* Fewer faces over the same vertices: all vertices of one cell of a grid become the first of them
- * (Rossignac and Borrel 1993).  Only for surfaces so large that a moving picture would stutter. */
+/* All vertices of one cell of a grid become the first of them; faces that keep three corners, each
+ * once (Rossignac and Borrel 1993). */
+std::vector<Face>
+cluster_faces(const PlaSceneShape *shape, const double lo[3], double cell_mm)
+{
+  std::unordered_map<int64_t, int> first;
+  std::vector<int> as(shape->n_verts);
+  for (int v = 0; v < shape->n_verts; v++) {
+    int64_t key = 0;
+    for (int d = 0; d < 3; d++)
+      key = key * 1024 + (int64_t)((shape->pos[3 * (size_t)v + d] - lo[d]) / cell_mm);
+    as[v] = first.try_emplace(key, v).first->second;
+  }
+  std::vector<Face> coarse;
+  for (const Face &face : shape->face) {
+    const int corners = face.vert[3] < 0 ? 3 : 4;
+    for (int half = 0; half < corners - 2; half++) {
+      std::array<int, 4> vert = { as[face.vert[0]], as[face.vert[1 + half]],
+                                  as[face.vert[2 + half]], -1 };
+      if (vert[0] == vert[1] || vert[1] == vert[2] || vert[2] == vert[0])
+        continue;
+      /* the smallest first, so that a face that comes again is found */
+      std::rotate(vert.begin(), std::min_element(vert.begin(), vert.begin() + 3),
+                  vert.begin() + 3);
+      coarse.push_back({ vert, face.cell });
+    }
+  }
+  std::sort(coarse.begin(), coarse.end(), [](const Face &a, const Face &b) {
+    return a.vert != b.vert ? a.vert < b.vert : a.cell < b.cell;
+  });
+  coarse.erase(std::unique(coarse.begin(), coarse.end(),
+                           [](const Face &a, const Face &b) { return a.vert == b.vert; }),
+               coarse.end());
+  return coarse;
+}
+
+/* Fewer faces over the same vertices, for moving pictures; none where there are few already. */
 void
 find_coarse_faces(PlaSceneShape *shape)
 {
-  const size_t worthwhile = 60000;
-  const double cells = 72.0; /* along the longest side: about 20000 faces of a head */
+  const size_t wanted = 28000, worthwhile = 40000;
   shape->coarse_face.clear();
   if (shape->face.size() < worthwhile)
     return;
@@ -247,21 +292,14 @@ find_coarse_faces(PlaSceneShape *shape)
   }
   if (!(longest > 0.0))
     return;
-  std::unordered_map<int64_t, int> first;
-  std::vector<int> as(shape->n_verts);
-  for (int v = 0; v < shape->n_verts; v++) {
-    int64_t key = 0;
-    for (int d = 0; d < 3; d++)
-      key = key * 1024 + (int64_t)((shape->pos[3 * (size_t)v + d] - lo[d]) / longest * cells);
-    as[v] = first.try_emplace(key, v).first->second;
-  }
-  for (const Face &face : shape->face) {
-    const int corners = face.vert[3] < 0 ? 3 : 4;
-    for (int half = 0; half < corners - 2; half++) {
-      const int a = as[face.vert[0]], b = as[face.vert[1 + half]], c = as[face.vert[2 + half]];
-      if (a != b && b != c && c != a)
-        shape->coarse_face.push_back({ { a, b, c, -1 }, face.cell });
-    }
+  /* a surface in n cells a side has about n squared faces: one more try meets the number wanted */
+  double cells = 72.0;
+  for (int tries = 0; tries < 3; tries++) {
+    shape->coarse_face = cluster_faces(shape, lo, longest / cells);
+    const double excess = (double)shape->coarse_face.size() / wanted;
+    if (excess < 1.3 || cells < 24.0)
+      return;
+    cells /= std::sqrt(excess);
   }
 }
 
@@ -473,22 +511,70 @@ apply_style(PlaScene *scene, Item *item)
   if (item->kind == Kind::markers && !item->data->GetPointData()->GetVectors())
     static_cast<vtkGlyph3DMapper *>(item->actor->GetMapper())->SetScaleFactor(style.radius_mm);
 
-  /* translucent shells: the silhouette stays visible while the middle lets one look in */
-  vtkShaderProperty *shader = item->actor->GetShaderProperty();
-  shader->ClearAllFragmentShaderReplacements();
-  if (item->kind == Kind::mesh && style.rim > 0.0 && style.opacity < 1.0) {
-    char code[256];
-    std::snprintf(code, sizeof code,
-                  "//VTK::Light::Impl\n"
-                  "  float edgeOn = 1.0 - abs(normalVCVSOutput.z);\n"
-                  "  fragOutput0.a += (1.0 - fragOutput0.a) * float(%f) * edgeOn * edgeOn;\n",
-                  style.rim);
-    shader->AddFragmentShaderReplacement("//VTK::Light::Impl", true, code, false);
-  }
+  item->shaded = -1;
   apply_clip(scene, item);
 }
 
+/* How light falls on a mesh.  In full quality as VTK does it; while moving, the same five lights
+ * with a highlight of the key light alone and no power function: a software driver draws that in
+ * half the time.  Either way the silhouette of translucent shells stays visible while the middle
+ * lets one look in. */
+void
+shade_for(Item *item, PlaQuality quality)
+{
+  if (item->kind != Kind::mesh || item->shaded == (int)quality)
+    return;
+  item->shaded = (int)quality;
+  /* vtkLightKit adds its lights in this order: head, key, fill, two behind */
+  std::string code = quality == PLA_QUALITY_FULL ? "//VTK::Light::Impl\n" : R"(
+  vec3 sum = vec3(0.0);
+  sum += max(0.0, -dot(normalVCVSOutput, lightDirectionVC0)) * lightColor0;
+  sum += max(0.0, -dot(normalVCVSOutput, lightDirectionVC1)) * lightColor1;
+  sum += max(0.0, -dot(normalVCVSOutput, lightDirectionVC2)) * lightColor2;
+  sum += max(0.0, -dot(normalVCVSOutput, lightDirectionVC3)) * lightColor3;
+  sum += max(0.0, -dot(normalVCVSOutput, lightDirectionVC4)) * lightColor4;
+  float glint = max(0.0, dot(normalVCVSOutput, normalize(vec3(0.0, 0.0, 1.0) - lightDirectionVC1)));
+  glint *= glint; glint *= glint; glint *= glint; glint *= glint; glint *= glint;
+  fragOutput0 = vec4(ambientColor + sum * diffuseColor + glint * lightColor1 * specularColor, opacity);
+)";
+  const PlaSceneStyle &style = item->style;
+  if (style.rim > 0.0 && style.opacity < 1.0) {
+    char rim[256];
+    std::snprintf(rim, sizeof rim,
+                  "  float edgeOn = 1.0 - abs(normalVCVSOutput.z);\n"
+                  "  fragOutput0.a += (1.0 - fragOutput0.a) * float(%f) * edgeOn * edgeOn;\n",
+                  style.rim);
+    code += rim;
+  }
+  vtkShaderProperty *shader = item->actor->GetShaderProperty();
+  shader->ClearAllFragmentShaderReplacements();
+  shader->AddFragmentShaderReplacement("//VTK::Light::Impl", true, code, false);
+}
+
 /* ------------------------------------------------------------------ scenes */
+
+void
+canvas_clear(Canvas *canvas)
+{
+  if (canvas->width)
+    pla_target_clear(&canvas->target);
+  *canvas = {};
+}
+
+PlaStatus
+canvas_resize(Canvas *canvas, int width, int height, PlaError *err)
+{
+  if (canvas->width == width && canvas->height == height)
+    return PLA_OK;
+  canvas_clear(canvas);
+  PlaStatus st = pla_target_init(&canvas->target, width, height, err);
+  if (st == PLA_OK) {
+    pla_target_leave(&canvas->target);
+    canvas->width = width;
+    canvas->height = height;
+  }
+  return st;
+}
 
 /* A window of VTK's that draws where it is told; made anew when the context changes. */
 void
@@ -513,9 +599,8 @@ scene_release(PlaScene *scene)
   PlaError err;
   if (scene->offscreen && pla_offscreen_begin(scene->offscreen, &err) != PLA_OK)
     return;
-  if (scene->canvas_width)
-    pla_target_clear(&scene->canvas);
-  scene->canvas_width = scene->canvas_height = 0;
+  canvas_clear(&scene->canvas);
+  canvas_clear(&scene->small);
   scene->window->Finalize();
   scene->window->RemoveRenderer(scene->renderer);
   make_window(scene);
@@ -916,6 +1001,18 @@ set_clip(PlaScene *scene, const double point_mm[3], const double normal[3])
 
 /* ----------------------------------------------------------------- drawing */
 
+/* what is seen through others comes after them */
+void
+order_for_blending(PlaScene *scene)
+{
+  vtkPropCollection *props = scene->renderer->GetViewProps();
+  for (const auto &[id, item] : scene->items)
+    if (item->kind == Kind::mesh && item->style.opacity < 1.0) {
+      props->RemoveItem(item->actor);
+      props->AddItem(item->actor);
+    }
+}
+
 /* Draws the rows from @first (0 is the lowest) of a picture of @height into the framebuffer that is
  * bound, which is @rows high: a part of a picture is a picture through a part of its window. */
 void
@@ -923,8 +1020,19 @@ draw_rows(PlaScene *scene, int width, int height, int first, int rows, PlaQualit
 {
   const bool full = quality == PLA_QUALITY_FULL;
   bool translucent = false;
+  if (!full)
+    order_for_blending(scene);
   for (const auto &[id, item] : scene->items) {
     translucent = translucent || (item->style.visible && item->style.opacity < 1.0);
+    shade_for(item.get(), quality);
+    if (item->kind == Kind::mesh) {
+      /* while moving, translucent shells are blended over what was drawn before them: VTK's own
+       * way without peeling draws into several float pictures and costs more than all the rest */
+      if (full)
+        item->actor->ForceOpaqueOff();
+      else
+        item->actor->ForceOpaqueOn();
+    }
     if (item->fine_mapper)
       item->actor->SetMapper(!full && item->coarse_mapper ? item->coarse_mapper
                                                           : item->fine_mapper);
@@ -957,26 +1065,45 @@ draw_rows(PlaScene *scene, int width, int height, int first, int rows, PlaQualit
   scene->window->Render();
 }
 
+/* Pictures that take too long are drawn smaller and stretched: a software driver works pixel by
+ * pixel.  How much smaller is learnt from the pictures before. */
+PlaStatus
+draw_moving(PlaScene *scene, int width, int height, PlaError *err)
+{
+  using clock = std::chrono::steady_clock;
+  const double too_long = 0.035, short_enough = 0.006; /* s */
+  const int coarsest = 3;
+  const bool smaller = scene->reduction > 1;
+  const int w = std::max(width / scene->reduction, 1), h = std::max(height / scene->reduction, 1);
+  PlaTarget *target = &scene->small.target;
+  if (smaller) {
+    PlaStatus st = canvas_resize(&scene->small, w, h, err);
+    if (st != PLA_OK)
+      return st;
+    pla_target_enter(target);
+  }
+  const clock::time_point begun = clock::now();
+  PlaStatus st = pla_guarded("the picture", err, [&] {
+    draw_rows(scene, w, h, 0, h, PLA_QUALITY_MOVING);
+    return PLA_OK;
+  });
+  if (smaller) {
+    pla_target_stretch(target, w, h, (unsigned)target->previous, width, height);
+    pla_target_leave(target);
+  }
+  const double took = std::chrono::duration<double>(clock::now() - begun).count();
+  if (took > too_long && scene->reduction < coarsest)
+    scene->reduction++;
+  else if (took < short_enough && scene->reduction > 1)
+    scene->reduction--;
+  return st;
+}
+
 PlaStatus
 draw(PlaScene *scene, int width, int height, PlaQuality quality, PlaError *err)
 {
-  /* large pictures move at half their size: a software driver works pixel by pixel */
-  const int enough = 250000;
-  if (quality == PLA_QUALITY_MOVING && (int64_t)width * height > enough) {
-    PlaTarget half;
-    const int w = width / 2, h = height / 2;
-    PlaStatus st = pla_target_init(&half, w, h, err);
-    if (st != PLA_OK)
-      return st;
-    st = pla_guarded("the picture", err, [&] {
-      draw_rows(scene, w, h, 0, h, quality);
-      return PLA_OK;
-    });
-    if (st == PLA_OK)
-      pla_target_stretch(&half, w, h, (unsigned)half.previous, width, height);
-    pla_target_clear(&half);
-    return st;
-  }
+  if (quality == PLA_QUALITY_MOVING)
+    return draw_moving(scene, width, height, err);
   return pla_guarded("the picture", err, [&] {
     draw_rows(scene, width, height, 0, height, quality);
     return PLA_OK;
@@ -986,23 +1113,15 @@ draw(PlaScene *scene, int width, int height, PlaQuality quality, PlaError *err)
 PlaStatus
 draw_band(PlaScene *scene, int width, int height, int band, int n_bands, PlaError *err)
 {
-  if (scene->canvas_width != width || scene->canvas_height != height) {
-    if (scene->canvas_width)
-      pla_target_clear(&scene->canvas);
-    scene->canvas_width = scene->canvas_height = 0;
-    PlaStatus st = pla_target_init(&scene->canvas, width, height, err);
-    if (st != PLA_OK)
-      return st;
-    pla_target_leave(&scene->canvas);
-    scene->canvas_width = width;
-    scene->canvas_height = height;
-  }
+  PlaStatus st = canvas_resize(&scene->canvas, width, height, err);
+  if (st != PLA_OK)
+    return st;
   const int first = (int)((int64_t)height * band / n_bands),
             rows = (int)((int64_t)height * (band + 1) / n_bands) - first;
   if (rows < 1)
     return PLA_OK;
   PlaTarget target;
-  PlaStatus st = pla_target_init(&target, width, rows, err);
+  st = pla_target_init(&target, width, rows, err);
   if (st != PLA_OK)
     return st;
   st = pla_guarded("the picture", err, [&] {
@@ -1010,7 +1129,7 @@ draw_band(PlaScene *scene, int width, int height, int band, int n_bands, PlaErro
     return PLA_OK;
   });
   if (st == PLA_OK)
-    pla_target_copy(&target, width, rows, scene->canvas.framebuffer, first);
+    pla_target_copy(&target, width, rows, scene->canvas.target.framebuffer, first);
   pla_target_clear(&target);
   return st;
 }
@@ -1018,20 +1137,21 @@ draw_band(PlaScene *scene, int width, int height, int band, int n_bands, PlaErro
 bool
 show_bands(PlaScene *scene, int width, int height)
 {
-  if (scene->canvas_width != width || scene->canvas_height != height)
+  if (scene->canvas.width != width || scene->canvas.height != height)
     return false;
-  pla_target_show(&scene->canvas, width, height);
+  pla_target_show(&scene->canvas.target, width, height);
   return true;
 }
 
 PlaStatus
-draw_in_context(PlaScene *scene, int width, int height, uint32_t *pixel, PlaError *err)
+draw_in_context(PlaScene *scene, int width, int height, PlaQuality quality, uint32_t *pixel,
+                PlaError *err)
 {
   PlaTarget target;
   PlaStatus st = pla_target_init(&target, width, height, err);
   if (st != PLA_OK)
     return st;
-  st = draw(scene, width, height, PLA_QUALITY_FULL, err);
+  st = draw(scene, width, height, quality, err);
   if (st == PLA_OK) {
     pla_target_read(&target, width, height, pixel);
     /* the top row first */
@@ -1044,13 +1164,14 @@ draw_in_context(PlaScene *scene, int width, int height, uint32_t *pixel, PlaErro
 }
 
 PlaStatus
-draw_pixels(PlaScene *scene, int width, int height, uint32_t *pixel, PlaError *err)
+draw_pixels(PlaScene *scene, int width, int height, PlaQuality quality, uint32_t *pixel,
+            PlaError *err)
 {
   if (!scene->offscreen)
-    return draw_in_context(scene, width, height, pixel, err);
+    return draw_in_context(scene, width, height, quality, pixel, err);
   PlaStatus st = pla_offscreen_begin(scene->offscreen, err);
   if (st == PLA_OK) {
-    st = draw_in_context(scene, width, height, pixel, err);
+    st = draw_in_context(scene, width, height, quality, pixel, err);
     pla_offscreen_end(scene->offscreen);
   }
   return st;
