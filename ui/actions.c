@@ -28,6 +28,7 @@ static const PlaActionInfo rows[] = {
   { "win.play", N_("Play or Pause"), NULL, PLA_GROUP_VIEWS },
   { "win.plots", N_("_Plots"), "<Control>p", PLA_GROUP_CASE, PLA_MENU_MAIN, 1 },
   { "win.forget-recent", N_("Forget Recent Files"), NULL, PLA_GROUP_CASE },
+  { "win.dismiss", N_("Close the Message"), NULL, PLA_GROUP_PROGRAM },
   { "win.undo", N_("_Undo"), "<Control>z", PLA_GROUP_EDIT },
   { "win.redo", N_("_Redo"), "<Control><Shift>z", PLA_GROUP_EDIT },
 

@@ -112,8 +112,9 @@ on_failed(PlaWindow *self, const char *sentence)
 }
 
 static void
-on_failure_closed(PlaWindow *self)
+on_dismiss(GSimpleAction *action, GVariant *param, gpointer data)
 {
+  PlaWindow *self = data;
   gtk_info_bar_set_revealed(self->failure_bar, FALSE);
 }
 
@@ -358,7 +359,7 @@ static void
 on_close_case(GSimpleAction *action, GVariant *param, gpointer data)
 {
   PlaWindow *self = data;
-  on_failure_closed(self);
+  gtk_info_bar_set_revealed(self->failure_bar, FALSE);
   pla_document_close(self->document);
   show_welcome(self);
 }
@@ -686,6 +687,7 @@ static const GActionEntry action_entries[] = {
   { "open-folder", on_open_folder, NULL, NULL, NULL },
   { "open-demo", on_open_demo, NULL, NULL, NULL },
   { "close-case", on_close_case, NULL, NULL, NULL },
+  { "dismiss", on_dismiss, NULL, NULL, NULL },
   { "forget-recent", on_forget_recent, NULL, NULL, NULL },
   { "save-picture", on_save_picture, NULL, NULL, NULL },
   { "fit", on_fit, NULL, NULL, NULL },
@@ -916,7 +918,6 @@ pla_window_init(PlaWindow *self)
 
   gtk_list_box_bind_model(self->jobs, pla_document_get_jobs(self->document), job_row, self, NULL);
   g_signal_connect(self->recent, "row-activated", G_CALLBACK(on_recent_activated), self);
-  g_signal_connect_swapped(self->failure_bar, "response", G_CALLBACK(on_failure_closed), self);
   g_signal_connect_swapped(self->document, "cursor-changed", G_CALLBACK(on_cursor), self);
   g_signal_connect_swapped(self->document, "slices-changed", G_CALLBACK(on_slices), self);
   g_signal_connect_swapped(self->document, "history-changed", G_CALLBACK(on_history), self);
