@@ -23,6 +23,8 @@ struct _PlaApplication {
   char *workspace, *screenshot, *size, *style;
   gint64 deadline_us;
   int settled_turns;
+  gboolean every; /* workspace: each gets a picture */
+  int shot;       /* the one that is drawn now, in the registry */
   gboolean bench;
   char **activate; /* actions to do once everything is ready, before the screenshot */
   int status;
@@ -83,6 +85,19 @@ static const GActionEntry action_entries[] = {
 
 /* --------------------------------------------------------------- screenshot */
 
+/* OUT.png, or OUT-mesh.png where every workspace gets one */
+static char *
+picture_path(PlaApplication *self)
+{
+  if (!self->every)
+    return g_strdup(self->screenshot);
+  int n;
+  const char *id = pla_workspaces_get(&n)[self->shot].id;
+  const gboolean png = g_str_has_suffix(self->screenshot, ".png");
+  g_autofree char *base = g_strndup(self->screenshot, strlen(self->screenshot) - (png ? 4 : 0));
+  return g_strdup_printf("%s-%s.png", base, id);
+}
+
 static gboolean
 on_screenshot_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
 {
@@ -101,9 +116,17 @@ on_screenshot_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
     return G_SOURCE_CONTINUE;
   }
   PlaError err;
-  PlaStatus saved = pla_window_save(window, self->screenshot, &err);
+  g_autofree char *path = picture_path(self);
+  PlaStatus saved = pla_window_save(window, path, &err);
   if (saved == PLA_ERR_EMPTY && !late)
     return G_SOURCE_CONTINUE;
+  int n;
+  const PlaWorkspace *workspaces = pla_workspaces_get(&n);
+  if (saved == PLA_OK && !late && self->every && self->shot + 1 < n) {
+    pla_window_set_workspace(window, workspaces[++self->shot].id);
+    self->settled_turns = 0;
+    return G_SOURCE_CONTINUE;
+  }
   const char *failure = pla_window_get_failure(window);
   if (late) {
     fprintf(stderr, "platysma: the views were not ready after %d s\n", SCREENSHOT_LIMIT_S);
@@ -152,8 +175,10 @@ static PlaWindow *
 new_window(PlaApplication *self)
 {
   GtkWidget *window = pla_window_new(ADW_APPLICATION(self));
+  int n;
   if (self->workspace)
-    pla_window_set_workspace(PLA_WINDOW(window), self->workspace);
+    pla_window_set_workspace(PLA_WINDOW(window),
+                             self->every ? pla_workspaces_get(&n)[0].id : self->workspace);
   int width, height;
   char end;
   g_settings_get(pla_settings_get(), "window-size", "(ii)", &width, &height);
@@ -210,13 +235,14 @@ pla_application_handle_local_options(GApplication *application, GVariantDict *op
     printf("platysma %s\n", PLA_VERSION);
     return 0;
   }
-  if (self->workspace && !pla_workspace_find(self->workspace)) {
+  self->every = self->screenshot && g_strcmp0(self->workspace, "all") == 0;
+  if (self->workspace && !self->every && !pla_workspace_find(self->workspace)) {
     int n;
     const PlaWorkspace *known = pla_workspaces_get(&n);
     fprintf(stderr, "platysma: there is no workspace %s; choose one of:", self->workspace);
     for (int i = 0; i < n; i++)
       fprintf(stderr, " %s", known[i].id);
-    fprintf(stderr, "\n");
+    fprintf(stderr, self->screenshot ? " all\n" : "\n");
     return 2;
   }
   if (self->style && !g_str_equal(self->style, "dark") && !g_str_equal(self->style, "light")) {
@@ -297,7 +323,8 @@ static void
 pla_application_init(PlaApplication *self)
 {
   static const GOptionEntry options[] = {
-    { "workspace", 'w', 0, G_OPTION_ARG_STRING, NULL, N_("start in this workspace"), N_("NAME") },
+    { "workspace", 'w', 0, G_OPTION_ARG_STRING, NULL, N_("start in this workspace; all: a screenshot of each"),
+      N_("NAME") },
     { "screenshot", 's', 0, G_OPTION_ARG_FILENAME, NULL,
       N_("draw the window once everything is ready, save it and exit"), N_("OUT.png") },
     { "size", 0, 0, G_OPTION_ARG_STRING, NULL, N_("size of the window in pixels"),

@@ -507,6 +507,14 @@ show_labels(PlaDocument *self, Holding *held, const gboolean *changed)
   next_surface(self);
 }
 
+/* by its values: air and bone on the scale of Hounsfield, whatever a scanner writes outside it */
+static gboolean
+is_ct(const Holding *held)
+{
+  const double lo = held->range[0], hi = held->range[1];
+  return lo <= -900.0 && lo >= -5000.0 && hi >= 800.0;
+}
+
 static void
 show_volume(PlaDocument *self, Holding *held, const char *name)
 {
@@ -515,8 +523,7 @@ show_volume(PlaDocument *self, Holding *held, const char *name)
   self->volume = held;
 
   /* a CT begins with its soft tissue, anything else with what fits its values */
-  const double lo = held->range[0], hi = held->range[1];
-  if (lo <= -900.0 && lo >= -5000.0 && hi >= 800.0) {
+  if (is_ct(held)) {
     self->window[0] = -160.0;
     self->window[1] = 240.0;
   } else {
@@ -1413,6 +1420,12 @@ pla_document_get_range(PlaDocument *self, double range[2])
   range[1] = self->volume ? self->volume->range[1] : 0.0;
 }
 
+const char *
+pla_document_get_unit(PlaDocument *self)
+{
+  return self->volume && is_ct(self->volume) ? "HU" : "";
+}
+
 gpointer
 pla_document_hold_volume(PlaDocument *self, const PlaVolume **volume)
 {
@@ -1553,7 +1566,7 @@ pla_document_describe(PlaDocument *self, const double ras_mm[3])
     float value;
     pla_slice_values(self->volume->volume, 0, &pixel, false, &value);
     if (!isnan(value))
-      g_string_append_printf(text, "     %.6g", (double)value);
+      g_string_append_printf(text, "     %.6g %s", (double)value, pla_document_get_unit(self));
   }
   if (self->labels) {
     uint16_t id;

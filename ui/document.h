@@ -65,6 +65,7 @@ const PlaLabelMap *pla_document_get_labels(PlaDocument *self); /* or NULL */
 const char *pla_document_get_labels_name(PlaDocument *self); /* as an item of the case, or NULL */
 double pla_document_get_label_mm3(PlaDocument *self, int label); /* its volume */
 void pla_document_get_range(PlaDocument *self, double range[2]); /* of the volume's values */
+const char *pla_document_get_unit(PlaDocument *self); /* of those values: "HU" of a CT, else "" */
 PlaTools *pla_document_get_tools(PlaDocument *self);
 PlaAnnotations *pla_document_get_annotations(PlaDocument *self);
 /* Keeps the present volume alive for a worker; NULL without one. */

@@ -9,6 +9,7 @@ struct _PlaAnatomyPanel {
   AdwComboRow *preset;
   GtkWidget *preset_group, *range_group, *nothing;
   GtkEditable *name;
+  AdwActionRow *lo_row, *hi_row;
   GtkSpinButton *lo, *hi;
   GtkSwitch *largest;
   GtkLabel *result;
@@ -173,6 +174,8 @@ update(PlaAnatomyPanel *self)
   gtk_widget_set_visible(self->preset_group, vol != NULL);
   gtk_widget_set_visible(self->range_group, vol != NULL);
   gtk_widget_set_visible(self->nothing, vol == NULL);
+  adw_action_row_set_subtitle(self->lo_row, pla_document_get_unit(self->document));
+  adw_action_row_set_subtitle(self->hi_row, pla_document_get_unit(self->document));
   gtk_widget_action_set_enabled(GTK_WIDGET(self), "anatomy.segment", ready);
   gtk_widget_action_set_enabled(GTK_WIDGET(self), "anatomy.threshold", ready);
   gtk_widget_set_visible(GTK_WIDGET(self->result), labels != NULL);
@@ -216,6 +219,8 @@ pla_anatomy_panel_class_init(PlaAnatomyPanelClass *klass)
   gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, largest);
   gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, result);
 #define CHILD(NAME) gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, NAME)
+  CHILD(lo_row);
+  CHILD(hi_row);
   CHILD(brush_group);
   CHILD(surface_group);
   CHILD(tissue);

@@ -28,6 +28,26 @@ G_DEFINE_FINAL_TYPE(PlaMeshPanel, pla_mesh_panel, ADW_TYPE_BIN)
 
 /* ----------------------------------------------------------------- estimate */
 
+/* what people who do not type commands call the methods */
+static const struct {
+  const char *name, *title, *about;
+} method_texts[] = {
+  { "tets", N_("Tetrahedra"),
+    N_("Tetrahedra that follow the borders of tissues, small there and larger inside.") },
+  { "lattice", N_("Regular lattice"),
+    N_("Equal tetrahedra around the tissues, which they carry; parts that touch stay apart.") },
+  { "embed", N_("Cubes"), N_("Equal cubes around the tissues, which they carry.") },
+};
+
+static int
+method_text(const PlaMeshMethod *method)
+{
+  for (int i = 0; i < (int)G_N_ELEMENTS(method_texts); i++)
+    if (strcmp(method_texts[i].name, method->name) == 0)
+      return i;
+  return -1;
+}
+
 static const PlaMeshMethod *
 chosen_method(PlaMeshPanel *self)
 {
@@ -100,11 +120,18 @@ update_estimate(PlaMeshPanel *self)
   }
   const double rounded = pow(10.0, floor(log10(fmax(elements, 100.0))) - 1.0);
   const double about = round(elements / rounded) * rounded;
+  const double seconds = fmax(1.0, ceil(elements / tets_per_s));
   g_autofree char *text =
       n == 0 ? g_strdup(_("Choose at least one tissue."))
-             : g_strdup_printf(_("About %.0f elements, in about %.0f s."), about,
-                               fmax(1.0, ceil(elements / tets_per_s)));
+      : about < 10000.0
+          ? g_strdup_printf(_("About %.0f elements, in about %.0f s."), about, seconds)
+          : g_strdup_printf(_("About %.0f thousand elements, in about %.0f s."), about / 1000.0,
+                            seconds);
   gtk_label_set_label(self->estimate, text);
+  const int about_method = method_text(chosen_method(self));
+  adw_preferences_group_set_description(ADW_PREFERENCES_GROUP(self->size_group),
+                                        about_method < 0 ? chosen_method(self)->summary
+                                                         : _(method_texts[about_method].about));
   gboolean fits = n > 0 && pla_document_get_session(self->document) && elements < 2e7;
   gtk_widget_action_set_enabled(GTK_WIDGET(self), "mesh.make", fits);
 }
@@ -369,8 +396,10 @@ pla_mesh_panel_init(PlaMeshPanel *self)
   gtk_widget_init_template(GTK_WIDGET(self));
   g_autoptr(GtkStringList) names = gtk_string_list_new(NULL);
   for (const PlaMeshMethod *const *m = pla_mesh_methods_get(); *m; m++)
-    if ((*m)->takes_labels)
-      gtk_string_list_append(names, (*m)->name);
+    if ((*m)->takes_labels) {
+      const int text = method_text(*m);
+      gtk_string_list_append(names, text < 0 ? (*m)->name : _(method_texts[text].title));
+    }
   adw_combo_row_set_model(self->method, G_LIST_MODEL(names));
 }
 

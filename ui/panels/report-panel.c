@@ -303,11 +303,11 @@ on_draw_view(gpointer data)
     PlaViewPreset preset = (PlaViewPreset)v;
     PlaReportPicture picture = { NULL, g_strdup(_(view_titles[v])) };
     PlaError err;
-    /* as shown: in the shape of the view too */
+    /* as shown: all that the view shows, never so narrow that it would tower over the others */
     const double shape = (double)MAX(gtk_widget_get_width(GTK_WIDGET(scene)), 1) /
                          MAX(gtk_widget_get_height(GTK_WIDGET(scene)), 1);
     const int width =
-        v == AS_SHOWN ? (int)(PICTURE_HEIGHT * CLAMP(shape, 0.3, 3.0)) : PICTURE_WIDTH;
+        v == AS_SHOWN ? MAX((int)(PICTURE_HEIGHT * MIN(shape, 3.0)), PICTURE_WIDTH) : PICTURE_WIDTH;
     if (pla_scene_view_draw(scene, v == AS_SHOWN ? NULL : &preset, width, PICTURE_HEIGHT,
                             &picture.image, &err) == PLA_OK)
       g_array_append_val(self->pictures, picture);

@@ -84,6 +84,12 @@ struct Face {
   int cell;
 };
 
+/* Neighbours in the list of faces are neighbours in space: makers of surfaces go row by row. */
+struct Box {
+  double lo[3], hi[3];
+};
+const size_t FACES_PER_BOX = 64;
+
 } // namespace
 
 /* What of an item does not depend on a scene: made on any thread. */
@@ -98,6 +104,7 @@ struct PlaSceneShape {
   std::vector<int> across; /* the solid cell behind each face of tets, then hexes; -1: none */
   std::vector<Face> face;  /* drawn: all triangles, outer faces of what the clip plane leaves */
   std::vector<Face> coarse_face;
+  std::vector<Box> box; /* around each FACES_PER_BOX faces in their order, for picking */
 };
 
 namespace
@@ -304,8 +311,25 @@ find_coarse_faces(PlaSceneShape *shape)
 }
 
 void
+find_boxes(PlaSceneShape *shape)
+{
+  const size_t n = (shape->face.size() + FACES_PER_BOX - 1) / FACES_PER_BOX;
+  shape->box.assign(n, { { HUGE_VAL, HUGE_VAL, HUGE_VAL }, { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL } });
+  for (size_t f = 0; f < shape->face.size(); f++) {
+    Box &box = shape->box[f / FACES_PER_BOX];
+    for (int v : shape->face[f].vert)
+      for (int d = 0; v >= 0 && d < 3; d++) {
+        box.lo[d] = std::min(box.lo[d], shape->pos[3 * (size_t)v + d]);
+        box.hi[d] = std::max(box.hi[d], shape->pos[3 * (size_t)v + d]);
+      }
+  }
+}
+
+/* after points or faces have changed */
+void
 upload_points(PlaSceneShape *item, bool with_normals)
 {
+  find_boxes(item);
   vtkNew<vtkPoints> points;
   points->SetDataTypeToFloat();
   points->SetNumberOfPoints(item->n_verts);
@@ -1282,6 +1306,26 @@ ray_triangle(const double from[3], const double dir[3], const double *a, const d
   return (f[0] * q[0] + f[1] * q[1] + f[2] * q[2]) / det;
 }
 
+/* whether a ray enters a box before @most; a little early, since flat boxes have rounded sides */
+bool
+ray_meets(const double from[3], const double dir[3], const Box &box, double most)
+{
+  const double slack = 1e-6; /* mm */
+  double near = 0.0, far = most;
+  for (int d = 0; d < 3; d++) {
+    if (dir[d] == 0.0) {
+      if (from[d] < box.lo[d] - slack || from[d] > box.hi[d] + slack)
+        return false;
+      continue;
+    }
+    const double a = (box.lo[d] - slack - from[d]) / dir[d],
+                 b = (box.hi[d] + slack - from[d]) / dir[d];
+    near = std::max(near, std::min(a, b));
+    far = std::min(far, std::max(a, b));
+  }
+  return near <= far;
+}
+
 /* nearest positive distance to a sphere, or infinity; @dir has unit length */
 double
 ray_sphere(const double from[3], const double dir[3], const double *centre, double radius)
@@ -1340,13 +1384,20 @@ pick(PlaScene *scene, double x, double y, int width, int height)
       for (int v = 0; v < item->n_verts; v++)
         consider(id, item.get(), ray_sphere(from, dir, pos + 3 * (size_t)v, item->style.radius_mm),
                  -1, v);
-    for (const Face &face : item->face)
-      for (int half = 0; half < (face.vert[3] < 0 ? 1 : 2); half++)
-        consider(id, item.get(),
-                 ray_triangle(from, dir, pos + 3 * (size_t)face.vert[0],
-                              pos + 3 * (size_t)face.vert[1 + half],
-                              pos + 3 * (size_t)face.vert[2 + half]),
-                 face.cell, -1);
+    for (size_t b = 0; b < item->box.size(); b++) {
+      if (!ray_meets(from, dir, item->box[b], nearest))
+        continue;
+      const size_t end = std::min((b + 1) * FACES_PER_BOX, item->face.size());
+      for (size_t f = b * FACES_PER_BOX; f < end; f++) {
+        const Face &face = item->face[f];
+        for (int half = 0; half < (face.vert[3] < 0 ? 1 : 2); half++)
+          consider(id, item.get(),
+                   ray_triangle(from, dir, pos + 3 * (size_t)face.vert[0],
+                                pos + 3 * (size_t)face.vert[1 + half],
+                                pos + 3 * (size_t)face.vert[2 + half]),
+                   face.cell, -1);
+      }
+    }
   }
 
   /* the corner nearest to the point hit */
