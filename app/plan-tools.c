@@ -140,6 +140,22 @@ run_excise(PlaPlanRun *run, PlaJson what, PlaError *err)
   return st;
 }
 
+/* "level" stands instead of a depth */
+static PlaStatus
+check_level(PlaJson what, bool around, PlaError *err)
+{
+  static const char *const levels[] = { "bone", NULL };
+  PlaJson value;
+  int choice;
+  PlaStatus st = pla_plan_need(what, "level", &value, err);
+  if (st == PLA_OK)
+    st = pla_json_choice(value, levels, &choice, err);
+  if (st == PLA_OK && (!around || pla_json_has(what, "depth_mm")))
+    st =
+        pla_json_fail(what, err, "with a \"level\" needs \"from\" and \"radius_mm\", and no depth");
+  return st;
+}
+
 /* around a wound, or in an area */
 static PlaStatus
 run_undermine(PlaPlanRun *run, PlaJson what, PlaError *err)
@@ -148,7 +164,7 @@ run_undermine(PlaPlanRun *run, PlaJson what, PlaError *err)
   g_autofree double *area = NULL;
   double radius = 0.0, depth = 0.0;
   int n = 0;
-  const bool around = pla_json_has(what, "from");
+  const bool around = pla_json_has(what, "from"), to_bone = pla_json_has(what, "level");
   PlaStatus st = PLA_OK;
   if (around == pla_json_has(what, "area_mm"))
     st = pla_json_fail(what, err, "needs either \"from\", a wound, or \"area_mm\", a closed path");
@@ -158,9 +174,13 @@ run_undermine(PlaPlanRun *run, PlaJson what, PlaError *err)
     st = pla_plan_mm(what, "radius_mm", false, 0.1, 500, &radius, err);
   if (st == PLA_OK && !around)
     st = pla_plan_path(what, "area_mm", &area, &n, err);
-  if (st == PLA_OK)
+  if (st == PLA_OK && to_bone)
+    st = check_level(what, around, err);
+  if (st == PLA_OK && !to_bone)
     st = pla_plan_mm(what, "depth_mm", false, 0.1, 500, &depth, err);
-  if (st == PLA_OK)
+  if (st == PLA_OK && to_bone)
+    st = pla_surgery_undermine_to_bone(run->surgery, from, radius, run->progress, err);
+  else if (st == PLA_OK)
     st = around ? pla_surgery_undermine(run->surgery, from, radius, depth, run->progress, err)
                 : pla_surgery_undermine_area(run->surgery, area, n, depth, run->progress, err);
   if (st == PLA_OK)
@@ -310,6 +330,93 @@ run_tighten(PlaPlanRun *run, PlaJson what, PlaError *err)
   return st;
 }
 
+/* lines of skin tension: [{"at_mm": [...], "direction": [...]}, ...] */
+static PlaStatus
+run_tension(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  static const char *const keys[] = { "at_mm", "direction", NULL };
+  PlaJson lines, one, value;
+  double along = 1.0, across = 1.0, depth = 0.004;
+  int n_tets = 0;
+  PlaStatus st = pla_plan_need(what, "lines", &lines, err);
+  const int n = st == PLA_OK ? pla_json_length(lines) : 0;
+  g_autofree PlaSurgeryLine *line = g_new0(PlaSurgeryLine, (gsize)MAX(n, 1));
+  for (int i = 0; st == PLA_OK && i < n; i++) {
+    st = pla_json_at(lines, i, &one, err);
+    if (st == PLA_OK)
+      st = pla_json_check_keys(one, keys, err);
+    if (st == PLA_OK)
+      st = pla_plan_point(one, "at_mm", line[i].pos, err);
+    if (st == PLA_OK)
+      st = pla_plan_need(one, "direction", &value, err);
+    if (st == PLA_OK)
+      st = pla_json_vector(value, 3, line[i].direction, err);
+  }
+  if (st == PLA_OK)
+    st = pla_plan_number(what, "along", false, 0.5, 2, &along, err);
+  if (st == PLA_OK)
+    st = pla_plan_number(what, "across", true, 0.5, 2, &across, err);
+  if (st == PLA_OK)
+    st = pla_plan_mm(what, "depth_mm", true, 0.1, 100, &depth, err);
+  if (st == PLA_OK)
+    st = pla_surgery_set_tension(run->surgery, line, n, along, across, depth, &n_tets, err);
+  if (st == PLA_OK)
+    json_object_set_int_member(run->found, "tets", n_tets);
+  return st;
+}
+
+static PlaStatus
+run_expand(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  double at[3], radius = 0.0, kpa = 0.0;
+  PlaStatus st = pla_plan_point(what, "at_mm", at, err);
+  if (st == PLA_OK)
+    st = pla_plan_mm(what, "radius_mm", false, 0.5, 200, &radius, err);
+  if (st == PLA_OK)
+    st = pla_plan_number(what, "pressure_kpa", false, 0, 100, &kpa, err);
+  return st == PLA_OK ? pla_surgery_expand(run->surgery, at, radius, 1e3 * kpa, err) : st;
+}
+
+/* a plane through a point, as wide as need be; files of blades are for the verb `cut` */
+static PlaStatus
+run_cut(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  double at[3], normal[3] = { 0 }, wide = 1.0;
+  PlaJson value;
+  PlaStatus st = pla_plan_point(what, "through_mm", at, err);
+  if (st == PLA_OK)
+    st = pla_plan_need(what, "normal", &value, err);
+  if (st == PLA_OK)
+    st = pla_json_vector(value, 3, normal, err);
+  if (st == PLA_OK)
+    st = pla_plan_mm(what, "radius_mm", true, 0.5, 2000, &wide, err);
+  const double length = sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
+  if (st == PLA_OK && !(length > 0.0))
+    st = pla_json_fail(value, err, "has no length, and no plane stands on it");
+  if (st != PLA_OK)
+    return st;
+  const int axis = fabs(normal[0]) < fabs(normal[1]) ? (fabs(normal[0]) < fabs(normal[2]) ? 0 : 2)
+                                                     : (fabs(normal[1]) < fabs(normal[2]) ? 1 : 2);
+  double u[3], v[3], pos[12];
+  for (int d = 0; d < 3; d++)
+    u[d] = (d == axis) - normal[axis] * normal[d] / (length * length);
+  const double size = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+  for (int d = 0; d < 3; d++)
+    u[d] /= size;
+  for (int d = 0; d < 3; d++)
+    v[d] = (normal[(d + 1) % 3] * u[(d + 2) % 3] - normal[(d + 2) % 3] * u[(d + 1) % 3]) / length;
+  for (int i = 0; i < 4; i++)
+    for (int d = 0; d < 3; d++)
+      pos[3 * i + d] =
+          at[d] + wide * ((i == 0 || i == 3 ? -1.0 : 1.0) * u[d] + (i < 2 ? -1.0 : 1.0) * v[d]);
+  const int tri[6] = { 0, 1, 2, 0, 2, 3 };
+  const PlaTriMesh blade = { 4, 2, pos, tri };
+  st = pla_surgery_cut(run->surgery, &blade, run->progress, err);
+  if (st == PLA_OK)
+    tell_cut(run);
+  return st;
+}
+
 static PlaStatus
 run_solve(PlaPlanRun *run, PlaJson what, PlaError *err)
 {
@@ -332,13 +439,16 @@ static const PlaPlanTool tools[] = {
   { "incise", (const char *const[]){ "name", "path_mm", "depth_mm", "bevel_deg", NULL },
     run_incise },
   { "excise", (const char *const[]){ "name", "path_mm", "depth_mm", NULL }, run_excise },
-  { "undermine", (const char *const[]){ "from", "radius_mm", "area_mm", "depth_mm", NULL },
+  { "undermine", (const char *const[]){ "from", "radius_mm", "area_mm", "depth_mm", "level", NULL },
     run_undermine },
   { "hook", (const char *const[]){ "at_mm", "pull_mm", NULL }, run_hook },
   { "release", (const char *const[]){ NULL }, run_release },
   { "suture", (const char *const[]){ "edges", "spacing_mm", "tighten", NULL }, run_suture },
   { "stitch", (const char *const[]){ "points_mm", "tighten", NULL }, run_stitch },
   { "tighten", (const char *const[]){ "to", NULL }, run_tighten },
+  { "tension", (const char *const[]){ "lines", "along", "across", "depth_mm", NULL }, run_tension },
+  { "expand", (const char *const[]){ "at_mm", "radius_mm", "pressure_kpa", NULL }, run_expand },
+  { "cut", (const char *const[]){ "through_mm", "normal", "radius_mm", NULL }, run_cut },
   { "template", pla_plan_template_keys, pla_plan_run_template },
   { "solve", (const char *const[]){ "tolerance_rel", NULL }, run_solve },
 };

@@ -249,7 +249,7 @@ typedef struct {
 } Near;
 
 static bool
-is_near(const double pos[3], const void *data)
+is_near(const double pos[3], const double normal[3], const void *data)
 {
   const Near *near = data;
   const PlaSketcher *s = near->sketcher;

@@ -324,6 +324,18 @@ blade_add_tri(PlaBlade *self, int a, int b, int c)
 }
 
 bool
+pla_blade_add_triangle(PlaBlade *self, const double corner[9])
+{
+  const int first = self->n_verts;
+  if (!blade_reserve(self, 3, 1))
+    return false;
+  memcpy(&self->pos[3 * first], corner, 9 * sizeof *corner);
+  self->n_verts += 3;
+  blade_add_tri(self, first, first + 1, first + 2);
+  return true;
+}
+
+bool
 pla_blade_add_curtain(PlaBlade *self, const PlaSkinPoint *path, int n, bool closed, double lift,
                       double depth, double bevel, double step)
 {
@@ -357,7 +369,7 @@ pla_blade_add_sheet(PlaBlade *self, const PlaSkin *skin, const double *seed, int
   if (ok) {
     enum { OUTSIDE = -3, UNSEEN = -2, REACHED = -1 };
     for (int v = 0; v < skin->n_verts; v++)
-      number[v] = inside(&skin->pos[3 * v], data) ? UNSEEN : OUTSIDE;
+      number[v] = inside(&skin->pos[3 * v], &skin->normal[3 * v], data) ? UNSEEN : OUTSIDE;
     for (int i = 0; i < n_seeds; i++) {
       int first;
       pla_tri_tree_nearest(skin->tree, &seed[3 * i], INFINITY, &first, NULL);

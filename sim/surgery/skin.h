@@ -50,12 +50,14 @@ typedef struct {
 void pla_blade_clear(PlaBlade *self);
 PlaTriMesh pla_blade_get(const PlaBlade *self);
 
+/* One triangle, corner after corner.  false when memory is short, as in all that follows. */
+bool pla_blade_add_triangle(PlaBlade *self, const double corner[9]);
 /* A curtain that hangs from @lift above the path to @depth below it, leaning by @bevel, rad, to the
- * left.  false when memory is short. */
+ * left. */
 bool pla_blade_add_curtain(PlaBlade *self, const PlaSkinPoint *path, int n, bool closed,
                            double lift, double depth, double bevel, double step);
-/* The skin where inside(pos, data) holds and that hangs together with the skin at one of @n_seeds
- * points, moved @depth inwards; *n_tris: how many triangles that gave. */
-typedef bool (*PlaSkinRegion)(const double pos[3], const void *data);
+/* The skin where inside(pos, normal, data) holds and that hangs together with the skin at one of
+ * @n_seeds points, moved @depth inwards; *n_tris: how many triangles that gave. */
+typedef bool (*PlaSkinRegion)(const double pos[3], const double normal[3], const void *data);
 bool pla_blade_add_sheet(PlaBlade *self, const PlaSkin *skin, const double *seed, int n_seeds,
                          PlaSkinRegion inside, const void *data, double depth, int *n_tris);

@@ -100,3 +100,7 @@ PlaStatus pla_surgery_build_model(const PlaSurgery *self, PlaFemModel **out, Pla
 void pla_surgery_make_springs(const PlaSurgery *self, PlaSpring *out);
 
 void pla_surgery_wound_clear(PlaSurgeryWound *self);
+
+/* Adds @part of what the expanders push with in the shape @pos, N (n_verts x 3). */
+PlaStatus pla_surgery_add_expanders(PlaSurgery *self, const double *pos, double part, double *force,
+                                    PlaError *err);

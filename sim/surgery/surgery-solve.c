@@ -116,7 +116,9 @@ draw_steps(const PlaSurgery *self)
     pla_spring_gap(&spring, self->pos, gap);
     most = fmax(most, pla_vec3_norm(gap));
   }
-  return (int)fmin(fmax(1.0, ceil(most / (2.0 * self->cell))), 20.0);
+  /* pressure follows the walls from step to step */
+  const double least = self->n_expanders ? 6.0 : 1.0;
+  return (int)fmin(fmax(least, ceil(most / (2.0 * self->cell))), 20.0);
 }
 
 /* offsets of the springs when @part of the way is left: from what they are at the start */
@@ -134,14 +136,16 @@ set_offsets(const PlaSurgery *self, const double *start, double part, PlaSpring 
 
 /* solves in steps; @pos holds the shape */
 static PlaStatus
-solve_steps(const PlaSurgery *self, const PlaFemModel *model, PlaFemConditions *conditions,
+solve_steps(PlaSurgery *self, const PlaFemModel *model, PlaFemConditions *conditions,
             PlaSpring *spring, double tolerance_rel, PlaProgress *progress, double *pos,
             PlaFemReport *report, PlaError *err)
 {
   const double step_tolerance = 1e-2; /* on the way only the shape matters */
   const int n = self->stitches.n + self->hooks.n, steps = draw_steps(self);
+  const size_t n_verts = (size_t)pla_cut_mesh_get(self->cut).mesh.n_verts;
   double *start = pla_array_new(3 * (size_t)n, sizeof *start);
-  PlaStatus st = start ? PLA_OK : pla_fail_memory(err, "the sutures");
+  double *force = pla_array_new(3 * n_verts, sizeof *force);
+  PlaStatus st = start && force ? PLA_OK : pla_fail_memory(err, "the sutures");
   for (int i = 0; st == PLA_OK && i < n; i++)
     pla_spring_gap(&spring[i], self->pos, &start[3 * i]);
   PlaFemOptions options = pla_fem_options_default();
@@ -151,6 +155,14 @@ solve_steps(const PlaSurgery *self, const PlaFemModel *model, PlaFemConditions *
   for (int k = 1; st == PLA_OK && k <= steps; k++) {
     options.tolerance_rel = k < steps ? fmax(step_tolerance, tolerance_rel) : tolerance_rel;
     set_offsets(self, start, (double)(steps - k) / steps, spring, n);
+    if (self->n_expanders) {
+      /* full pressure in the last two, so that the last starts from where it almost is */
+      memset(force, 0, 3 * n_verts * sizeof *force);
+      st = pla_surgery_add_expanders(self, pos, fmin((double)k / (steps - 1), 1.0), force, err);
+      conditions->force = force;
+    }
+    if (st != PLA_OK)
+      break;
     st = pla_fem_solve(model, conditions, &options, pos, report, err);
     iterations += report->iterations;
     factorisations += report->factorisations;
@@ -160,6 +172,7 @@ solve_steps(const PlaSurgery *self, const PlaFemModel *model, PlaFemConditions *
   report->iterations = iterations;
   report->factorisations = factorisations;
   free(start);
+  free(force);
   return st;
 }
 
@@ -277,8 +290,54 @@ read_stretch(const PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err)
   return st;
 }
 
+/* How far the skin has risen within a centimetre of the ends of rows: where a seam is too short for
+ * the skin along it, the surplus stands up as a dog-ear. */
+static PlaStatus
+read_dog_ears(PlaSurgery *self, double *out, PlaError *err)
+{
+  const double around = 0.01; /* m */
+  const PlaSurgeryThread *thread = self->stitches.thread;
+  const PlaTetMesh mesh = pla_cut_mesh_get(self->cut).mesh;
+  PlaSkin skin = { 0 };
+  *out = 0.0;
+  if (self->stitches.n == 0)
+    return PLA_OK;
+  double *rest = NULL;
+  PlaStatus st = pla_surgery_get_skin(self, &skin, err);
+  if (st == PLA_OK) {
+    rest = pla_array_new(3 * (size_t)self->surface.n_verts, sizeof *rest);
+    if (rest)
+      pla_cut_surface_place(&self->surface, self->cut, mesh.rest, rest);
+    else
+      st = pla_fail_memory(err, "the skin");
+  }
+  for (int t = 0; st == PLA_OK && t < skin.n_tris; t++)
+    for (int k = 0; k < 3; k++) {
+      const int v = self->surface.tri[3 * skin.source[t] + k];
+      const double *now = &self->surface_pos[3 * v];
+      bool near = false;
+      for (int i = 0; i < self->stitches.n && !near; i++) {
+        const bool first = i == 0 || thread[i - 1].row != thread[i].row;
+        const bool last = i + 1 == self->stitches.n || thread[i + 1].row != thread[i].row;
+        double p[3], e[3];
+        if (!first && !last)
+          continue;
+        pla_surgery_place_end(self, &thread[i].end[0], p);
+        pla_vec3_sub(p, now, e);
+        near = pla_vec3_norm(e) < around;
+      }
+      double moved[3];
+      pla_vec3_sub(now, &rest[3 * v], moved);
+      if (near)
+        *out = fmax(*out, pla_vec3_dot(moved, &skin.normal[3 * skin.tri[3 * t + k]]));
+    }
+  free(rest);
+  pla_skin_clear(&skin);
+  return st;
+}
+
 PlaStatus
-pla_surgery_read(const PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err)
+pla_surgery_read(PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err)
 {
   *out = (PlaSurgeryReadings){ .n_hooks = self->hooks.n };
   for (int i = 0; i < self->stitches.n; out->n_stitches++) {
@@ -302,5 +361,6 @@ pla_surgery_read(const PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err)
     pla_spring_force(&spring, self->pos, force);
     out->max_hook_force = fmax(out->max_hook_force, pla_vec3_norm(force));
   }
-  return read_stretch(self, out, err);
+  PlaStatus st = read_stretch(self, out, err);
+  return st == PLA_OK ? read_dog_ears(self, &out->dog_ear, err) : st;
 }

@@ -181,6 +181,12 @@ wipe_crumbs(PlaSurgery *self, PlaError *err)
     remove[t] = !bodies.held[bodies.body[t]] && bodies.volume[bodies.body[t]] < crumb;
     any |= remove[t];
   }
+  /* shreds that cling to bone by a few vertices could turn about them: they stay as they are */
+  const PlaTetMesh mesh = pla_cut_mesh_get(self->cut).mesh;
+  for (int t = 0; st == PLA_OK && t < n_tets; t++)
+    for (int c = 0; c < 4; c++)
+      if (bodies.held[bodies.body[t]] && bodies.volume[bodies.body[t]] < 8.0 * crumb)
+        self->held[mesh.tet[4 * t + c]] = 1;
   for (int b = 0; st == PLA_OK && b < bodies.n_bodies; b++)
     if (!bodies.held[b] && bodies.volume[b] < crumb) {
       self->tool.n_crumbs++;
@@ -441,7 +447,7 @@ pla_surgery_draw(PlaSurgery *self, const double at[3], const double direction[3]
 typedef struct {
   int n;
   double *at; /* in the plane (n x 2) */
-  double origin[3], u[3], v[3];
+  double origin[3], u[3], v[3], normal[3];
   double *place; /* on the skin (n x 3) */
   double margin; /* beyond the path, m */
   double reach;  /* from the origin, m */
@@ -477,6 +483,7 @@ loop_init(Loop *self, const PlaSkinPoint *path, int n, double margin)
       axis = d;
   }
   double side[3] = { axis == 0, axis == 1, axis == 2 };
+  memcpy(self->normal, normal, sizeof normal);
   pla_vec3_cross(normal, side, self->u);
   length = pla_vec3_norm(self->u);
   for (int d = 0; d < 3; d++)
@@ -495,11 +502,13 @@ loop_init(Loop *self, const PlaSkinPoint *path, int n, double margin)
 
 /* inside the path, or not far beyond it */
 static bool
-is_in_loop(const double pos[3], const void *data)
+is_in_loop(const double pos[3], const double normal[3], const void *data)
 {
   const Loop *loop = data;
   double e[3];
   bool inside = false;
+  if (normal && pla_vec3_dot(normal, loop->normal) <= 0.0)
+    return false; /* the walls of a cavity behind */
   pla_vec3_sub(pos, loop->origin, e);
   if (pla_vec3_norm(e) > 1.5 * loop->reach + loop->margin)
     return false;
@@ -523,7 +532,7 @@ typedef struct {
 } NearPath;
 
 static bool
-is_near_path(const double pos[3], const void *data)
+is_near_path(const double pos[3], const double normal[3], const void *data)
 {
   const NearPath *near = data;
   for (int i = 0; i < near->n; i++) {
@@ -535,6 +544,28 @@ is_near_path(const double pos[3], const void *data)
   return false;
 }
 
+/* cuts along a sheet of @n_tris triangles */
+static PlaStatus
+undermine_along(PlaSurgery *self, const PlaBlade *blade, int n_tris, PlaProgress *progress,
+                PlaError *err)
+{
+  PlaSurgery *backup = NULL;
+  PlaStatus st = PLA_OK;
+  if (n_tris == 0)
+    st = pla_fail(err, PLA_ERR_EMPTY,
+                  "the area to undermine is smaller than the mesh resolves; undermine further or "
+                  "use a finer mesh");
+  if (st == PLA_OK)
+    st = pla_surgery_dup(self, &backup, err);
+  if (st == PLA_OK) {
+    st = cut_along(self, blade, progress, err);
+    if (st == PLA_OK)
+      st = wipe_crumbs(self, err);
+    pla_surgery_settle(self, &backup, st);
+  }
+  return st;
+}
+
 /* cuts along the skin where @inside holds around the seeds, moved @depth inwards */
 static PlaStatus
 undermine(PlaSurgery *self, const PlaSkin *skin, const double *seed, int n_seeds,
@@ -542,25 +573,30 @@ undermine(PlaSurgery *self, const PlaSkin *skin, const double *seed, int n_seeds
           PlaError *err)
 {
   PlaBlade blade = { 0 };
-  PlaSurgery *backup = NULL;
   int n_tris = 0;
   PlaStatus st = pla_blade_add_sheet(&blade, skin, seed, n_seeds, inside, data, depth, &n_tris)
-                     ? PLA_OK
+                     ? undermine_along(self, &blade, n_tris, progress, err)
                      : pla_fail_memory(err, "the blade");
-  if (st == PLA_OK && n_tris == 0)
-    st = pla_fail(err, PLA_ERR_EMPTY,
-                  "the area to undermine is smaller than the mesh resolves; undermine further or "
-                  "use a finer mesh");
-  if (st == PLA_OK)
-    st = pla_surgery_dup(self, &backup, err);
-  if (st == PLA_OK) {
-    st = cut_along(self, &blade, progress, err);
-    if (st == PLA_OK)
-      st = wipe_crumbs(self, err);
-    pla_surgery_settle(self, &backup, st);
-  }
   pla_blade_clear(&blade);
   return st;
+}
+
+/* where a wound is: it may have moved since it was made, and its edges tell; caller frees *out */
+static PlaStatus
+wound_path(const PlaSurgery *self, const PlaSurgeryWound *wound, double **out, int *n,
+           PlaError *err)
+{
+  *n = wound->n_lip[0] + wound->n_lip[1];
+  if (*n == 0)
+    return pla_fail(err, PLA_ERR_EMPTY, "the wound '%s' opens no skin to undermine from",
+                    wound->name);
+  *out = pla_array_new(3 * (size_t)*n, sizeof **out);
+  if (!*out)
+    return pla_fail_memory(err, "the blade");
+  for (int s = 0, k = 0; s < 2; s++)
+    for (int i = 0; i < wound->n_lip[s]; i++)
+      pla_surgery_place(self, &wound->lip[s][i].anchor, &(*out)[3 * k++]);
+  return PLA_OK;
 }
 
 PlaStatus
@@ -570,21 +606,15 @@ pla_surgery_undermine(PlaSurgery *self, const char *from, double radius, double 
   PlaSkin skin = { 0 };
   PlaSurgeryWound *wound;
   double *path = NULL;
+  int n = 0;
   PlaStatus st = pla_surgery_need_wound(self, from, &wound, err);
-  if (st == PLA_OK && wound->n_lip[0] + wound->n_lip[1] == 0)
-    st = pla_fail(err, PLA_ERR_EMPTY, "the wound '%s' opens no skin to undermine from", from);
   if (st == PLA_OK)
     st = pla_surgery_get_skin(self, &skin, err);
+  if (st == PLA_OK)
+    st = wound_path(self, wound, &path, &n, err);
   if (st == PLA_OK) {
-    /* the wound may have moved since it was made: its edges say where it is */
-    const int n_path = wound->n_lip[0] + wound->n_lip[1];
-    path = pla_array_new(3 * (size_t)n_path, sizeof *path);
-    for (int s = 0, k = 0; path && s < 2; s++)
-      for (int i = 0; i < wound->n_lip[s]; i++)
-        pla_surgery_place(self, &wound->lip[s][i].anchor, &path[3 * k++]);
-    const NearPath near = { path, n_path, radius };
-    st = path ? undermine(self, &skin, path, n_path, is_near_path, &near, depth, progress, err)
-              : pla_fail_memory(err, "the blade");
+    const NearPath near = { path, n, radius };
+    st = undermine(self, &skin, path, n, is_near_path, &near, depth, progress, err);
   }
   free(path);
   pla_skin_clear(&skin);
@@ -612,7 +642,140 @@ pla_surgery_undermine_area(PlaSurgery *self, const double *area, int n, double d
   return st;
 }
 
+/* the surface by which the body is held: outer faces whose corners all are */
+static PlaStatus
+bone_surface(PlaSurgery *self, PlaBlade *out, PlaError *err)
+{
+  const PlaCutMeshView view = pla_cut_mesh_get(self->cut);
+  const PlaCutSurface *s;
+  const double *pos;
+  PlaStatus st = pla_surgery_get_surface(self, &s, &pos, err);
+  for (int t = 0; st == PLA_OK && t < s->n_tris; t++) {
+    bool bone = s->cut[t] < 0;
+    double place[9];
+    for (int k = 0; bone && k < 3; k++) {
+      const int v = s->tri[3 * t + k];
+      for (int c = 0; c < 4; c++)
+        if (s->weight[4 * v + c] > 1e-9)
+          bone = bone && self->held[view.mesh.tet[4 * s->tet[v] + c]];
+      memcpy(&place[3 * k], &pos[3 * v], 3 * sizeof *pos);
+    }
+    if (bone && !pla_blade_add_triangle(out, place))
+      st = pla_fail_memory(err, "the surface of the bone");
+  }
+  if (st == PLA_OK && out->n_tris == 0)
+    st = pla_fail(err, PLA_ERR_EMPTY, "there is no bone under this body");
+  return st;
+}
+
+PlaStatus
+pla_surgery_undermine_to_bone(PlaSurgery *self, const char *from, double radius,
+                              PlaProgress *progress, PlaError *err)
+{
+  const double deepest = 0.05, clearance = 0.0005; /* m: what is below is no longer under the skin;
+                                                      a layer that stays on the bone */
+  PlaSkin skin = { 0 };
+  PlaSurgeryWound *wound;
+  PlaBlade bone = { 0 }, blade = { 0 };
+  PlaTriTree *tree = NULL;
+  PlaTriMesh tris = { 0 };
+  double *path = NULL;
+  int n_path = 0, n_tris = 0;
+  PlaStatus st = pla_surgery_need_wound(self, from, &wound, err);
+  if (st == PLA_OK)
+    st = bone_surface(self, &bone, err);
+  if (st == PLA_OK) {
+    tris = pla_blade_get(&bone);
+    st = pla_tri_tree_new(&tris, &tree, err);
+  }
+  if (st == PLA_OK)
+    st = pla_surgery_get_skin(self, &skin, err);
+  if (st == PLA_OK)
+    st = wound_path(self, wound, &path, &n_path, err);
+  if (st == PLA_OK) {
+    const NearPath near = { path, n_path, radius };
+    if (!pla_blade_add_sheet(&blade, &skin, path, n_path, is_near_path, &near, 0.0, &n_tris))
+      st = pla_fail_memory(err, "the blade");
+  }
+  /* the sheet sinks from the skin straight down until it is close to bone: each step is as long as
+   * nothing can be hit */
+  for (int v = 0; st == PLA_OK && v < blade.n_verts; v++) {
+    PlaSkinPoint on;
+    double *p = &blade.pos[3 * v], down = 0.0, near = 0.0;
+    if (!pla_skin_snap(&skin, p, self->cell, &on))
+      continue;
+    do {
+      near = pla_tri_tree_nearest(tree, p, deepest, NULL, NULL);
+      const double step = fmax(near - clearance, 0.0);
+      for (int d = 0; d < 3; d++)
+        p[d] -= step * on.normal[d];
+      down += step;
+    } while (near > 1.2 * clearance && down < deepest);
+  }
+  if (st == PLA_OK)
+    st = undermine_along(self, &blade, n_tris, progress, err);
+  free(path);
+  pla_tri_tree_free(tree);
+  pla_blade_clear(&bone);
+  pla_blade_clear(&blade);
+  pla_skin_clear(&skin);
+  return st;
+}
+
+/* ---- full depth ---- */
+
+PlaStatus
+pla_surgery_cut(PlaSurgery *self, const PlaTriMesh *blade, PlaProgress *progress, PlaError *err)
+{
+  PlaBlade own = { 0 };
+  PlaSurgery *backup = NULL;
+  PlaStatus st = PLA_OK;
+  for (int t = 0; st == PLA_OK && t < blade->n_tris; t++) {
+    double place[9];
+    for (int k = 0; k < 3; k++)
+      memcpy(&place[3 * k], &blade->pos[3 * blade->tri[3 * t + k]], 3 * sizeof *place);
+    if (!pla_blade_add_triangle(&own, place))
+      st = pla_fail_memory(err, "the blade");
+  }
+  if (st == PLA_OK)
+    st = pla_surgery_dup(self, &backup, err);
+  if (st == PLA_OK) {
+    st = cut_along(self, &own, progress, err);
+    if (st == PLA_OK)
+      st = wipe_crumbs(self, err);
+    pla_surgery_settle(self, &backup, st);
+  }
+  pla_blade_clear(&own);
+  return st;
+}
+
 /* ---- excision ---- */
+
+/* how much of the skin inside the loop belongs to bodies that go: shavings of the rim do not count
+ */
+static double
+share_gone(const PlaCutSurface *s, const double *pos, const Loop *loop, const int *body,
+           const bool *gone)
+{
+  Loop inner = *loop;
+  double all = 0.0, of_gone = 0.0;
+  inner.margin = 0.0;
+  for (int t = 0; t < s->n_tris; t++) {
+    const int *v = &s->tri[3 * t];
+    double e[3], f[3], normal[3];
+    bool in = s->cut[t] < 0;
+    for (int k = 0; in && k < 3; k++)
+      in = is_in_loop(&pos[3 * v[k]], NULL, &inner);
+    if (!in)
+      continue;
+    pla_vec3_sub(&pos[3 * v[1]], &pos[3 * v[0]], e);
+    pla_vec3_sub(&pos[3 * v[2]], &pos[3 * v[0]], f);
+    pla_vec3_cross(e, f, normal);
+    all += pla_vec3_norm(normal);
+    of_gone += gone[body[s->owner[t]]] ? pla_vec3_norm(normal) : 0.0;
+  }
+  return all > 0.0 ? of_gone / all : 1.0;
+}
 
 /* takes the bodies away that hold skin inside the loop; there must be some, and none that is held
  */
@@ -635,7 +798,7 @@ remove_specimen(PlaSurgery *self, const char *name, const Loop *loop, double *vo
     for (int t = 0; t < s->n_tris; t++) {
       bool in = s->cut[t] < 0;
       for (int k = 0; k < 3; k++)
-        in = in && is_in_loop(&pos[3 * s->tri[3 * t + k]], loop);
+        in = in && is_in_loop(&pos[3 * s->tri[3 * t + k]], NULL, loop);
       if (pass == 0 && in)
         gone[bodies.body[s->owner[t]]] = true;
       if (pass == 1 && s->cut[t] < 0 && !in)
@@ -646,7 +809,7 @@ remove_specimen(PlaSurgery *self, const char *name, const Loop *loop, double *vo
     gone[b] = gone[b] && !bodies.held[b];
     sum += gone[b] ? bodies.volume[b] : 0.0;
   }
-  if (st == PLA_OK && !(sum > 0.0))
+  if (st == PLA_OK && !(sum > 0.0 && share_gone(s, pos, loop, bodies.body, gone) > 0.5))
     st = pla_fail(err, PLA_ERR_EMPTY,
                   "what '%s' encloses is still connected with the body, or held by bone; choose "
                   "another depth or outline",

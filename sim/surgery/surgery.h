@@ -40,6 +40,14 @@ PlaStatus pla_surgery_undermine(PlaSurgery *self, const char *from, double radiu
 PlaStatus pla_surgery_undermine_area(PlaSurgery *self, const double *area, int n, double depth,
                                      PlaProgress *progress, PlaError *err);
 
+/* The same down to what holds the body, such as bone, at the level of the periosteum: around the
+ * wound @from. */
+PlaStatus pla_surgery_undermine_to_bone(PlaSurgery *self, const char *from, double radius,
+                                        PlaProgress *progress, PlaError *err);
+/* Cuts along @blade, wherever it reaches, through everything. */
+PlaStatus pla_surgery_cut(PlaSurgery *self, const PlaTriMesh *blade, PlaProgress *progress,
+                          PlaError *err);
+
 /* What the last tool that cut did. */
 typedef struct {
   int n_touched;  /* tets that the blade reached */
@@ -81,6 +89,24 @@ PlaStatus pla_surgery_stitch(PlaSurgery *self, const double first[3], const doub
 /* Draws every stitch to @tighten, 0..1, of the gap it was laid over. */
 void pla_surgery_tighten(PlaSurgery *self, double tighten);
 
+/* ---- tension and expanders ---- */
+
+typedef struct {
+  double pos[3], direction[3];
+} PlaSurgeryLine;
+/* Skin tension: what lies within @depth of the skin is stretched by @along in the direction of the
+ * nearest of @n lines and by @across in the skin's other direction, and would shrink as much if it
+ * were cut free.  Replaces what was set before; *n_tets (may be NULL): how many it strains. */
+PlaStatus pla_surgery_set_tension(PlaSurgery *self, const PlaSurgeryLine *line, int n, double along,
+                                  double across, double depth, int *n_tets, PlaError *err);
+
+/* A balloon in a pocket that was undermined: the walls within @radius of @at are pushed apart with
+ * @pressure, Pa.  PLA_ERR_EMPTY without a pocket there. */
+PlaStatus pla_surgery_expand(PlaSurgery *self, const double at[3], double radius, double pressure,
+                             PlaError *err);
+/* What all expanders hold, m3; NAN when memory is short. */
+double pla_surgery_expanded_volume(PlaSurgery *self, PlaError *err);
+
 /* ---- places ---- */
 
 /* Lays a drawing on the skin: point (u, v), m, of @uv (n x 2) goes from the skin at @at the way
@@ -106,7 +132,7 @@ typedef struct {
   double max_stretch;      /* largest principal stretch, mean of the material around a vertex */
   double max_stretch_cell; /* of a single element */
 } PlaSurgeryReadings;
-PlaStatus pla_surgery_read(const PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err);
+PlaStatus pla_surgery_read(PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err);
 
 typedef struct {
   int row;

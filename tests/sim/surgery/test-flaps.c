@@ -1,0 +1,295 @@
+/* Templates of flaps: their drawings, and what they do to skin under tension. */
+#include "sim/surgery/template.h"
+#include "tests/sim/surgery/slab.h"
+
+#include <math.h>
+#include <string.h>
+
+static double
+edge_length(const PlaTemplateDrawing *drawing, const PlaTemplateEdge *edge)
+{
+  const PlaTemplateStep *step = &drawing->step[edge->step];
+  const int from = (int)fmin(edge->from, edge->to), to = (int)fmax(edge->from, edge->to);
+  double length = 0.0;
+  for (int i = from; i < to; i++) {
+    const double *a = &step->point[2 * (i % step->n_points)],
+                 *b = &step->point[2 * ((i + 1) % step->n_points)];
+    length += hypot(b[0] - a[0], b[1] - a[1]);
+  }
+  return length;
+}
+
+static const double *
+edge_point(const PlaTemplateDrawing *drawing, const PlaTemplateEdge *edge, bool end)
+{
+  const PlaTemplateStep *step = &drawing->step[edge->step];
+  return &step->point[2 * ((int)(end ? edge->to : edge->from) % step->n_points)];
+}
+
+/* every template: seams are made of edges that exist, one part begins where the other ends, and
+ * edges that are sewn together have lengths that stitches can even out */
+static void
+test_drawings(void)
+{
+  const PlaTemplate *const *all = pla_templates_get();
+  for (int k = 0; all[k]; k++) {
+    g_assert_true(pla_template_find(all[k]->id) == all[k]);
+    for (int mirror = 0; mirror < 2; mirror++) {
+      const PlaTemplateParams params = { .size = 0.02, .mirror = mirror };
+      PlaTemplateDrawing d;
+      int seams = 0;
+      TRY(pla_template_draw(all[k], &params, &d, &err));
+      for (int s = 0; s < d.n_steps; s++) {
+        const PlaTemplateStep *step = &d.step[s];
+        if (step->tool != PLA_TEMPLATE_SEW) {
+          g_assert_cmpint(step->n_points, >=, step->tool == PLA_TEMPLATE_INCISE ? 2 : 3);
+          continue;
+        }
+        double length[2] = { 0.0, 0.0 };
+        for (int e = 0; e < 2; e++)
+          for (int i = 0; i < step->n_parts[e]; i++) {
+            const PlaTemplateEdge *edge = &step->edge[e][i];
+            g_assert_cmpint(edge->step, <, s);
+            g_assert_cmpint(d.step[edge->step].tool, <=, PLA_TEMPLATE_EXCISE);
+            g_assert_cmpfloat(fmax(edge->from, edge->to), <=, d.step[edge->step].n_points);
+            length[e] += edge_length(&d, edge);
+            if (i > 0) {
+              const double *a = edge_point(&d, edge - 1, true), *b = edge_point(&d, edge, false);
+              g_assert_cmpfloat(hypot(a[0] - b[0], a[1] - b[1]), <, 1e-9);
+            }
+          }
+        if (!(length[0] < 1.7 * length[1] && length[1] < 1.7 * length[0]))
+          g_error("%s: an edge of %.1f mm is sewn to one of %.1f mm", all[k]->id, 1e3 * length[0],
+                  1e3 * length[1]);
+        seams++;
+      }
+      g_assert_cmpint(seams, >=, 1);
+      pla_template_drawing_clear(&d);
+    }
+    /* what makes no sense is refused */
+    PlaTemplateDrawing d;
+    PlaError err = { 0 };
+    g_assert_cmpint(pla_template_draw(all[k], &(PlaTemplateParams){ .size = -1.0 }, &d, &err), ==,
+                    PLA_ERR_USAGE);
+  }
+  g_assert_null(pla_template_find("nothing"));
+}
+
+/* does all steps of a template at the middle of the slab */
+static void
+apply(PlaSurgery *s, const char *id, const PlaTemplateParams *params, double depth, double spacing)
+{
+  const double at[3] = { 0.0003, 0.0002, 0.0 }, direction[3] = { 1.0, 0.0, 0.0 };
+  PlaTemplateDrawing d;
+  TRY(pla_template_draw(pla_template_find(id), params, &d, &err));
+  /* all places are found before the skin is touched */
+  g_autoptr(GPtrArray) place = g_ptr_array_new_with_free_func(g_free);
+  for (int i = 0; i < d.n_steps; i++) {
+    const PlaTemplateStep *step = &d.step[i];
+    double *pos = g_new0(double, 3 * (gsize)step->n_points + 1);
+    g_ptr_array_add(place, pos);
+    if (step->n_points)
+      TRY(pla_surgery_draw(s, at, direction, step->point, step->n_points, pos, &err));
+  }
+  for (int i = 0; i < d.n_steps; i++) {
+    const PlaTemplateStep *step = &d.step[i];
+    const double *pos = place->pdata[i];
+    if (step->tool == PLA_TEMPLATE_INCISE)
+      TRY(pla_surgery_incise(s, step->name, pos, step->n_points, depth, 0.0, NULL, &err));
+    if (step->tool == PLA_TEMPLATE_EXCISE)
+      TRY(pla_surgery_excise(s, step->name, pos, step->n_points, depth, NULL, NULL, &err));
+    if (step->tool == PLA_TEMPLATE_UNDERMINE)
+      TRY(pla_surgery_undermine_area(s, pos, step->n_points, depth, NULL, &err));
+    if (step->tool == PLA_TEMPLATE_SEW) {
+      PlaSurgeryEdge edge[2][PLA_TEMPLATE_PARTS];
+      for (int e = 0; e < 2; e++)
+        for (int k = 0; k < step->n_parts[e]; k++) {
+          const PlaTemplateEdge *from = &step->edge[e][k];
+          edge[e][k] =
+              (PlaSurgeryEdge){ d.step[from->step].name, from->side, from->from, from->to };
+        }
+      TRY(pla_surgery_sew(s, edge[0], step->n_parts[0], edge[1], step->n_parts[1], spacing, 1.0,
+                          NULL, &err));
+    }
+  }
+  pla_template_drawing_clear(&d);
+}
+
+/* where the skin that was at @at is now */
+static void
+skin_now(PlaSurgery *s, const double at[3], double out[3])
+{
+  const PlaCutMeshView view = pla_cut_mesh_get(pla_surgery_get_mesh(s));
+  double least = INFINITY;
+  for (int v = 0; v < view.mesh.n_verts; v++) {
+    double d2 = 0.0;
+    for (int d = 0; d < 3; d++)
+      d2 += (view.mesh.rest[3 * v + d] - at[d]) * (view.mesh.rest[3 * v + d] - at[d]);
+    if (d2 < least) {
+      least = d2;
+      memcpy(out, &pla_surgery_get_pos(s)[3 * v], 3 * sizeof *out);
+    }
+  }
+}
+
+/* On a slab with a tight scar along x, the distance of two points beyond the ends of the scar after
+ * a Z-plasty, over that before (Sifakis checklist 60). */
+static double
+z_gain(double angle_deg)
+{
+  PlaSurgery *s = slab(4.0);
+  const PlaSurgeryLine line = { { 0.0, 0.0, 0.0 }, { 1.0, 0.0, 0.0 } };
+  const double ends[2][3] = { { -0.015, 0.0, 0.0 }, { 0.015, 0.0, 0.0 } };
+  double before[2][3], after[2][3];
+  PlaFemReport report;
+  int n = 0;
+  TRY(pla_surgery_set_tension(s, &line, 1, 1.25, 1.0, 0.005, &n, &err));
+  g_assert_cmpint(n, >, 100);
+  TRY(pla_surgery_solve(s, 1e-3, NULL, &report, &err));
+  for (int i = 0; i < 2; i++)
+    skin_now(s, ends[i], before[i]);
+  const PlaTemplateParams params = { .size = 0.02, .angle = angle_deg * G_PI / 180.0 };
+  apply(s, "z-plasty", &params, 0.005, 0.004);
+  TRY(pla_surgery_solve(s, 1e-3, NULL, &report, &err));
+  g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
+  for (int i = 0; i < 2; i++)
+    skin_now(s, ends[i], after[i]);
+  PlaSurgeryReadings read;
+  TRY(pla_surgery_read(s, &read, &err));
+  const double gain = (after[1][0] - after[0][0]) / (before[1][0] - before[0][0]) - 1.0;
+  g_test_message("%.0f degrees: %.2f %%, gap %.2f mm, stretch %.2f, inverted %d", angle_deg,
+                 100.0 * gain, 1e3 * read.closed_gap, read.max_stretch, report.inverted);
+  pla_surgery_free(s);
+  return gain;
+}
+
+static void
+test_z_plasty(void)
+{
+  const double g30 = z_gain(30), g45 = z_gain(45), g60 = z_gain(60);
+  g_assert_cmpfloat(g60, >, g45);
+  g_assert_cmpfloat(g45, >, g30);
+  g_assert_cmpfloat(g30, >, 0.0);
+}
+
+/* the rhomboid flap closes with its four pairs of edges */
+static void
+test_rhomboid(void)
+{
+  PlaSurgery *s = slab(3.0);
+  PlaFemReport report;
+  PlaSurgeryReadings read;
+  PlaSurgeryStitch stitch[64];
+  apply(s, "rhomboid", &(PlaTemplateParams){ .size = 0.014 }, 0.005, 0.0035);
+  TRY(pla_surgery_solve(s, 1e-3, NULL, &report, &err));
+  TRY(pla_surgery_read(s, &read, &err));
+  g_test_message("gap %.3f mm, between %.3f mm, stretch %.2f, dog-ear %.1f mm, inverted %d",
+                 1e3 * read.closed_gap, 1e3 * read.edge_gap, read.max_stretch, 1e3 * read.dog_ear,
+                 report.inverted);
+  g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
+  g_assert_cmpint(read.n_stitches, <, 64);
+  pla_surgery_get_stitches(s, stitch);
+  g_assert_cmpint(stitch[read.n_stitches - 1].row, ==, 3);
+  g_assert_cmpfloat(read.closed_gap, <, 0.0005);
+  pla_surgery_free(s);
+}
+
+/* a pocket under the skin that is blown up lifts it, more with more pressure */
+static void
+test_expander(void)
+{
+  double rise[2];
+  for (int k = 0; k < 2; k++) {
+    PlaSurgery *s = slab(4.0);
+    const double path[6] = { -0.0121, 0.0003, 0.0, 0.0117, 0.0003, 0.0 };
+    const double at[3] = { 0.0, 0.0, -0.005 }, top[3] = { 0.0, 0.008, 0.0 }, far[3] = { 0, 0, 0.1 };
+    PlaFemReport report;
+    double now[3];
+    TRY(pla_surgery_incise(s, "cut", path, 2, 0.005, 0.0, NULL, &err));
+    TRY(pla_surgery_undermine(s, "cut", 0.012, 0.005, NULL, &err));
+    PlaError refused = { 0 };
+    g_assert_cmpint(pla_surgery_expand(s, far, 0.01, 100.0, &refused), ==, PLA_ERR_EMPTY);
+    TRY(pla_surgery_expand(s, at, 0.012, k ? 200.0 : 100.0, &err));
+    TRY(pla_surgery_solve(s, 1e-3, NULL, &report, &err));
+    skin_now(s, top, now);
+    rise[k] = now[2];
+    g_assert_cmpfloat(pla_surgery_expanded_volume(s, &refused), >, 0.0);
+    pla_surgery_free(s);
+  }
+  g_test_message("rises by %.2f and %.2f mm", 1e3 * rise[0], 1e3 * rise[1]);
+  g_assert_cmpfloat(rise[0], >, 1e-4);
+  g_assert_cmpfloat(rise[1], >, 1.5 * rise[0]);
+}
+
+/* what a surgeon can get wrong: a sentence, and the body as it was */
+static void
+test_untouched(void)
+{
+  PlaSurgery *s = slab(4.0);
+  PlaError refused = { 0 };
+  const PlaCutMeshView view = pla_cut_mesh_get(pla_surgery_get_mesh(s));
+  const int n_tets = view.mesh.n_tets, n_verts = view.mesh.n_verts;
+  const double miss[9] = { 1, 1, 1, 1.1, 1, 1, 1, 1.1, 1 }, flat[9] = { 0 };
+  const int tri[3] = { 0, 1, 2 };
+  const PlaTriMesh blades[2] = { { 3, 1, miss, tri }, { 3, 1, flat, tri } };
+  for (int i = 0; i < 2; i++) {
+    g_assert_cmpint(pla_surgery_cut(s, &blades[i], NULL, &refused), ==, PLA_ERR_EMPTY);
+    g_assert_true(strstr(refused.message, "does not reach") != NULL);
+  }
+  const double off[6] = { 0.0, 0.0, 0.0, 0.0, 0.0, 0.05 };
+  g_assert_cmpint(pla_surgery_incise(s, "x", off, 2, 0.004, 0.0, NULL, &refused), ==, PLA_ERR_USAGE);
+  g_assert_true(strstr(refused.message, "point 2") != NULL);
+  const double still[6] = { 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 };
+  g_assert_cmpint(pla_surgery_incise(s, "x", still, 2, 0.004, 0.0, NULL, &refused), ==, PLA_ERR_USAGE);
+  const double nowhere[3] = { 0.0, 0.0, 0.2 }, here[3] = { 0.01, 0.0, 0.0 };
+  g_assert_cmpint(pla_surgery_stitch(s, here, nowhere, 1.0, &refused), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(pla_surgery_suture(s, "x", "x", 0.004, 1.0, NULL, &refused), ==, PLA_ERR_USAGE);
+  const double around[12] = { -0.0399, -0.0299, 0.0, 0.0399,  -0.0299, 0.0,
+                              0.0399,  0.0299,  0.0, -0.0399, 0.0299,  0.0 };
+  g_assert_cmpint(pla_surgery_excise(s, "all", around, 4, 0.05, NULL, NULL, &refused), !=, PLA_OK);
+  const PlaCutMeshView after = pla_cut_mesh_get(pla_surgery_get_mesh(s));
+  g_assert_cmpint(after.mesh.n_tets, ==, n_tets);
+  g_assert_cmpint(after.mesh.n_verts, ==, n_verts);
+  PlaSurgeryReadings read;
+  TRY(pla_surgery_read(s, &read, &err));
+  g_assert_cmpint(read.n_stitches, ==, 0);
+  /* and everything still works */
+  const double path[6] = { -0.0121, 0.0003, 0.0, 0.0117, 0.0003, 0.0 };
+  TRY(pla_surgery_incise(s, "x", path, 2, 0.005, 0.0, NULL, &err));
+  pla_surgery_free(s);
+}
+
+/* the way back: a copy is the body, whatever is done to the other */
+static void
+test_copies(void)
+{
+  PlaSurgery *s = slab(4.0), *before = NULL;
+  const double path[6] = { -0.0121, 0.0003, 0.0, 0.0117, 0.0003, 0.0 };
+  TRY(pla_surgery_incise(s, "cut", path, 2, 0.005, 0.0, NULL, &err));
+  TRY(pla_surgery_dup(s, &before, &err));
+  const PlaCutMeshView old = pla_cut_mesh_get(pla_surgery_get_mesh(before));
+  const size_t n = 3 * (size_t)old.mesh.n_verts;
+  g_autofree double *pos = g_memdup2(pla_surgery_get_pos(before), n * sizeof *pos);
+  TRY(pla_surgery_undermine(s, "cut", 0.012, 0.005, NULL, &err));
+  pla_surgery_settle(s, &before, PLA_ERR_CANCELLED);
+  const PlaCutMeshView now = pla_cut_mesh_get(pla_surgery_get_mesh(s));
+  g_assert_cmpint(3 * now.mesh.n_verts, ==, (int)n);
+  g_assert_cmpmem(pla_surgery_get_pos(s), n * sizeof *pos, pos, n * sizeof *pos);
+  /* and the wound is still there */
+  TRY(pla_surgery_undermine(s, "cut", 0.012, 0.005, NULL, &err));
+  g_assert_null(before);
+  pla_surgery_free(s);
+}
+
+int
+main(int argc, char **argv)
+{
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/sim/surgery/flaps/drawings", test_drawings);
+  g_test_add_func("/sim/surgery/flaps/z-plasty", test_z_plasty);
+  g_test_add_func("/sim/surgery/flaps/rhomboid", test_rhomboid);
+  g_test_add_func("/sim/surgery/flaps/expander", test_expander);
+  g_test_add_func("/sim/surgery/flaps/untouched", test_untouched);
+  g_test_add_func("/sim/surgery/flaps/copies", test_copies);
+  return g_test_run();
+}
