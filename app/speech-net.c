@@ -4,6 +4,7 @@
 
 #include "anatomy/base/memory.h"
 #include "io/arrays-file.h"
+#include "app/lib/speech-resource.h"
 #include "sim/speech/smooth.h"
 
 #include <gio/gio.h>
@@ -261,7 +262,8 @@ PlaStatus
 pla_speech_net_built_in(PlaSpeechModel **out, PlaError *err)
 {
   *out = NULL;
-  g_autoptr(GBytes) bytes = g_resources_lookup_data(BUILT_IN, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+  g_autoptr(GBytes) bytes = g_resource_lookup_data(
+      pla_speech_files_get_resource(), BUILT_IN, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
   if (!bytes)
     return pla_fail(err, PLA_ERR_UNSUPPORTED,
                     "this Platysma was built without its speech model; give one with --model");

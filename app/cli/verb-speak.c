@@ -4,6 +4,7 @@
  * other. */
 #include "app/cli/cli-private.h"
 #include "app/cli/speak-tongue.h"
+#include "app/speech-live.h"
 #include "app/speech-net.h"
 #include "app/speech-text.h"
 #include "io/format.h"
@@ -35,15 +36,55 @@ load_model(PlaInvocation *inv, PlaSpeechModel **out, PlaError *err)
   return path ? pla_speech_net_read(path, out, err) : pla_speech_net_built_in(out, err);
 }
 
+/* frames of future that the smoothing of live speech uses */
+enum { LIVE_SMOOTH_AHEAD = 2 };
+
+static void
+describe_live(PlaInvocation *inv, const PlaLiveReport *live)
+{
+  JsonBuilder *json = pla_invocation_json(inv);
+  pla_json_number(json, "look_ahead_s", live->look_ahead_s);
+  pla_json_number(json, "live_median_late_s", live->median_late_s);
+  pla_json_number(json, "live_most_late_s", live->most_late_s);
+  pla_say(inv, "live: looks %.0f ms ahead; frames came %.1f ms after that (median), %.1f ms at most",
+          1000.0 * live->look_ahead_s, 1000.0 * live->median_late_s, 1000.0 * live->most_late_s);
+}
+
+static PlaStatus
+from_microphone(PlaInvocation *inv, double seconds, Spoken *out, PlaError *err)
+{
+  PlaSpeechModel *model = NULL;
+  PlaLiveReport live;
+  PlaStatus st = load_model(inv, &model, err);
+  if (st == PLA_OK)
+    st = pla_speech_live_microphone(model, seconds, LIVE_SMOOTH_AHEAD, &out->track, &live,
+                                    pla_invocation_progress(inv), err);
+  if (st == PLA_OK) {
+    out->seconds = out->track->n_samples / out->track->rate_hz;
+    out->work_s = 0.0;
+    describe_live(inv, &live);
+  }
+  pla_speech_model_free(model);
+  return st;
+}
+
 static PlaStatus
 invert(PlaInvocation *inv, const PlaAudio *audio, Spoken *out, PlaError *err)
 {
   PlaSpeechModel *model = NULL;
   PlaStatus st = load_model(inv, &model, err);
   const gint64 start = g_get_monotonic_time();
-  if (st == PLA_OK)
+  if (st == PLA_OK && pla_invocation_has(inv, "live")) {
+    PlaLiveReport live;
+    pla_speech_judge(audio, &out->notes);
+    st = pla_speech_live_file(model, audio, LIVE_SMOOTH_AHEAD, &out->track, &live,
+                              pla_invocation_progress(inv), err);
+    if (st == PLA_OK)
+      describe_live(inv, &live);
+  } else if (st == PLA_OK) {
     st = pla_speech_invert(model, audio, &out->track, &out->notes, pla_invocation_progress(inv),
                            err);
+  }
   out->work_s = (double)(g_get_monotonic_time() - start) * 1e-6;
   out->seconds = (double)audio->n_frames / audio->rate_hz;
   if (st == PLA_OK) {
@@ -142,12 +183,16 @@ get_track(PlaInvocation *inv, Spoken *out, PlaError *err)
   const char *sound = pla_invocation_n_files(inv) > 0 ? pla_invocation_file(inv, 0) : NULL;
   const char *sensors = pla_invocation_text(inv, "sensors", 0, NULL);
   const char *text = pla_invocation_text(inv, "text", 0, NULL);
-  if ((sound != NULL) + (text != NULL) + (sensors != NULL) != 1)
+  const bool microphone = pla_invocation_has(inv, "microphone");
+  if ((sound != NULL) + (text != NULL) + (sensors != NULL) + microphone != 1)
     return pla_fail(err, PLA_ERR_USAGE,
                     "say what to speak, one thing: platysma-cli speak voice.wav -o track.csv, or "
-                    "--text \"good morning\" or --sensors TRACK instead of the sound");
+                    "--text \"good morning\", --microphone SECONDS or --sensors TRACK "
+                    "instead of the sound");
   if (sensors)
     return from_sensors(sensors, out, err);
+  if (microphone)
+    return from_microphone(inv, pla_invocation_number(inv, "microphone", 5.0), out, err);
   return text ? from_text(inv, text, out, err) : from_sound(inv, sound, out, err);
 }
 
@@ -215,6 +260,8 @@ static const PlaOpt options[] = {
   { "sound", 0, PLA_OPT_TEXT, "FILE", "write the sound of the text" },
   { "heard", 0, PLA_OPT_FLAG, NULL,
     "invert the sound of the text rather than following its phonemes" },
+  { "microphone", 0, PLA_OPT_NUMBER, "S", "listen for S seconds", 0.1, 36000 },
+  { "live", 0, PLA_OPT_FLAG, NULL, "feed the sound at its own pace and say how late frames came" },
   { "model", 0, PLA_OPT_TEXT, "NET", "network made by speech-train (default: the built-in one)" },
   { "sensors", 0, PLA_OPT_TEXT, "TRACK", "follow recorded coils: TR TD TB TT, LI for the jaw; mm" },
   PLA_SPEAK_TONGUE_OPTIONS,
