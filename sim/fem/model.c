@@ -423,8 +423,11 @@ simple_tet(const PlaFemModel *model, int t, const double *pos, SimpleTet *out)
   out->i1 = 0.0;
   for (int i = 0; i < 9; i++)
     out->i1 += out->f[i] * out->f[i];
-  /* the smallest stretch is at least 2 J / I1 */
-  if (!(2.0 * det >= PLA_STRETCH_FLOOR * out->i1))
+  /* the smallest stretch is at least J / |cof F|, the product of the other two being at most that norm */
+  double minors = 0.0;
+  for (int i = 0; i < 9; i++)
+    minors += cofactor[i] * cofactor[i];
+  if (!(det > 0.0 && det * det >= PLA_STRETCH_FLOOR * PLA_STRETCH_FLOOR * minors))
     return false;
   out->mu = constants[0];
   out->lambda = constants[1];

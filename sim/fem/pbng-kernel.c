@@ -203,8 +203,9 @@ add_point(PlaLawKind kind, const PlaPbngWork *work, const PlaLaw *law, const int
     for (int i = 0; i < 3; i++)
       pg[i] = shear * fg[i] + q * c[i];
   } else if (kind == PLA_LAW_NEO_HOOKEAN) {
-    /* the smallest stretch is at least 2 J / I1: above the floor, ln J needs no stretches */
-    PlaMask safe = pla_lanes_set(2.0) * det >= pla_lanes_set(PLA_STRETCH_FLOOR) * norm2(f);
+    /* the smallest stretch is at least J / |cof F|: above the floor, ln J needs no stretches */
+    PlaMask safe = (det > zero) & (det * det >= pla_lanes_set(PLA_STRETCH_FLOOR * PLA_STRETCH_FLOOR) *
+                                                    norm2(cof));
     PlaMask rest = ~safe & (volume > zero);
     PlaLanes j = pla_lanes_select(safe, det, one), inverse = one / j, l = lanes_log(j);
     PlaLanes q = (c1 * l - c0) * inverse;

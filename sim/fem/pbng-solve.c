@@ -1,8 +1,16 @@
-/* Quasistatic equilibrium by sweeps over the vertices alone. */
+/* Quasistatic equilibrium by sweeps over the vertices alone.
+ *
+ * A vertex that is bound to others moves by itself in a sweep, held by a spring to where its parents
+ * want it.  The spring remembers: each time the residual is looked at, its pull becomes part of what it
+ * pulls with at length zero (the method of multipliers, Hestenes 1969), so that at the end it has length
+ * zero and carries what the binding carries. */
+#include "sim/fem/model-private.h"
 #include "sim/fem/pbng.h"
 #include "sim/fem/solvers.h"
+#include "sim/fem/terms.h"
 
 #include "anatomy/base/memory.h"
+#include "anatomy/base/parallel.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +22,112 @@ enum {
   STALLED = 60,        /* looks without progress */
 };
 
+static const double bond = 4.0; /* stiffness of a binding's spring, in that of the cells around it */
+
+typedef struct {
+  const PlaFemModel *model;
+  const PlaFemConditions *given;
+  PlaFemConditions conditions; /* without bindings, with their springs */
+  PlaFemSprings springs;
+  PlaSpring *spring;           /* those given, then one for each binding */
+  double *force, *pos;         /* n_verts x 3; only with bindings */
+  PlaPbng *state;
+} Sweeps;
+
+/* mu times the size of the cells around @vert, N/m: about what its neighbours hold it with */
+static double
+stiffness_around(const PlaFemModel *model, int vert)
+{
+  const PlaIncidence *inc = &model->incidence;
+  double sum = 0.0;
+  for (int k = inc->start[vert]; k < inc->start[vert + 1]; k++) {
+    const bool tet = inc->corner[k] < 4 * model->n_tets;
+    const int c = tet ? inc->corner[k] / 4 : model->n_tets + (inc->corner[k] - 4 * model->n_tets) / 8;
+    const PlaFemMaterial *m = &model->material[model->cell_material[c]];
+    double mu, lambda, vol, volume = tet ? model->tet_volume[c] : 0.0;
+    for (size_t q = 0; !tet && q < 8; q++)
+      volume += model->hex_weight[8 * (size_t)(c - model->n_tets) + q];
+    pla_material_moduli(m->material, m->constants, &mu, &lambda, &vol);
+    sum += mu * cbrt(volume);
+  }
+  return sum;
+}
+
+/* springs for bindings, beside those that are there */
+static PlaStatus
+bind(Sweeps *self, PlaError *err)
+{
+  const PlaFemBindings *bindings = self->given->bindings;
+  const int n_given = self->given->springs ? self->given->springs->n : 0;
+  const size_t n = 3 * (size_t)self->model->n_verts;
+  self->spring = pla_array_new0((size_t)(n_given + bindings->n), sizeof *self->spring);
+  self->force = pla_array_new(n, sizeof *self->force);
+  self->pos = pla_array_new(n, sizeof *self->pos);
+  if (!self->spring || !self->force || !self->pos)
+    return pla_fail_memory(err, "the solver");
+  if (n_given)
+    memcpy(self->spring, self->given->springs->spring, (size_t)n_given * sizeof *self->spring);
+  for (int e = 0; e < bindings->n; e++) {
+    PlaSpring *spring = &self->spring[n_given + e];
+    const int *parent;
+    const double *weight;
+    const int k = pla_binding_get(bindings, e, &parent, &weight);
+    if (k >= PLA_SPRING_VERTS)
+      return pla_fail(err, PLA_ERR_USAGE,
+                      "vertex %d is bound to %d others, too many for the solver 'pbng'; use 'newton'",
+                      bindings->vert[e], k);
+    spring->n_verts = k + 1;
+    spring->vert[0] = bindings->vert[e];
+    spring->weight[0] = 1.0;
+    for (int i = 0; i < k; i++) {
+      spring->vert[i + 1] = parent[i];
+      spring->weight[i + 1] = -weight[i];
+    }
+    for (int d = 0; d < 3; d++)
+      spring->stiffness[4 * d] = bond * stiffness_around(self->model, bindings->vert[e]);
+  }
+  self->springs = (PlaFemSprings){ n_given + bindings->n, self->spring };
+  self->conditions.springs = &self->springs;
+  self->conditions.bindings = NULL;
+  return PLA_OK;
+}
+
+/* the positions and the norm of their residual, N; bound vertices where their parents have them */
+static PlaStatus
+look(Sweeps *self, double *pos, double *norm, PlaError *err)
+{
+  const size_t n = 3 * (size_t)self->model->n_verts;
+  pla_pbng_get_positions(self->state, pos);
+  if (!self->given->bindings) {
+    *norm = pla_pbng_residual(self->state);
+    return PLA_OK;
+  }
+  pla_bindings_place(self->given->bindings, pos);
+  PlaStatus st = pla_terms_forces(self->model, self->given, pos, self->force, err);
+  for (size_t i = 0; st == PLA_OK && i < n; i++)
+    self->force[i] = self->given->fixed[i] ? 0.0 : self->force[i];
+  for (int e = 0; st == PLA_OK && e < self->given->bindings->n; e++)
+    memset(self->force + 3 * (size_t)self->given->bindings->vert[e], 0, 3 * sizeof(double));
+  *norm = pla_norm2(self->force, n);
+  return st;
+}
+
+/* what the springs of bindings pull with now, they pull with at length zero from now on */
+static PlaStatus
+remember(Sweeps *self, PlaError *err)
+{
+  if (!self->given->bindings)
+    return PLA_OK;
+  pla_pbng_get_positions(self->state, self->pos);
+  for (int s = self->springs.n - self->given->bindings->n; s < self->springs.n; s++) {
+    double gap[3];
+    pla_spring_gap(&self->spring[s], self->pos, gap);
+    for (int d = 0; d < 3; d++)
+      self->spring[s].offset[d] = -gap[d];
+  }
+  return pla_pbng_set_springs(self->state, self->spring, self->springs.n, err);
+}
+
 PlaStatus
 pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *conditions,
                    const PlaFemOptions *options, double *pos, PlaFemReport *report, PlaError *err)
@@ -21,20 +135,26 @@ pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *conditions,
   const size_t n_coords = 3 * (size_t)pla_fem_model_n_verts(model);
   const double limit = (double)PER_ITERATION * options->max_iterations;
   PlaPbngOptions own = pla_pbng_options_default();
-  PlaPbng *state = NULL;
+  Sweeps self = { .model = model, .given = conditions, .conditions = *conditions };
   double *best = pla_array_dup(pos, n_coords, sizeof *best), least = INFINITY, marked = INFINITY;
-  PlaStatus st = best ? pla_pbng_new(model, conditions, &own, pos, &state, err)
-                      : pla_fail_memory(err, "the solver");
+  PlaStatus st = best ? PLA_OK : pla_fail_memory(err, "the solver");
+  if (st == PLA_OK && conditions->bindings)
+    st = bind(&self, err);
+  if (st == PLA_OK)
+    st = pla_pbng_new(model, &self.conditions, &own, pos, &self.state, err);
   int since = 0;
   report->reason = PLA_STOP_ITERATIONS;
   for (int sweeps = 0; st == PLA_OK; sweeps += CHECK) {
-    double norm = pla_pbng_residual(state);
+    double norm = 0.0;
+    st = look(&self, pos, &norm, err);
+    if (st != PLA_OK)
+      break;
     if (sweeps == 0)
       report->residual_scale_n =
           fmax(report->residual_scale_n, fmax(norm, pla_fem_load_norm(model, conditions)));
     if (norm < least) {
       least = norm;
-      pla_pbng_get_positions(state, best);
+      memcpy(best, pos, n_coords * sizeof *best);
     }
     double rel = report->residual_scale_n > 0.0 ? least / report->residual_scale_n : 0.0;
     report->residual_n = least;
@@ -55,12 +175,19 @@ pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *conditions,
       report->reason = PLA_STOP_CANCELLED;
       break;
     }
-    pla_pbng_sweep(state, CHECK);
+    if (sweeps > 0)
+      st = remember(&self, err);
+    if (st != PLA_OK)
+      break;
+    pla_pbng_sweep(self.state, CHECK);
     report->iterations += CHECK;
   }
   if (st == PLA_OK)
     memcpy(pos, best, n_coords * sizeof *pos);
-  pla_pbng_free(state);
+  pla_pbng_free(self.state);
   free(best);
+  free(self.spring);
+  free(self.force);
+  free(self.pos);
   return st;
 }

@@ -437,7 +437,7 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
                     "the solver 'pbng' does not handle the formulation 'mixed'; use 'newton'");
   if (conditions->bindings)
     return pla_fail(err, PLA_ERR_USAGE,
-                    "the solver 'pbng' does not handle vertices that are bound to others; use 'newton'");
+                    "sweeps alone do not handle vertices that are bound to others");
   const size_t nv = (size_t)model->n_verts;
   PlaPbng *self = pla_array_new0(1, sizeof *self);
   if (!self)

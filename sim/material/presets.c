@@ -1,5 +1,7 @@
 /* The table of tissues.  Ranges span methods and subjects: a factor of ten is usual, and where no
- * published range is at hand the source says that it is approximate.  Poisson's ratios of 0.45 and the
+ * published range is at hand the source says that it is approximate.  Figures marked with an asterisk
+ * were compared with the abstract of the paper; the others are quoted from memory, agree with the order
+ * of magnitude of reviews, and wait for someone who has the papers at hand.  Poisson's ratios of 0.45 and the
  * bulk moduli that give 0.45 to 0.49 stand for "nearly incompressible": what linear tets bear, not what
  * was measured. */
 #include "sim/material/presets.h"
@@ -50,7 +52,7 @@ static const PlaPreset fat = {
   .density = 950.0,
   .rows = { { "young_pa", { 1.6e3, 2.3e3, 10e3 } }, { "poisson", { 0.45, 0.45, 0.45 } } },
   .source = "stretching, 1.6 kPa: Alkhouli et al. 2013; in vivo MR elastography, shear modulus "
-            "0.75 kPa (Strain-dependent shear properties of human adipose tissue in vivo, 2023); "
+            "0.75 kPa* (Strain-dependent shear properties of human adipose tissue in vivo, 2023); "
             "compressed fat is several times stiffer",
   .density_source = ICRU,
   .names = { (const char *const[]){ "fat", "adipose", "subcutaneous", "subcutaneous fat",
@@ -67,9 +69,9 @@ static const PlaPreset muscle = {
             { "c01_pa", { 0.26e3, 0.43e3, 1.78e3 } },
             { "bulk_pa", { 35e3, 58e3, 240e3 } } },
   .source =
-      "shear-wave elastography of relaxed masseter: 6.4 kPa in children, Olchowy et al. 2021; "
-      "10.4 kPa, Arda et al. 2011; 42.8 kPa, Ariji et al. 2016; as Young's moduli, approximate: "
-      "elastography takes muscle for isotropic",
+      "shear-wave elastography of relaxed masseter: 6.4 kPa* in children, 10.7 kPa* in adults, "
+      "Olchowy et al. 2021; 10.4 kPa, Arda et al. 2011; 42.8 kPa, Ariji et al. 2016; as Young's moduli, "
+      "approximate: elastography takes muscle for isotropic",
   .density_source = ICRU,
   .names = { (const char *const[]){ "muscle", "muscles", "musculus", "musculature", NULL },
              (const char *const[]){ "masseter", "temporalis", "pterygoid", "buccinator",
@@ -93,7 +95,7 @@ static const PlaPreset tongue = {
             { "bulk_pa", { 18e3, 100e3, 130e3 } } },
   .source =
       "cadaver indentation: Gerard et al. 2005; in vivo: Buchaillard, Perrier and Payan 2009; MR "
-      "elastography, shear modulus 2.67 kPa: Cheng et al. 2011",
+      "elastography, shear modulus 2.67 kPa*: Cheng et al. 2011",
   .density_source = "Buchaillard, Perrier and Payan 2009",
   .names = { (const char *const[]){ "tongue muscle", "tongue muscles", NULL },
              (const char *const[]){ "tongue", "lingua", "genioglossus", "styloglossus",
@@ -120,8 +122,8 @@ static const PlaPreset cartilage = {
   .density = 1100.0,
   .rows = { { "young_pa", { 0.98e6, 2.7e6, 5e6 } }, { "poisson", { 0.4, 0.4, 0.4 } } },
   .source =
-      "nasal, compression: lateral 0.98, septal 2.72 MPa, Griffin et al. 2016; septal, tension: "
-      "3.0 to 5.0 MPa, Richmon et al. 2005",
+      "nasal, compression: lateral 0.98*, septal 2.72* MPa, Griffin et al. 2016; septal, tension: "
+      "3.0* at rest to 5.0* MPa, Richmon et al. 2005",
   .density_source = ICRU,
   .names = { (const char *const[]){ "cartilage", "cartilages", NULL },
              (const char *const[]){ "septum", "nasal septum", "auricle", "articular disc",

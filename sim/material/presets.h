@@ -18,7 +18,8 @@ typedef struct {
     const char *key;
     double value[3]; /* low, typical, high */
   } rows[PLA_PRESET_ROWS];
-  const char *source; /* of the stiffness */
+  const char *source; /* of the stiffness; figures with an asterisk were compared with the paper's
+                         abstract, the others are quoted from memory */
   const char *density_source;
   /* NULL-ended lists of lower-case names, or NULL: of the tissue ("tendon"), which decide; of
    * organs made of it ("masseter"), where the label names no tissue; of places ("cheek"), where it
