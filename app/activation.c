@@ -12,12 +12,11 @@
 
 #define DEGREES (180.0 / M_PI)
 
-enum { HEAD_CHANNELS = 6 };
 static const char *const jaw_names[PLA_JAW_DOFS] = { "jaw opening", "jaw slide right",
                                                      "jaw slide left" };
 static const char *const jaw_units[PLA_JAW_DOFS] = { "deg", "mm", "mm" };
-static const char *const head_names[HEAD_CHANNELS] = { "head rx", "head ry", "head rz",
-                                                       "head tx", "head ty", "head tz" };
+const char *const pla_head_channels[PLA_HEAD_CHANNELS] = { "head rx", "head ry", "head rz",
+                                                           "head tx", "head ty", "head tz" };
 
 PlaStatus
 pla_activation_init(PlaActivation *self, const PlaActiveModel *model, int n_frames, double rate_hz,
@@ -78,6 +77,15 @@ control_scale(const PlaActiveModel *model, int c)
   return q < 0 ? 1.0 : q == PLA_JAW_OPENING ? DEGREES : 1000.0;
 }
 
+double
+pla_activation_range(const PlaActiveModel *model, int c)
+{
+  const size_t n = (size_t)pla_active_n_controls(model);
+  g_autofree double *lo = g_new(double, n), *hi = g_new(double, n);
+  pla_active_limits(model, lo, hi);
+  return (hi[c] - lo[c]) * control_scale(model, c);
+}
+
 static const char *
 control_name(const PlaActiveModel *model, int c)
 {
@@ -91,24 +99,24 @@ pla_activation_to_track(const PlaActivation *self, const PlaActiveModel *model, 
 {
   const int nc = self->n_controls, n_muscles = pla_active_n_muscles(model);
   PlaTrack *track = NULL;
-  PlaStatus st = pla_track_new(self->n_frames, nc + HEAD_CHANNELS, &track, err);
+  PlaStatus st = pla_track_new(self->n_frames, nc + PLA_HEAD_CHANNELS, &track, err);
   if (st != PLA_OK)
     return st;
   track->rate_hz = self->rate_hz;
-  for (int c = 0; c < nc + HEAD_CHANNELS; c++) {
+  for (int c = 0; c < nc + PLA_HEAD_CHANNELS; c++) {
     const char *unit = c < n_muscles ? ""
                        : c < nc      ? jaw_units[c - n_muscles]
                        : c < nc + 3  ? "deg"
                                      : "mm";
     free(track->name[c]);
     free(track->unit[c]);
-    track->name[c] = pla_strdup(c < nc ? control_name(model, c) : head_names[c - nc]);
+    track->name[c] = pla_strdup(c < nc ? control_name(model, c) : pla_head_channels[c - nc]);
     track->unit[c] = pla_strdup(unit);
     if (!track->name[c] || !track->unit[c])
       st = pla_fail_memory(err, "the track");
   }
   for (int f = 0; st == PLA_OK && f < self->n_frames; f++) {
-    double *row = track->value + (size_t)f * (size_t)(nc + HEAD_CHANNELS);
+    double *row = track->value + (size_t)f * (size_t)(nc + PLA_HEAD_CHANNELS);
     const double *head = self->head + 12 * (size_t)f;
     for (int c = 0; c < nc; c++)
       row[c] = self->control[(size_t)f * (size_t)nc + (size_t)c] * control_scale(model, c);
@@ -135,9 +143,9 @@ pla_activation_from_track(const PlaActiveModel *model, const PlaTrack *track, Pl
   pla_active_limits(model, lo, hi);
   for (int k = 0; k < track->n_channels; k++) {
     control[k] = -1;
-    for (int c = 0; c < nc + HEAD_CHANNELS; c++)
+    for (int c = 0; c < nc + PLA_HEAD_CHANNELS; c++)
       if (g_ascii_strcasecmp(track->name[k],
-                             c < nc ? control_name(model, c) : head_names[c - nc]) == 0)
+                             c < nc ? control_name(model, c) : pla_head_channels[c - nc]) == 0)
         control[k] = c;
     if (control[k] < 0)
       return pla_fail(err, PLA_ERR_USAGE,

@@ -11,6 +11,10 @@
 #include "sim/fit/fit.h"
 #include "sim/fit/label.h"
 
+/* The last channels of a track: a rotation vector in degrees, a shift in mm. */
+enum { PLA_HEAD_CHANNELS = 6 };
+extern const char *const pla_head_channels[PLA_HEAD_CHANNELS];
+
 /* Controls and head poses of all frames; plain arrays. */
 typedef struct {
   int n_frames, n_controls;
@@ -21,6 +25,9 @@ typedef struct {
 PlaStatus pla_activation_init(PlaActivation *self, const PlaActiveModel *model, int n_frames,
                               double rate_hz, PlaError *err); /* at rest */
 void pla_activation_clear(PlaActivation *self);
+
+/* How far control @c reaches, in the unit of its channel. */
+double pla_activation_range(const PlaActiveModel *model, int c);
 
 PlaStatus pla_activation_to_track(const PlaActivation *self, const PlaActiveModel *model,
                                   PlaTrack **out, PlaError *err);

@@ -2,6 +2,7 @@
 #include "app/physemes.h"
 
 #include "anatomy/base/memory.h"
+#include "app/activation.h"
 #include "app/json.h"
 #include "io/format.h"
 #include "io/output.h"
@@ -11,15 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD_CHANNELS = 6 };
-static const char *const head_channel[HEAD_CHANNELS] = { "head_x",  "head_y",  "head_z",
-                                                         "head_rx", "head_ry", "head_rz" };
-
 static int
 head_index(const char *name)
 {
-  for (int i = 0; i < HEAD_CHANNELS; i++)
-    if (strcmp(name, head_channel[i]) == 0)
+  for (int i = 0; i < PLA_HEAD_CHANNELS; i++)
+    if (strcmp(name, pla_head_channels[i]) == 0)
       return i;
   return -1;
 }
@@ -100,16 +97,16 @@ channel_named(const PlaTrack *track, const char *name)
 static bool
 take_head(const PlaTrack *track, double *head)
 {
-  int channel[HEAD_CHANNELS];
-  for (int i = 0; i < HEAD_CHANNELS; i++)
-    if ((channel[i] = channel_named(track, head_channel[i])) < 0)
+  int channel[PLA_HEAD_CHANNELS];
+  for (int i = 0; i < PLA_HEAD_CHANNELS; i++)
+    if ((channel[i] = channel_named(track, pla_head_channels[i])) < 0)
       return false;
   for (int f = 0; f < track->n_samples; f++) {
     const double *row = track->value + (size_t)f * (size_t)track->n_channels;
     double turn[3], *q = head + 7 * (size_t)f;
     for (int d = 0; d < 3; d++) {
-      q[4 + d] = row[channel[d]] / 1000.0;
-      turn[d] = row[channel[3 + d]] * G_PI / 180.0;
+      turn[d] = row[channel[d]] * G_PI / 180.0;
+      q[4 + d] = row[channel[3 + d]] / 1000.0;
     }
     const double angle = sqrt(turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]);
     const double s = angle > 1e-12 ? sin(0.5 * angle) / angle : 0.5;
@@ -299,7 +296,7 @@ load_weights(const char *path, GHashTable **out, PlaError *err)
     return st;
   if (pla_json_get(root, "weights", &at)) {
     st = read_weights(at, out, err);
-  } else if (pla_json_get(root, "controls", &at)) {
+  } else if (pla_json_get(root, "muscles", &at)) {
     *out = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     for (int i = 0; st == PLA_OK && i < pla_json_length(at); i++) {
       g_autofree char *name = NULL;
@@ -307,13 +304,13 @@ load_weights(const char *path, GHashTable **out, PlaError *err)
       st = pla_json_at(at, i, &control, err);
       if (st == PLA_OK && pla_json_get(control, "name", &value))
         st = pla_json_text_value(value, &name, err);
-      if (st == PLA_OK && pla_json_get(control, "effect_mm", &value))
+      if (st == PLA_OK && pla_json_get(control, "unit_effect_mm", &value))
         st = pla_json_number_value(value, &effect, err);
       if (st == PLA_OK && name)
         g_hash_table_insert(*out, g_steal_pointer(&name), g_memdup2(&effect, sizeof effect));
     }
   } else {
-    st = pla_json_fail(root, err, "has neither \"weights\" nor \"controls\" of a fit");
+    st = pla_json_fail(root, err, "has neither \"weights\" nor \"muscles\" of a fit");
   }
   if (st != PLA_OK)
     pla_fail_within(err, "%s", path);
@@ -443,15 +440,15 @@ check_expression(const PlaPhysemeLibrary *self, const PlaTrack *track, int *chan
   return PLA_OK;
 }
 
-/* columns of the head behind the controls: place in mm, rotation vector in degrees */
+/* columns of the head behind the controls */
 static void
 put_head(const double q[7], double *row)
 {
   const double s = sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
   const double scale = (s > 1e-12 ? 2.0 * atan2(s, q[0]) / s : 2.0) * 180.0 / G_PI;
   for (int d = 0; d < 3; d++) {
-    row[d] = q[4 + d] * 1000.0;
-    row[3 + d] = scale * q[1 + d];
+    row[d] = scale * q[1 + d];
+    row[3 + d] = q[4 + d] * 1000.0;
   }
 }
 
@@ -467,20 +464,20 @@ pla_physeme_library_speak(const PlaPhysemeLibrary *self, const PlaLine *line,
   *out = NULL;
   PlaStatus st = check_expression(self, opts->expression, channel, err);
   if (st == PLA_OK)
-    st = pla_track_new(n_frames, n + HEAD_CHANNELS, out, err);
+    st = pla_track_new(n_frames, n + PLA_HEAD_CHANNELS, out, err);
   if (st != PLA_OK)
     return st;
   PlaTrack *track = *out;
   track->rate_hz = rate;
   track->start_s = start;
-  for (int c = 0; c < n + HEAD_CHANNELS; c++) {
-    track->name[c] = pla_strdup(c < n ? self->control[c] : head_channel[c - n]);
-    track->unit[c] = pla_strdup(c < n ? self->unit[c] : c - n < 3 ? "mm" : "deg");
+  for (int c = 0; c < n + PLA_HEAD_CHANNELS; c++) {
+    track->name[c] = pla_strdup(c < n ? self->control[c] : pla_head_channels[c - n]);
+    track->unit[c] = pla_strdup(c < n ? self->unit[c] : c - n < 3 ? "deg" : "mm");
   }
   g_autofree double *head = g_new(double, 7 * (gsize)n_frames);
   pla_line_head(line, rate, n_frames, head);
   for (int f = 0; f < n_frames; f++) {
-    double *row = track->value + (size_t)f * (size_t)(n + HEAD_CHANNELS);
+    double *row = track->value + (size_t)f * (size_t)(n + PLA_HEAD_CHANNELS);
     pla_line_controls(line, start + f / rate, row);
     for (int c = 0; c < n; c++) {
       if (channel[c] >= 0)

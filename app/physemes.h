@@ -2,11 +2,10 @@
  *
  * {
  *   "takes": [{"track": "take-1.csv", "phonemes": "take-1.TextGrid", "tier": "phones"}, ...],
- *   "weights": {"zygomaticus-major-left": 6.2, ...}      how far each control moves the skin
+ *   "weights": {"zygomaticus major, left": 6.2, ...}      mm of the skin for a unit of each control
  * }
  *
- * Tracks are what `fit` writes: activations (0 to 1) and jaw parameters by name, and the head's
- * frame in head_x head_y head_z (mm) and head_rx head_ry head_rz (rotation vector, degrees). */
+ * Tracks are what `fit` writes (app/activation.h): activations, jaw and head by name. */
 #pragma once
 
 #include "anatomy/base/progress.h"

@@ -69,6 +69,8 @@ describe_muscles(PlaInvocation *inv, const PlaActiveBody *body, const PlaActivat
     pla_json_bool(json, "identifiable", fit->seen[c]);
     pla_json_number(json, "expected_error", fit->deviation[c] / (hi[c] - lo[c]));
     pla_json_number(json, "effect_mm", 1000.0 * fit->effect_m[c]);
+    pla_json_number(json, "unit_effect_mm",
+                    1000.0 * fit->effect_m[c] / pla_activation_range(body->model, c));
     if (truth) {
       compare(track, truth, c, hi[c] - lo[c], &rms, &most);
       pla_json_number(json, "error_rms", rms);

@@ -45,8 +45,8 @@ read_track(const char *name)
 static void
 write_take(const char *track_name, const char *phones_name, double phase)
 {
-  static const char *const name[] = { "smile",  "frown",   "jaw_opening", "head_x", "head_y",
-                                      "head_z", "head_rx", "head_ry",     "head_rz" };
+  static const char *const name[] = { "smile",   "frown",   "jaw opening", "head tx", "head ty",
+                                      "head tz", "head rx", "head ry",     "head rz" };
   static const char *const unit[] = { "", "", "deg", "mm", "mm", "mm", "deg", "deg", "deg" };
   PlaItem item = { .kind = PLA_KIND_TRACK }, phones = { .kind = PLA_KIND_PHONES };
   PlaError err = { 0 };
@@ -129,9 +129,9 @@ test_own_words(void)
     /* 3 mm/s and 4 deg/s all along */
     if (f > 0) {
       g_assert_cmpfloat_with_epsilon(said->value[9 * f + 3] - said->value[9 * (f - 1) + 3],
-                                     3.0 / RATE, 1e-6);
-      g_assert_cmpfloat_with_epsilon(said->value[9 * f + 6] - said->value[9 * (f - 1) + 6],
                                      4.0 / RATE, 1e-6);
+      g_assert_cmpfloat_with_epsilon(said->value[9 * f + 6] - said->value[9 * (f - 1) + 6],
+                                     3.0 / RATE, 1e-6);
     }
   }
   pla_track_free(meant);
