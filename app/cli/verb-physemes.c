@@ -1,6 +1,7 @@
 /* `physemes`: libraries of fitted takes, and new sentences from them. */
 #include "app/cli/cli-private.h"
 #include "app/physemes.h"
+#include "io/espeak.h"
 #include "io/format.h"
 
 #include <glib.h>
@@ -112,18 +113,59 @@ read_expression(PlaInvocation *inv, PlaItem *out, PlaError *err)
 }
 
 static PlaStatus
-read_phones(PlaInvocation *inv, PlaItem *out, PlaError *err)
+phones_from_file(const char *path, PlaPhones *out, PlaError *err)
 {
-  const char *path = pla_invocation_text(inv, "phonemes", 0, NULL);
   PlaReadOptions opts = pla_read_options_default();
-  *out = (PlaItem){ 0 };
-  if (!path)
-    return pla_fail(err, PLA_ERR_USAGE, "say what to speak: --phonemes FILE");
-  PlaStatus st = pla_item_read(path, &opts, out, err);
-  if (st == PLA_OK && out->kind != PLA_KIND_PHONES)
+  PlaItem item;
+  PlaStatus st = pla_item_read(path, &opts, &item, err);
+  if (st == PLA_OK && item.kind != PLA_KIND_PHONES)
     st = pla_fail(err, PLA_ERR_USAGE,
                   "%s is a file of the kind '%s'; phonemes with their times are needed", path,
-                  pla_kind_name(out->kind));
+                  pla_kind_name(item.kind));
+  if (st == PLA_OK) {
+    *out = item.phones;
+    item.phones = (PlaPhones){ 0 };
+  }
+  pla_item_clear(&item);
+  return st;
+}
+
+/* eSpeak's phonemes, and its sound where that is wanted */
+static PlaStatus
+phones_from_text(PlaInvocation *inv, const char *text, PlaPhones *out, PlaError *err)
+{
+  const char *sound = pla_invocation_text(inv, "sound", 0, NULL);
+  PlaSpokenText spoken = { 0 };
+  PlaStatus st =
+      pla_espeak_say(text, pla_invocation_text(inv, "voice", 0, NULL), 0, -1, &spoken, err);
+  for (int i = 0; i < spoken.n && st == PLA_OK; i++) {
+    const double end = i + 1 < spoken.n ? spoken.phoneme[i + 1].at_s
+                                        : (double)spoken.audio->n_frames / spoken.audio->rate_hz;
+    st = pla_phones_add(out, spoken.phoneme[i].at_s, end, spoken.phoneme[i].ipa, err);
+  }
+  if (st == PLA_OK && sound) {
+    const PlaItem item = { .kind = PLA_KIND_AUDIO, .audio = spoken.audio };
+    const PlaWriteOptions opts = pla_write_options_default();
+    st = pla_item_write(sound, &item, &opts, err);
+  }
+  pla_spoken_text_clear(&spoken);
+  return st;
+}
+
+static PlaStatus
+read_phones(PlaInvocation *inv, PlaPhones *out, PlaError *err)
+{
+  const char *path = pla_invocation_text(inv, "phonemes", 0, NULL);
+  const char *text = pla_invocation_text(inv, "text", 0, NULL);
+  const char *copy = pla_invocation_text(inv, "write-phonemes", 0, NULL);
+  if (!path == !text)
+    return pla_fail(err, PLA_ERR_USAGE, "say what to speak: --phonemes FILE or --text \"...\"");
+  PlaStatus st = path ? phones_from_file(path, out, err) : phones_from_text(inv, text, out, err);
+  if (st == PLA_OK && copy) {
+    const PlaItem item = { .kind = PLA_KIND_PHONES, .phones = *out };
+    const PlaWriteOptions opts = pla_write_options_default();
+    st = pla_item_write(copy, &item, &opts, err);
+  }
   return st;
 }
 
@@ -159,7 +201,7 @@ static PlaStatus
 speak(PlaInvocation *inv, PlaError *err)
 {
   PlaPhysemeLibrary library = { 0 };
-  PlaItem phones = { 0 };
+  PlaPhones phones = { 0 };
   PlaNotes notes = { 0 };
   PlaLine *line = NULL;
   double cost = 0.0;
@@ -175,7 +217,7 @@ speak(PlaInvocation *inv, PlaError *err)
     st = pla_physeme_library_load(pla_invocation_file(inv, 1), &library, &notes,
                                   pla_invocation_progress(inv), err);
   if (st == PLA_OK)
-    st = pla_line_new(library.bank, &phones.phones, &line, err);
+    st = pla_line_new(library.bank, &phones, &line, err);
   if (st == PLA_OK)
     st = pla_line_choose(line, &cost, err);
   if (st == PLA_OK)
@@ -186,7 +228,7 @@ speak(PlaInvocation *inv, PlaError *err)
     describe_line(inv, &library, line);
   }
   pla_line_free(line);
-  pla_item_clear(&phones);
+  pla_phones_clear(&phones);
   pla_notes_clear(&notes);
   pla_physeme_library_clear(&library);
   return st;
@@ -208,6 +250,10 @@ static const PlaOpt options[] = {
     "build: how far controls move the skin, from `fit --json` (default: all alike)" },
   { "phonemes", 0, PLA_OPT_TEXT, "FILE",
     "speak: phonemes with their times (TextGrid, HTK, labels)" },
+  { "text", 0, PLA_OPT_TEXT, "TEXT", "speak: this text, with the phonemes (IPA) of eSpeak NG" },
+  { "voice", 0, PLA_OPT_TEXT, "VOICE", "speak: voice or language of the text (default: en)" },
+  { "sound", 0, PLA_OPT_TEXT, "WAV", "speak: also write the sound of the text" },
+  { "write-phonemes", 0, PLA_OPT_TEXT, "FILE", "speak: also write the phonemes, to correct them" },
   { "rate-hz", 0, PLA_OPT_NUMBER, "HZ", "speak: frames a second (default: as the takes)", 1, 1e4 },
   { "expression", 0, PLA_OPT_TEXT, "TRACK", "speak: activations to add, of a smile say" },
   { "strength", 0, PLA_OPT_NUMBER, "K", "speak: how much of the expression (default 1)", 0, 1 },
@@ -216,8 +262,7 @@ static const PlaOpt options[] = {
 
 const PlaVerb pla_verb_physemes = {
   .name = "physemes",
-  .args =
-      "build TRACK PHONEMES ... -o LIBRARY.json | speak LIBRARY.json --phonemes FILE -o TRACK.csv",
+  .args = "build TRACK PHONEMES ... -o LIBRARY.json | speak LIBRARY.json --text TEXT -o TRACK.csv",
   .summary = "makes a face say new sentences from fitted takes",
   .description =
       "A physeme is the stretch of a fitted take in which one phoneme is spoken.  `build` "

@@ -12,17 +12,27 @@
 
 /* ---- making one */
 
+/* vowels of the ARPAbet end in a digit for their stress: AH0 and AH1 move the face alike */
+static bool
+same_phoneme(const char *a, const char *b)
+{
+  size_t na = strlen(a), nb = strlen(b);
+  na -= na > 1 && a[na - 1] >= '0' && a[na - 1] <= '2';
+  nb -= nb > 1 && b[nb - 1] >= '0' && b[nb - 1] <= '2';
+  return na == nb && memcmp(a, b, na) == 0;
+}
+
 static bool
 find_candidates(const PlaPhysemeBank *bank, LinePhone *phone)
 {
   int n = 0;
   for (int p = 0; p < bank->n; p++)
-    n += strcmp(bank->physeme[p].label, phone->label) == 0;
+    n += same_phoneme(bank->physeme[p].label, phone->label);
   phone->candidate = pla_array_new((size_t)n, sizeof *phone->candidate);
   if (!phone->candidate)
     return false;
   for (int p = 0; p < bank->n; p++)
-    if (strcmp(bank->physeme[p].label, phone->label) == 0)
+    if (same_phoneme(bank->physeme[p].label, phone->label))
       phone->candidate[phone->n_candidates++] = p;
   return true;
 }

@@ -306,6 +306,12 @@ test_refusals(void)
   g_assert_cmpint(pla_phones_add(&phones, 0.2, 0.3, "zh", &err), ==, PLA_OK);
   g_assert_cmpint(pla_line_new(bank, &phones, &line, &err), ==, PLA_ERR_EMPTY);
   g_assert_nonnull(strstr(err.message, "no take says \"zh\", \"oi\";"));
+  /* the stress of a vowel does not matter */
+  PlaPhones stressed = { 0 };
+  g_assert_cmpint(pla_phones_add(&stressed, 0.0, 0.1, "ah1", &err), ==, PLA_OK);
+  g_assert_cmpint(pla_line_new(bank, &stressed, &line, &err), ==, PLA_OK);
+  pla_line_free(line);
+  pla_phones_clear(&stressed);
   g_assert_cmpint(pla_phones_add(&phones, 0.25, 0.4, "z", &err), ==, PLA_ERR_FORMAT);
   g_assert_cmpint(pla_phones_add(&phones, 0.5, 0.4, "z", &err), ==, PLA_ERR_FORMAT);
   g_assert_cmpint(pla_phones_add(&phones, 0.5, NAN, "z", &err), ==, PLA_ERR_FORMAT);
