@@ -460,6 +460,18 @@ remark(PlaMuscleSet *set, int m, const Found *found)
                   100.0 * found->cut_off, name);
 }
 
+static PlaStatus
+grow_tags(PlaMuscleSet *set, const PlaMuscleOptions *opts, const int *across, PlaError *err)
+{
+  const int layers[] = { opts->grow_attached, opts->grow_tendon };
+  const PlaTissue tag[] = { PLA_TISSUE_ATTACHED, PLA_TISSUE_TENDON };
+  for (int k = 0; k < 2; k++)
+    for (int m = 0; m < set->list.n && layers[k] != 0; m++)
+      if (pla_muscle_set_grow(set, across, m, tag[k], layers[k], err) < 0)
+        return PLA_ERR_MEMORY;
+  return PLA_OK;
+}
+
 PlaStatus
 pla_muscle_set_build(const PlaTetMesh *mesh, const PlaMuscleList *list, const PlaMuscleShape *shape,
                      const PlaFibreSamples *const *vectors, const PlaMuscleBone *bones, int n_bones,
@@ -525,6 +537,8 @@ pla_muscle_set_build(const PlaTetMesh *mesh, const PlaMuscleList *list, const Pl
   pla_progress_phase(progress, "Finding attachments", 1.0);
   if (st == PLA_OK)
     st = hold_verts(out, &job, progress, err);
+  if (st == PLA_OK)
+    st = grow_tags(out, opts, pla_tet_locator_neighbours(locator), err);
   for (int m = 0; m < list->n && found; m++)
     found_clear(&found[m]);
   free(found);

@@ -125,7 +125,9 @@ typedef struct {
   int n_lines;      /* streamlines of each muscle */
   double attach_mm; /* vertices and elements this near to a bone are held by it */
   double tendon_mm; /* elements this near to the bones of their muscle are tendon; 0: none */
-  double least_share; /* smaller ones are dropped */
+  double least_share;             /* smaller ones are dropped */
+  int grow_attached, grow_tendon; /* layers of elements by which what is so tagged then grows into
+                                     its muscle, or shrinks when negative */
 } PlaMuscleOptions;
 PlaMuscleOptions pla_muscle_options_default(void);
 

@@ -334,6 +334,11 @@ run_in_case(PlaInvocation *inv, PlaError *err)
   set_number(inv, params, "tendon-mm", "tendon_mm");
   if (pla_invocation_has(inv, "lines"))
     json_object_set_int_member(params, "lines", pla_invocation_int(inv, "lines", 16));
+  if (pla_invocation_has(inv, "grow-attached"))
+    json_object_set_int_member(params, "grow_attached",
+                               pla_invocation_int(inv, "grow-attached", 0));
+  if (pla_invocation_has(inv, "grow-tendon"))
+    json_object_set_int_member(params, "grow_tendon", pla_invocation_int(inv, "grow-tendon", 0));
   if (pla_invocation_has(inv, "limit"))
     json_object_set_boolean_member(params, "limit", TRUE);
   PlaStatus st = PLA_OK;
@@ -408,6 +413,8 @@ run_muscles(PlaInvocation *inv, PlaError *err)
   opts.n_lines = pla_invocation_int(inv, "lines", opts.n_lines);
   opts.attach_mm = pla_invocation_number(inv, "attach-mm", opts.attach_mm);
   opts.tendon_mm = pla_invocation_number(inv, "tendon-mm", opts.tendon_mm);
+  opts.grow_attached = pla_invocation_int(inv, "grow-attached", 0);
+  opts.grow_tendon = pla_invocation_int(inv, "grow-tendon", 0);
   if (out)
     st = pla_format_for_output(out, PLA_KIND_MESH, &format, err);
   if (st == PLA_OK && !phantom && pla_invocation_n_files(inv) < 2 && !only_describe)
@@ -467,6 +474,9 @@ static const PlaOpt options[] = {
     100 },
   { "tendon-mm", 0, PLA_OPT_NUMBER, "D", "muscle this near to its bones is tendon (default: 0)", 0,
     500 },
+  { "grow-attached", 0, PLA_OPT_INT, "N",
+    "then grow what is attached by N layers of elements; negative: shrink", -100, 100 },
+  { "grow-tendon", 0, PLA_OPT_INT, "N", "the same with tendon", -100, 100 },
   { "limit", 0, PLA_OPT_FLAG, NULL, "shares in one element sum to at most one" },
   { "each", 0, PLA_OPT_FLAG, NULL, "also write a field with the share of each muscle" },
   { "streamlines", 0, PLA_OPT_TEXT, "CSV", "write the streamlines' points" },
@@ -479,8 +489,8 @@ static const PlaOpt options[] = {
   { "young-pa", 0, PLA_OPT_NUMBER, "E", "activate: stiffness of the flesh between the fibres", 100,
     1e8 },
   { "muscles", 0, PLA_OPT_TEXT, "ITEM", "activate: of a case (default: the newest)" },
-  { "set", 0, PLA_OPT_TEXT, "NAME=VALUE", "activate: one muscle, in one frame; may be repeated", 0, 0,
-    true },
+  { "set", 0, PLA_OPT_TEXT, "NAME=VALUE", "activate: one muscle, in one frame; may be repeated", 0,
+    0, true },
   { "random", 0, PLA_OPT_INT, "SEED", "activate: a made-up performance", 0, 1e9 },
   { "seconds", 0, PLA_OPT_NUMBER, "T", "activate: its length (default: 5)", 0.001, 3600 },
   { "rate-hz", 0, PLA_OPT_NUMBER, "F", "activate: its frames in a second (default: 60)", 1, 10000 },
@@ -488,7 +498,8 @@ static const PlaOpt options[] = {
   { "markers", 0, PLA_OPT_TEXT, "FILE", "activate: write the markers, as C3D, TRC or CSV" },
   { "noise-mm", 0, PLA_OPT_NUMBER, "S", "activate: noise of the markers in each axis", 0, 100 },
   { "missing", 0, PLA_OPT_NUMBER, "P", "activate: share of markers that are missing", 0, 1 },
-  { "outliers", 0, PLA_OPT_NUMBER, "P", "activate: share of gross errors, up to 20 mm an axis", 0, 1 },
+  { "outliers", 0, PLA_OPT_NUMBER, "P", "activate: share of gross errors, up to 20 mm an axis", 0,
+    1 },
   { NULL },
 };
 
@@ -507,7 +518,8 @@ const PlaVerb pla_verb_muscles = {
       "muscle, share, fibre and tissue (0 muscle, 1 tendon, 2 attached, 255 none) and the vertex\n"
       "field bone (0 none).  In a case this is an operation, and the result an item.\n\n"
       "muscles activate moves a body (a case with muscles, phantom:face, phantom:tongue,\n"
-      "phantom:arm) through the equilibria of an activation track, and writes the shapes (.pvd, or\n"
+      "phantom:arm) through the equilibria of an activation track, and writes the shapes (.pvd, "
+      "or\n"
       "a mesh of the last frame) and the markers on its skin.",
   .example = "platysma-cli muscles phantom:head --picture muscles.png -o head-muscles.vtu",
   .min_files = 1,

@@ -79,6 +79,8 @@ run(PlaWork *work, PlaError *err)
   opts.n_lines = pla_work_int(work, "lines");
   opts.attach_mm = pla_work_number(work, "attach_mm");
   opts.tendon_mm = pla_work_number(work, "tendon_mm");
+  opts.grow_attached = pla_work_int(work, "grow_attached");
+  opts.grow_tendon = pla_work_int(work, "grow_tendon");
   const char *mesh_name = NULL;
   PlaStatus st = PLA_OK;
 
@@ -156,6 +158,9 @@ static const PlaOpParam params[] = {
   { "detail_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "0", "detail of overlaps; 0: by the elements" },
   { "attach_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "1", "what is this near to bone moves with it" },
   { "tendon_mm", PLA_PARAM_NUMBER, "mm", 0, 500, "0", "muscle this near to its bones is tendon" },
+  { "grow_attached", PLA_PARAM_INT, NULL, -100, 100, "0",
+    "layers of elements by which what is attached grows then, or shrinks" },
+  { "grow_tendon", PLA_PARAM_INT, NULL, -100, 100, "0", "the same with tendon" },
   { "limit", PLA_PARAM_BOOL, NULL, 0, 0, "false", "shares in one element sum to at most one" },
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, "null", "name of the muscles" },
   { NULL },

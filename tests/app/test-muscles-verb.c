@@ -125,8 +125,8 @@ test_muscles(void)
   g_assert_cmpint(json_object_get_int_member(json, "held_vertices"), >, 50);
   g_assert_cmpint(json_object_get_int_member(json, "pairs"), >, 100);
 
-  /* the file: fibres along x, a width of the bar away from its ends: smooth labels round their edges
-   * off, and what that does to a potential dies out like exp(-pi x / width) */
+  /* the file: fibres along x, a width of the bar away from its ends: smooth labels round their
+   * edges off, and what that does to a potential dies out like exp(-pi x / width) */
   PlaItem item = { 0 };
   PlaReadOptions read = pla_read_options_default();
   PlaError err = { 0 };
@@ -160,6 +160,25 @@ test_muscles(void)
                                                     0),
                       "fibres"),
                   ==, "vectors");
+
+  /* attachments grow by layers of elements, and shrink to nothing */
+  int64_t attached[3];
+  for (int k = 0; k < 3; k++) {
+    g_autofree char *grow =
+        g_strdup_printf("muscles %s %s --description %s --grow-attached %d --grow-tendon %d -o %s",
+                        f.labels, f.mesh, f.description,
+                        k == 1   ? 2
+                        : k == 2 ? -50
+                                 : 0,
+                        0, f.out);
+    g_autoptr(JsonObject) grown = verb_test_run(grow, 0);
+    attached[k] = json_object_get_int_member(
+        json_array_get_object_element(json_object_get_array_member(grown, "muscles"), 0),
+        "attached_tets");
+  }
+  g_assert_cmpint(attached[0], >, 0);
+  g_assert_cmpint(attached[1], >, attached[0]);
+  g_assert_cmpint(attached[2], ==, 0);
   files_clear(&f);
 }
 
