@@ -53,6 +53,7 @@ measure(PlaBench *bench, const char *label, PlaBenchFunc func, Data *d, PlaError
   const int repeats = pla_bench_repeats(bench, 3), threads = pla_threads_get();
   const double n = (double)d->dims[0] * d->dims[1] * d->dims[2];
   double one, all;
+  const double before = pla_bench_reset_peak();
   pla_threads_set(1);
   PlaStatus st = pla_bench_time(bench, func, d, repeats, &one, err);
   pla_threads_set(threads);
@@ -63,6 +64,7 @@ measure(PlaBench *bench, const char *label, PlaBenchFunc func, Data *d, PlaError
     pla_bench_ratio(bench, "one_thread_over_all", one / all);
     pla_bench_number(bench, "mvoxel_per_s", n / all * 1e-6);
     pla_bench_number(bench, "mvoxel_per_s_one_thread", n / one * 1e-6);
+    pla_bench_number(bench, "peak_bytes_per_voxel", (pla_bench_peak() - before) / n);
     pla_bench_end_run(bench);
   }
   return st;

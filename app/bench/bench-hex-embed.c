@@ -7,8 +7,6 @@
 
 #include <glib.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 typedef struct {
   PlaTriMesh surface;
@@ -41,27 +39,6 @@ cell_for(const PlaMeshSummary *s, double n)
   return lo;
 }
 
-/* bytes of memory in use (VmRSS) or at the peak since the last reset (VmHWM) */
-static double
-memory_bytes(const char *key)
-{
-  g_autofree char *text = NULL;
-  if (!g_file_get_contents("/proc/self/status", &text, NULL, NULL))
-    return NAN;
-  const char *at = strstr(text, key);
-  return at ? 1024.0 * g_ascii_strtod(at + strlen(key), NULL) : NAN;
-}
-
-static void
-reset_peak(void)
-{
-  FILE *file = fopen("/proc/self/clear_refs", "w");
-  if (!file)
-    return;
-  fputs("5", file);
-  fclose(file);
-}
-
 static PlaStatus
 measure(PlaBench *bench, const char *name, double spacing_mm, double size, double *s_per_hex,
         PlaError *err)
@@ -78,10 +55,9 @@ measure(PlaBench *bench, const char *name, double spacing_mm, double size, doubl
     d.surface = pla_mesh_tris(phantom.mesh);
     d.opts.cell_m = cell_for(&summary, size);
     pla_threads_set(1);
-    reset_peak();
-    before = memory_bytes("VmRSS:");
+    before = pla_bench_reset_peak();
     st = pla_bench_time(bench, run_embed, &d, repeats, &one, err);
-    peak = memory_bytes("VmHWM:");
+    peak = pla_bench_peak();
     pla_threads_set(threads);
   }
   if (st == PLA_OK && threads > 1)

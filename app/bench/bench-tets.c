@@ -47,6 +47,7 @@ run_tets(PlaBench *bench, PlaError *err)
   for (int levels = 0; st == PLA_OK && levels <= 3; levels += 3) {
     Data d = { { ls }, { .cell_mm = cbrt(12.0 * volume / size), .levels = levels }, 0 };
     double one, all;
+    const double before = pla_bench_reset_peak();
     pla_threads_set(1);
     st = pla_bench_time(bench, run_once, &d, repeats, &one, err);
     pla_threads_set(threads);
@@ -57,7 +58,7 @@ run_tets(PlaBench *bench, PlaError *err)
       pla_bench_ratio(bench, "one_thread_over_all", one / all);
       pla_bench_number(bench, "tets_per_s", d.n_tets / all);
       pla_bench_number(bench, "tets_per_s_one_thread", d.n_tets / one);
-      pla_bench_number(bench, "peak_bytes_per_tet", pla_bench_peak_rss_mib() * 1048576.0 / d.n_tets);
+      pla_bench_number(bench, "peak_bytes_per_tet", (pla_bench_peak() - before) / d.n_tets);
       pla_bench_end_run(bench);
     }
   }

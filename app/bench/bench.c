@@ -6,6 +6,8 @@
 #include "app/cli/cli-private.h"
 
 #include <glib.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -169,6 +171,33 @@ pla_bench_end_run(PlaBench *bench)
     g_string_append_printf(line, ", %s %.4g", n->key, n->value);
   }
   pla_say(bench->inv, "%s", line->str);
+}
+
+static double
+memory_bytes(const char *key)
+{
+  g_autofree char *text = NULL;
+  if (!g_file_get_contents("/proc/self/status", &text, NULL, NULL))
+    return NAN;
+  const char *at = strstr(text, key);
+  return at ? 1024.0 * g_ascii_strtod(at + strlen(key), NULL) : NAN;
+}
+
+double
+pla_bench_reset_peak(void)
+{
+  FILE *file = fopen("/proc/self/clear_refs", "w");
+  if (file) {
+    fputs("5", file);
+    fclose(file);
+  }
+  return memory_bytes("VmRSS:");
+}
+
+double
+pla_bench_peak(void)
+{
+  return memory_bytes("VmHWM:");
 }
 
 double

@@ -34,5 +34,9 @@ void pla_bench_ratio(PlaBench *bench, const char *name, double value);
 void pla_bench_number(PlaBench *bench, const char *name, double value);
 void pla_bench_end_run(PlaBench *bench);
 
+/* Forgets the largest resident memory so far and returns what is resident now, bytes; later the
+ * largest since then.  NaN where the system does not tell. */
+double pla_bench_reset_peak(void);
+double pla_bench_peak(void);
 /* Largest resident memory of the process so far, MiB. */
 double pla_bench_peak_rss_mib(void);
