@@ -112,6 +112,22 @@ make_room(PlaLevelSet *ls, const double *place_mm, int n_places, double reach_mm
   return pla_levelset_redistance(ls, ls->band_mm, NULL, err);
 }
 
+/* what the room cost: distances from the level set as it was given, which the cutter's tissues are
+ * again */
+static PlaStatus
+measure_moved(const PlaCutter *c, double cell_mm, PlaTetReport *report, PlaError *err)
+{
+  PlaTetReport given = { 0 };
+  double *moved = NULL;
+  int n_outer;
+  PlaStatus st = pla_cutter_measure(c, &given, err);
+  if (st == PLA_OK)
+    st = pla_cutter_strays(c, 0.25 * cell_mm, &moved, &report->moved_tris, &n_outer, err);
+  report->facet_given_mm = given.facet_mm;
+  free(moved);
+  return st;
+}
+
 PlaStatus
 pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_groups,
                         const PlaLevelSet *rest, const PlaTetOptions *opts, PlaProgress *progress,
@@ -169,6 +185,11 @@ pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_g
                                 .inverted = summary.inverted,
                                 .room_mm3 = after_mm3 - before_mm3 };
       st = pla_cutter_measure(&c, report, err);
+    }
+    report->facet_given_mm = report->facet_mm;
+    if (st == PLA_OK && roomy) {
+      tissues.group = group;
+      st = measure_moved(&c, opts->cell_mm, report, err);
     }
   }
   pla_cutter_clear(&c);

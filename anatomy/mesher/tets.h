@@ -32,7 +32,10 @@ typedef struct {
                                  level set, the latter away from the sharp rims of caps; NaN with
                                  several tissues */
   double facet_p99_mm;        /* what 99 in 100 outer face centres do not exceed; NaN likewise */
-  double room_mm3; /* added where a single tissue, or a gap in it, was too thin for cells */
+  double room_mm3; /* added where a single tissue, or a gap in it, was too thin for cells; distances
+                      above are from the level set with that room */
+  double facet_given_mm; /* as facet_mm, but from the level set as it was given */
+  int moved_tris;        /* outer faces further than a quarter of a cell from that */
 } PlaTetReport;
 
 /* @group: level sets, closed half a voxel outside their grids, that compete for every point with

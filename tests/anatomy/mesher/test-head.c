@@ -67,6 +67,12 @@ test_tets(void)
   g_assert_cmpfloat(r.max_dihedral_deg, <=, 165.0);
   g_assert_cmpfloat(r.vertex_mm, <, 0.1 * cell_mm);
   g_assert_cmpfloat(r.facet_mm, <, 0.25 * cell_mm);
+  /* where ears and lips are thinner than a cell, they are given room first: from the level set
+   * before that, one outer face in three hundred is further away than a quarter of a cell */
+  g_test_message("%d of %d outer faces moved, up to %.3f cells", r.moved_tris, r.boundary_tris,
+                 r.facet_given_mm / cell_mm);
+  g_assert_cmpint(300 * r.moved_tris, <=, r.boundary_tris);
+  g_assert_cmpfloat(r.facet_given_mm, <, 0.75 * cell_mm);
   pla_mesh_free(mesh);
 }
 
