@@ -13,7 +13,7 @@ typedef struct {
   const char *fixed_path; /* NULL: the lowest seventh of the mesh is held */
   double mesh_unit_mm;    /* size of a unit of the mesh; 0: as fits the speaker */
   const char *forward, *up; /* "x", "-y", ...; NULL: guessed */
-  double cell_mm;         /* of the phantom's tets; 0: 2.5 */
+  double cell_mm;         /* of the phantom's tets; 0: 3.5 */
   bool quasistatic;
   bool without_volume, without_contact;
   PlaProgress *progress;

@@ -22,3 +22,4 @@ extern const PlaBenchmark pla_benchmark_stiffness;
 extern const PlaBenchmark pla_benchmark_svd;
 extern const PlaBenchmark pla_benchmark_tets;
 extern const PlaBenchmark pla_benchmark_tongue;
+extern const PlaBenchmark pla_benchmark_tongue_full;

@@ -32,6 +32,7 @@ static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_svd,
   &pla_benchmark_tets,
   &pla_benchmark_tongue,
+  &pla_benchmark_tongue_full,
   NULL,
 };
 

@@ -180,6 +180,8 @@ describe(PlaInvocation *inv, const PlaTongueMotion *motion, const PlaTrack *trac
   json_builder_set_member_name(json, "fit");
   json_builder_begin_object(json);
   pla_json_number(json, "scale", fit->scale);
+  pla_json_number(json, "mesh_unit_mm",
+                  pla_invocation_number(inv, "mesh-unit-mm", 1.0) * pla_tongue_mesh_factor(tongue));
   pla_json_number(json, "rotation_deg", atan2(fit->sine, fit->cosine) * 180.0 / G_PI);
   pla_json_number(json, "residual_mm", fit->residual_mm);
   const double vert[4] = { fit->vert[0], fit->vert[1], fit->vert[2], fit->vert[3] };

@@ -17,7 +17,7 @@
       { "forward", 0, PLA_OPT_TEXT, "AXIS",                                                        \
         "where its front is: x, -x, y, ... (default: guessed)" },                                  \
       { "up", 0, PLA_OPT_TEXT, "AXIS", "where its upper side is (default: guessed)" },             \
-      { "cell-mm", 0, PLA_OPT_NUMBER, "H", "tets of the phantom's tongue (default 2.5)", 1.0,      \
+      { "cell-mm", 0, PLA_OPT_NUMBER, "H", "tets of the phantom's tongue (default 3.5)", 1.0,      \
         8.0 },                                                                                     \
       { "animation", 0, PLA_OPT_TEXT, "OUT.pvd", "write the moving mesh, one file a frame" },      \
       { "picture", 0, PLA_OPT_TEXT, "OUT.png", "draw midsagittal views of eight moments" },        \

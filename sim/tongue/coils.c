@@ -183,8 +183,8 @@ lay_coils(const PlaSpeakerFit *fit, const double *line, int n, int tip, double s
 
 PlaStatus
 pla_speaker_fit(const PlaTetMesh *mesh, const PlaHeadFrame *frame, const PlaOutline *outline,
-                const int *given, const PlaCoilPaths *paths, int n_paths, PlaSpeakerFit *out,
-                PlaError *err)
+                const int *given, const double *limits, const PlaCoilPaths *paths, int n_paths,
+                PlaSpeakerFit *out, PlaError *err)
 {
   enum { SCALES = 80 };
   double at[PLA_N_TONGUE_COILS][2], length = 0.0, best = INFINITY, span = 0.0;
@@ -220,6 +220,8 @@ pla_speaker_fit(const PlaTetMesh *mesh, const PlaHeadFrame *frame, const PlaOutl
       for (int k = 0; k < PLA_N_TONGUE_COILS; k++)
         memcpy(at[k], line + 2 * i[k], sizeof at[k]);
       fit_similarity(&fit, at);
+      if (limits && (fit.scale < limits[0] || fit.scale > limits[1]))
+        continue;
       /* all else equal, a coil sits a centimetre behind the tip, and the head is upright */
       const double cost = fit.residual_mm + 0.02 * fabs(behind - 10.0) + fabs(fit.sine);
       if (cost < best) {

@@ -12,6 +12,8 @@
 /* labels of the phantom "tongue" */
 enum { BODY = 1, MANDIBLE = 2, HYOID = 3, PALATE = 4, UPPER_TEETH = 50, LOWER_TEETH = 64, TEETH_END = 78 };
 
+#define SPACING_MM 1.5 /* of the grids of distances */
+
 typedef struct {
   const PlaPhantomModel *model;
   int part, teeth, teeth_end;
@@ -22,7 +24,8 @@ bone_distance(const double pos_mm[3], const void *data)
 {
   const Bones *bones = data;
   double d = pla_phantom_distance(bones->model, bones->part, pos_mm);
-  for (int t = bones->teeth; t < bones->teeth_end && d > -20.0; t++)
+  /* teeth matter outside of the bone they stand in, and near it */
+  for (int t = bones->teeth; t < bones->teeth_end && d > -2.0 && d < 25.0; t++)
     d = fmin(d, pla_phantom_distance(bones->model, t, pos_mm));
   return d;
 }
@@ -33,7 +36,7 @@ tongue_distance(const double pos_mm[3], const void *data)
 {
   const Bones *bones = data;
   double d = pla_phantom_shape_distance(bones->model, BODY, pos_mm);
-  if (d > 3.0)
+  if (d > 3.0 || d < -6.0) /* redistancing needs true values near the surface only */
     return d;
   d = fmax(d, 0.1 - pla_phantom_distance(bones->model, MANDIBLE, pos_mm));
   d = fmax(d, 0.1 - pla_phantom_distance(bones->model, HYOID, pos_mm));
@@ -141,7 +144,7 @@ pla_tongue_phantom_init(PlaTonguePhantom *self, double cell_mm, PlaProgress *pro
   PlaLevelSet *body = NULL;
   PlaTetOptions opts = pla_tet_options_default();
   *self = (PlaTonguePhantom){ 0 };
-  opts.cell_mm = cell_mm > 0.0 ? cell_mm : 2.5;
+  opts.cell_mm = cell_mm > 0.0 ? cell_mm : 3.5;
   opts.levels = 1;
   opts.smooth_mm = 0.0;
   pla_progress_phase(progress, "Phantom", 0.4);
@@ -150,14 +153,14 @@ pla_tongue_phantom_init(PlaTonguePhantom *self, double cell_mm, PlaProgress *pro
   if (st == PLA_OK) /* coarse voxels do: only the landmarks are wanted */
     st = pla_phantom_make("tongue", 4.0, NULL, &phantom, err);
   if (st == PLA_OK)
-    st = sample(&bones, tongue_distance, body_lo, body_hi, 1.0, &body, err);
+    st = sample(&bones, tongue_distance, body_lo, body_hi, SPACING_MM, &body, err);
   if (st == PLA_OK)
-    st = sample(&bones, bone_distance, roof_lo, roof_hi, 1.0, &self->palate, err);
+    st = sample(&bones, bone_distance, roof_lo, roof_hi, SPACING_MM, &self->palate, err);
   bones.part = MANDIBLE;
   bones.teeth = LOWER_TEETH;
   bones.teeth_end = TEETH_END;
   if (st == PLA_OK)
-    st = sample(&bones, bone_distance, jaw_lo, jaw_hi, 1.0, &self->jaw, err);
+    st = sample(&bones, bone_distance, jaw_lo, jaw_hi, SPACING_MM, &self->jaw, err);
   pla_progress_phase(progress, "Meshing", 1.0);
   if (st == PLA_OK)
     st = pla_tets_from_levelsets((const PlaLevelSet *const *)&body, &id, 1, NULL, &opts, NULL,

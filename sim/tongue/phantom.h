@@ -13,7 +13,7 @@ typedef struct {
   PlaLevelSet *palate, *jaw;
 } PlaTonguePhantom;
 
-/* @cell_mm: size of its tets, 2.5 by default (0). */
+/* @cell_mm: size of its tets, 3.5 by default (0). */
 PlaStatus pla_tongue_phantom_init(PlaTonguePhantom *self, double cell_mm, PlaProgress *progress,
                                   PlaError *err);
 void pla_tongue_phantom_clear(PlaTonguePhantom *self);

@@ -18,4 +18,5 @@ struct PlaTongue {
   PlaLevelSet **solid;
   bool *with_jaw;
   double cubature_error;
+  double mesh_factor; /* by which the mesh was scaled to the speaker */
 };

@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { N_DOMAINS = PLA_N_TONGUE_COILS + 1 };
+#define POOR_FIT_MM 1.0   /* of marked vertices; others are then tried */
 #define COIL_REACH_MM 5.0 /* a coil moves the tissue around it, not a point */
 
 PlaTongueInput
@@ -53,17 +54,29 @@ register_speaker(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
   PlaTetMesh tets = pla_mesh_tets(self->mesh);
   PlaStatus st = pla_outline_init(&self->outline, &tets, &self->frame, err);
   if (st == PLA_OK)
-    st = pla_speaker_fit(&tets, &self->frame, &self->outline, input->coil_vert, input->paths,
+    st = pla_speaker_fit(&tets, &self->frame, &self->outline, input->coil_vert, NULL, input->paths,
                          input->n_paths, &self->fit, err);
+  /* coils of speakers do not always sit where the mesh has its marks */
+  if (st == PLA_OK && input->coil_vert && self->fit.residual_mm > POOR_FIT_MM) {
+    static const double limits[2] = { 0.8, 1.25 };
+    PlaSpeakerFit laid;
+    PlaError ignored;
+    if (pla_speaker_fit(&tets, &self->frame, &self->outline, NULL, limits, input->paths, input->n_paths,
+                        &laid, &ignored) == PLA_OK &&
+        laid.residual_mm < self->fit.residual_mm)
+      self->fit = laid;
+  }
+  self->mesh_factor = 1.0;
   if (st != PLA_OK || !input->scale_mesh)
     return st;
   /* the same fit with the mesh at the speaker's size */
   const double factor = 1.0 / self->fit.scale;
+  self->mesh_factor = factor;
   for (int i = 0; i < 3 * self->mesh->n_verts; i++)
     self->mesh->pos[i] *= factor;
   self->frame.mid *= factor;
   tets = pla_mesh_tets(self->mesh);
-  return pla_speaker_fit(&tets, &self->frame, &self->outline, self->fit.vert, input->paths,
+  return pla_speaker_fit(&tets, &self->frame, &self->outline, self->fit.vert, NULL, input->paths,
                          input->n_paths, &self->fit, err);
 }
 
@@ -485,6 +498,12 @@ double
 pla_tongue_cubature_error(const PlaTongue *self)
 {
   return self->cubature_error;
+}
+
+double
+pla_tongue_mesh_factor(const PlaTongue *self)
+{
+  return self->mesh_factor;
 }
 
 double

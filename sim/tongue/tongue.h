@@ -51,6 +51,7 @@ const PlaFemModel *pla_tongue_get_fem(const PlaTongue *self);
 int pla_tongue_n_solids(const PlaTongue *self);
 const PlaLevelSet *pla_tongue_get_solid(const PlaTongue *self, int i, bool *with_jaw);
 double pla_tongue_cubature_error(const PlaTongue *self);
+double pla_tongue_mesh_factor(const PlaTongue *self); /* by which the mesh was scaled to the speaker */
 double pla_tongue_mm(const PlaTongue *self, double m); /* a length of the mesh in the speaker's mm */
 
 /* ---- the drive: what one frame of coils asks for ---- */
