@@ -7,6 +7,7 @@
 #include "anatomy/box-mesh.h"
 #include "sim/fem/model-private.h"
 #include "sim/linear/dense.h"
+#include "sim/reduced/envelope.h"
 #include "sim/reduced/reduced.h"
 #include "sim/reduced/weights.h"
 
@@ -439,6 +440,99 @@ test_domains(void)
   beam_clear(&b);
 }
 
+/* ---- weights that learn from shapes ---- */
+
+/* the beam's axis wound up to an arc of @turn (radians), sections staying plane */
+static void
+wind(const Beam *b, double turn, double *disp)
+{
+  for (int v = 0; v < b->n; v++) {
+    const double *p = b->mesh->pos + 3 * v, angle = turn * p[0] / length, radius = length / turn;
+    const double x = (radius - p[2]) * sin(angle), z = radius - (radius - p[2]) * cos(angle);
+    disp[3 * v] = x - p[0];
+    disp[3 * v + 1] = 0.0;
+    disp[3 * v + 2] = z - p[2];
+  }
+}
+
+/* rms distance of the nearest shape of the basis from @disp, over the length */
+static double
+nearest_off(const Beam *b, const PlaReducedBasis *basis, const double *disp)
+{
+  const int m = basis->n_funcs;
+  g_autofree double *gram = g_new0(double, m * m), *q = g_new0(double, 3 * m);
+  g_autofree double *u = g_new(double, 3 * b->n), *rows = g_new(double, 3 * m);
+  double largest = 0.0, off = 0.0;
+  for (int v = 0; v < b->n; v++) {
+    const double *phi = basis->phi + v * m;
+    for (int i = 0; i < m; i++) {
+      for (int j = 0; j < m; j++)
+        gram[i + j * m] += phi[i] * phi[j];
+      for (int d = 0; d < 3; d++)
+        q[d * m + i] += phi[i] * disp[3 * v + d];
+    }
+  }
+  for (int i = 0; i < m; i++)
+    largest = fmax(largest, gram[i + i * m]);
+  for (int i = 0; i < m; i++)
+    gram[i + i * m] += 1e-12 * largest;
+  g_assert_true(pla_dense_factor(m, gram));
+  pla_dense_solve(m, gram, 3, q);
+  for (int i = 0; i < m; i++)
+    for (int d = 0; d < 3; d++)
+      rows[3 * i + d] = q[d * m + i];
+  pla_reduced_basis_apply(basis, rows, u);
+  for (int i = 0; i < 3 * b->n; i++)
+    off += pow(u[i] - disp[i], 2);
+  return sqrt(off / b->n) / length;
+}
+
+/* degrees up to which the basis winds the beam with an error below a fortieth of its length */
+static int
+winds(const Beam *b, const PlaReducedBasis *basis)
+{
+  g_autofree double *goal = g_new(double, 3 * b->n);
+  int degrees = 0;
+  for (int next = 10; next <= 720; next += 10) {
+    wind(b, next * acos(-1.0) / 180.0, goal);
+    if (nearest_off(b, basis, goal) > 0.025)
+      break;
+    degrees = next;
+  }
+  return degrees;
+}
+
+static void
+test_envelope(void)
+{
+  enum { POSES = 3, ROUNDS = 6 };
+  Beam b = beam_new(false);
+  const int seed = vertex_at(NX, 2, 2);
+  const double pi = acos(-1.0), up[3] = { 0, 0, 1 };
+  g_autofree double *w = weight_of(&b, seed, NULL, 0, PLA_WEIGHT_PRINCIPAL, up, 1e-6, NULL);
+  g_autofree double *poses = g_new(double, 3 * POSES * b.n);
+  PlaReducedBasis basis;
+  PlaError err;
+  double residual[ROUNDS + 1];
+  for (int k = 0; k < POSES; k++)
+    wind(&b, (k + 1) * 0.6 * pi, poses + 3 * k * b.n);
+  g_assert_cmpint(pla_reduced_basis_init(&basis, &b.tets, &seed, 1, w, PLA_BASIS_QUADRATIC, &err), ==,
+                  PLA_OK);
+  const int before = winds(&b, &basis);
+  g_assert_cmpint(pla_basis_envelope(&basis, &b.tets, POSES, poses, 0.1, ROUNDS, residual, &err), ==,
+                  PLA_OK);
+  const int after = winds(&b, &basis);
+  for (int k = 0; k <= ROUNDS; k++)
+    g_test_message("round %d leaves %.4f", k, residual[k]);
+  g_test_message("winds by %d degrees before, %d after", before, after);
+  for (int k = 1; k <= ROUNDS; k++)
+    g_assert_cmpfloat(residual[k], <=, residual[k - 1] * (1.0 + 1e-9));
+  g_assert_cmpfloat(residual[5] - residual[6], <, 0.05 * residual[0]);
+  g_assert_cmpint(after, >, before);
+  pla_reduced_basis_clear(&basis);
+  beam_clear(&b);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -449,6 +543,7 @@ main(int argc, char **argv)
   g_test_add_func("/weights/bending", test_bending);
   g_test_add_func("/weights/direction", test_direction);
   g_test_add_func("/weights/stiffness", test_stiffness);
+  g_test_add_func("/weights/envelope", test_envelope);
   g_test_add_func("/weights/bad", test_bad);
   g_test_add_func("/weights/domains", test_domains);
   return g_test_run();
