@@ -50,9 +50,11 @@ animation_add(Animation *self, const double *pos, double time_s, PlaError *err)
   return pla_item_write(path, &item, &opts, err);
 }
 
-enum { EXTRA = 4 };
+enum { EXTRA = 8, FORMANTS = 3 };
 static const char *const extra[EXTRA][2] = {
-  { "jaw_deg", "deg" }, { "volume_ratio", "" }, { "penetration_mm", "mm" }, { "contacts", "" }
+  { "jaw_deg", "deg" },          { "volume_ratio", "" },     { "penetration_mm", "mm" },
+  { "contacts", "" },            { "narrowest_mm2", "mm2" }, { "formant_1_hz", "Hz" },
+  { "formant_2_hz", "Hz" },      { "formant_3_hz", "Hz" },
 };
 
 /* the channels of @track and room for what the tongue adds */
@@ -88,6 +90,12 @@ note_frame(const PlaTongueMotion *motion, int frame, PlaTrack *result)
   row[1] = report->step.volume_ratio;
   row[2] = pla_tongue_mm(pla_tongue_motion_get_tongue(motion), report->step.max_penetration);
   row[3] = report->step.contacts;
+  /* the tube that the tongue leaves, and its resonances */
+  PlaAirway airway;
+  pla_tongue_motion_airway(motion, &airway);
+  row[4] = airway.narrowest_mm2;
+  for (int n = pla_airway_formants(&airway, FORMANTS, row + 5); n < FORMANTS; n++)
+    row[5 + n] = NAN;
 }
 
 /* midsagittal views of some frames, side by side in rows of four */

@@ -1,6 +1,7 @@
 #include "sim/tongue/airway.h"
 
 #include "anatomy/base/memory.h"
+#include "sim/speech/tube.h"
 #include "sim/tongue/tongue-private.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ clearance(const PlaTongue *self, const double at[2], double throat)
 void
 pla_airway_measure(const PlaTongue *self, const double *pos, const double *coil_mm, PlaAirway *out)
 {
-  enum { TONGUE = PLA_AIRWAY_SECTIONS - 2 };
+  enum { BELOW = 2, TONGUE = PLA_AIRWAY_SECTIONS - BELOW - 2, TIP = BELOW + TONGUE };
   const int n = self->outline.n_dorsum;
   const double mm = self->fit.scale / 1000.0;
   double *line = pla_array_new((size_t)self->outline.n, 2 * sizeof *line);
@@ -50,10 +51,17 @@ pla_airway_measure(const PlaTongue *self, const double *pos, const double *coil_
   pla_outline_place(&self->outline, &self->frame, pos, line);
   for (int i = 1; i < n; i++)
     arc[i] = arc[i - 1] + hypot(line[2 * i] - line[2 * i - 2], line[2 * i + 1] - line[2 * i - 1]);
+  /* from the glottis to the root: no tongue there, lengths and areas of an adult */
+  static const double below[BELOW][2] = { { 20.0, 120.0 }, { 25.0, 300.0 } }; /* mm, mm^2 */
+  for (int s = 0; s < BELOW; s++) {
+    out->length_mm[s] = below[s][0];
+    out->area_mm2[s] = below[s][1];
+    out->gap_mm[s] = out->line[s][0] = out->line[s][1] = NAN;
+  }
   /* even sections along the back of the tongue, from the root (the end of the line) to the tip */
   const double whole = arc[n - 1];
-  for (int s = 0, i = n - 1; s < TONGUE; s++) {
-    const double want = whole * (1.0 - (s + 0.5) / TONGUE);
+  for (int s = BELOW, i = n - 1; s < TIP; s++) {
+    const double want = whole * (1.0 - (s - BELOW + 0.5) / TONGUE);
     while (i > 1 && arc[i - 1] > want)
       i--;
     const double t = (want - arc[i - 1]) / fmax(arc[i] - arc[i - 1], 1e-12);
@@ -65,22 +73,35 @@ pla_airway_measure(const PlaTongue *self, const double *pos, const double *coil_
   }
   /* before the tip: up to the incisors; then the lips */
   const double ahead = pla_tongue_mm(self, self->incisor[0] - line[0]);
-  out->gap_mm[TONGUE] = out->gap_mm[TONGUE - 1];
-  out->area_mm2[TONGUE] = fmax(150.0, out->area_mm2[TONGUE - 1]);
-  out->length_mm[TONGUE] = fmax(4.0, ahead);
+  out->gap_mm[TIP] = out->gap_mm[TIP - 1];
+  out->area_mm2[TIP] = fmax(150.0, out->area_mm2[TIP - 1]);
+  out->length_mm[TIP] = fmax(4.0, ahead);
   const double *upper = coil_mm + 2 * PLA_COIL_UL, *lower = coil_mm + 2 * PLA_COIL_LL;
   const double apart = hypot(upper[0] - lower[0], upper[1] - lower[1]);
-  out->gap_mm[TONGUE + 1] = isnan(apart) ? 10.0 : fmax(0.5, apart - 16.0); /* thickness of two lips */
-  out->area_mm2[TONGUE + 1] = area_of(out->gap_mm[TONGUE + 1]);
-  out->length_mm[TONGUE + 1] = 10.0;
-  out->line[TONGUE][0] = out->line[TONGUE][1] = NAN;
-  out->line[TONGUE + 1][0] = out->line[TONGUE + 1][1] = NAN;
+  out->gap_mm[TIP + 1] = isnan(apart) ? 10.0 : fmax(0.5, apart - 16.0); /* thickness of two lips */
+  out->area_mm2[TIP + 1] = area_of(out->gap_mm[TIP + 1]);
+  out->length_mm[TIP + 1] = 10.0;
+  out->line[TIP][0] = out->line[TIP][1] = NAN;
+  out->line[TIP + 1][0] = out->line[TIP + 1][1] = NAN;
   out->n = PLA_AIRWAY_SECTIONS;
-  for (int s = 0; s < TONGUE; s++)
+  out->narrowest = BELOW;
+  for (int s = BELOW; s < TIP; s++)
     if (out->area_mm2[s] < out->area_mm2[out->narrowest])
       out->narrowest = s;
   out->narrowest_mm2 = out->area_mm2[out->narrowest];
-  out->narrowest_at = (out->narrowest + 0.5) / TONGUE;
+  out->narrowest_at = (out->narrowest - BELOW + 0.5) / TONGUE;
   free(line);
   free(arc);
+}
+
+int
+pla_airway_formants(const PlaAirway *airway, int n_max, double *hz)
+{
+  const PlaTubeOptions options = { .losses = true, .radiation = true };
+  PlaTube tube = { .n = airway->n };
+  for (int s = 0; s < airway->n; s++) {
+    tube.area[s] = airway->area_mm2[s] / 1e6;
+    tube.length[s] = airway->length_mm[s] / 1e3;
+  }
+  return pla_tube_formants(&tube, &options, 5000.0, n_max, hz);
 }

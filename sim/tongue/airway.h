@@ -1,4 +1,4 @@
-/* The air above a moving tongue, from the root to the lips: widths in the midsagittal plane, areas of the
+/* The air above a moving tongue, from the glottis to the lips: widths in the midsagittal plane, areas of the
  * tube they stand for, the sound that tube makes. */
 #pragma once
 
@@ -8,13 +8,13 @@ enum { PLA_AIRWAY_SECTIONS = 48 };
 
 typedef struct {
   int n;
-  double gap_mm[PLA_AIRWAY_SECTIONS];   /* between tongue and wall; 0: contact */
+  double gap_mm[PLA_AIRWAY_SECTIONS];   /* between tongue and wall; 0: contact; NaN below the root */
   double area_mm2[PLA_AIRWAY_SECTIONS];
-  double length_mm[PLA_AIRWAY_SECTIONS]; /* of each section, root first, lips last */
-  double line[PLA_AIRWAY_SECTIONS][2];  /* where on the tongue, (forward, up), m; NaN at the lips */
+  double length_mm[PLA_AIRWAY_SECTIONS]; /* of each section, glottis first, lips last */
+  double line[PLA_AIRWAY_SECTIONS][2];  /* where on the tongue, (forward, up), m; NaN elsewhere */
   double narrowest_mm2;
   int narrowest;                        /* section */
-  double narrowest_at;                  /* how far from the root, as a part of the whole, 0..1 */
+  double narrowest_at;                  /* how far from the root to the tip, 0..1 */
 } PlaAirway;
 
 /* At positions @pos (n_verts x 3), with the coils of the frame (PLA_N_COILS x 2, mm).  The wall is what the
@@ -23,3 +23,6 @@ typedef struct {
  * as far as their coils stand farther apart than when nearest. */
 void pla_airway_measure(const PlaTongue *tongue, const double *pos, const double *coil_mm,
                         PlaAirway *out);
+
+/* Resonances of that tube, with losses and radiation, below 5 kHz; their number, at most @n_max. */
+int pla_airway_formants(const PlaAirway *airway, int n_max, double *hz);

@@ -78,7 +78,7 @@ test_run(void)
   PlaPvd pvd;
   PlaError err;
   g_assert_cmpint(pla_item_read(out, &opts, &item, &err), ==, PLA_OK);
-  g_assert_cmpint(item.track->n_channels, ==, 18);
+  g_assert_cmpint(item.track->n_channels, ==, 22);
   g_assert_cmpint(item.track->n_samples, ==, 24);
   g_assert_cmpstr(item.track->name[14], ==, "jaw_deg");
   pla_item_clear(&item);

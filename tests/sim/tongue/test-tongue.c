@@ -4,6 +4,7 @@
 #include "anatomy/base/parallel.h"
 #include "anatomy/boundary.h"
 #include "anatomy/mesher/tets.h"
+#include "sim/speech/tube.h"
 #include "sim/tongue/airway.h"
 #include "sim/tongue/tongue.h"
 
@@ -356,6 +357,20 @@ test_airway(void)
   g_test_message("%.0f mm long; front from %.0f to %.0f mm2", length, before, after);
   g_assert_cmpfloat(after, <, before);
   g_assert_cmpfloat(length, >, 60.0);
+  /* sections of one area are one tube */
+  const PlaTubeOptions lossy = { .losses = true, .radiation = true };
+  PlaAirway even = high;
+  PlaTube one = { .n = 1, .area = { 300e-6 } };
+  double hz[3], whole[3];
+  for (int s = 0; s < even.n; s++) {
+    even.area_mm2[s] = 300.0;
+    one.length[0] += even.length_mm[s] / 1000.0;
+  }
+  g_assert_cmpint(pla_airway_formants(&even, 3, hz), ==, 3);
+  g_assert_cmpint(pla_tube_formants(&one, &lossy, 5000.0, 3, whole), ==, 3);
+  for (int k = 0; k < 3; k++)
+    g_assert_cmpfloat(fabs(hz[k] / whole[k] - 1.0), <, 1e-3);
+  g_assert_cmpint(pla_airway_formants(&high, 3, hz), ==, 3);
   pla_tongue_body_free(body);
   pla_tongue_free(tongue);
   pla_coil_paths_clear(&paths);
