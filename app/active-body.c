@@ -238,6 +238,7 @@ pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,
     muscle_opts.n_lines = 4;
     /* elements are far coarser than what more cells would resolve */
     muscle_opts.n_cells = cell_mm < 8.0 ? 2000 : 600;
+    muscle_opts.leaf_mm = fmin(1.5, fmax(1.0, cell_mm / 6.0));
     st = pla_muscle_set_build(&tets, &muscles->list, muscles->shape, NULL, muscles->bone,
                               muscles->n_bones, &muscle_opts, progress, &self->muscles, err);
   }

@@ -10,6 +10,7 @@ extern const PlaBenchmark pla_benchmark_csfd;
 extern const PlaBenchmark pla_benchmark_cut;
 extern const PlaBenchmark pla_benchmark_cut_scaling;
 extern const PlaBenchmark pla_benchmark_case_store;
+extern const PlaBenchmark pla_benchmark_fit_face;
 extern const PlaBenchmark pla_benchmark_frames;
 extern const PlaBenchmark pla_benchmark_hex_embed;
 extern const PlaBenchmark pla_benchmark_lattice;

@@ -26,6 +26,7 @@ static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_orbit,
   &pla_benchmark_pbng_box,
   &pla_benchmark_distance,
+  &pla_benchmark_fit_face,
   &pla_benchmark_frames,
   &pla_benchmark_scatter,
   &pla_benchmark_stiffness,

@@ -12,10 +12,15 @@
 #include <lapack.h>
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_ITERATIONS = 15 }; /* from rest */
+
+/* held-out markers farther off are errors of the data; and what is left of markers on the whole that
+ * no shape of the body explains */
+static const double gross_m = 5e-3, unexplained_m = 1.5e-3;
 
 PlaFitOptions
 pla_fit_options_default(void)
@@ -274,6 +279,30 @@ identify(Take *self, const double *prior, const double *bend, PlaError *err)
   return st;
 }
 
+/* where the markers ask for what the body cannot do, in words */
+static void
+explain(Take *self)
+{
+  PlaFitResult *out = self->out;
+  const PlaFitProblem *p = &self->problem;
+  const double *c = out->control + (size_t)out->worst_frame * (size_t)out->n_controls;
+  char limits[160] = "";
+  int n_limits = 0;
+  if (out->worst_frame_rms_m < fmax(unexplained_m, 4.0 * sqrt(3.0) * out->noise_m) &&
+      out->worst_frame_rms_m < 2.0 * unexplained_m)
+    return;
+  for (int m = 0; m < out->n_muscles; m++)
+    if (c[m] > 0.999 && n_limits++ < 2) {
+      const size_t at = strlen(limits);
+      snprintf(limits + at, sizeof limits - at, "%s%s", at ? ", " : "",
+               pla_active_muscle_name(p->model, m));
+    }
+  pla_notes_add(&out->notes,
+                "frame %d asks for a shape that the muscles cannot make: %.1f mm rms remain%s%s%s",
+                out->worst_frame + 1, 1000.0 * out->worst_frame_rms_m,
+                n_limits ? "; at their limit are " : "", limits, n_limits > 2 ? " and others" : "");
+}
+
 static void
 summarise(Take *self)
 {
@@ -292,6 +321,9 @@ summarise(Take *self)
       if (!isfinite(d2))
         continue;
       if (p->opts->held_out && p->opts->held_out[i]) {
+        /* gross errors of the data are none of the prediction */
+        if (sqrt(d2) > fmax(gross_m, 6.0 * sqrt(3.0) * self->noise_m))
+          continue;
         held += d2;
         n_held += 3;
         continue;
@@ -313,6 +345,7 @@ summarise(Take *self)
     }
   }
   out->rms_m = n ? sqrt(sum / (double)n) : 0.0;
+  explain(self);
   out->held_out_rms_m = n_held ? sqrt(held / (double)n_held) : NAN;
 }
 

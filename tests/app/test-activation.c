@@ -1,0 +1,240 @@
+/* Activation tracks, takes in every format, bodies in cases; and, in long runs, the face and the tongue. */
+#include "app/activation.h"
+#include "io/format.h"
+#include "tests/sim/active/bars.h"
+
+#include <glib/gstdio.h>
+#include <stdlib.h>
+
+/* a body around the bar of the solver's tests; not to be freed as a body */
+static PlaActiveBody
+bar_body(Bar *bar)
+{
+  return (PlaActiveBody){ .name = (char *)"bar",
+                          .mesh = bar->mesh,
+                          .model = bar->model,
+                          .markers = bar->markers };
+}
+
+static void
+test_track(void)
+{
+  Bar bar;
+  PlaError err = { 0 };
+  PlaActivation made, back, mixed;
+  PlaTrack *track;
+  bar_init(&bar, 1);
+  bar_ok(pla_activation_random(bar.model, 40, 50.0, 3, &made, &err), &err);
+  bar_ok(pla_activation_to_track(&made, bar.model, &track, &err), &err);
+  g_assert_cmpint(track->n_channels, ==, BAR_MUSCLES + 9);
+  g_assert_cmpstr(track->name[BAR_MUSCLES], ==, "jaw opening");
+  g_assert_cmpstr(track->unit[BAR_MUSCLES], ==, "deg");
+  bar_ok(pla_activation_from_track(bar.model, track, &back, &err), &err);
+  for (int i = 0; i < 40 * made.n_controls; i++)
+    g_assert_cmpfloat_with_epsilon(made.control[i], back.control[i], 1e-14);
+  for (int i = 0; i < 12 * 40; i++)
+    g_assert_cmpfloat_with_epsilon(made.head[i], back.head[i], 1e-14);
+  /* twice as much as from rest, within the bounds */
+  PlaActivation rest;
+  bar_ok(pla_activation_init(&rest, bar.model, 40, 50.0, &err), &err);
+  bar_ok(pla_activation_mix(bar.model, &rest, &made, 2.0, &mixed, &err), &err);
+  double lo[BAR_MUSCLES + 3], hi[BAR_MUSCLES + 3];
+  pla_active_limits(bar.model, lo, hi);
+  for (int i = 0; i < 40 * made.n_controls; i++)
+    g_assert_cmpfloat_with_epsilon(mixed.control[i],
+                                   fmin(2.0 * made.control[i], hi[i % made.n_controls]), 1e-14);
+  /* a value out of bounds and an unknown muscle are named */
+  track->value[2 * track->n_channels + 1] = 1.4;
+  g_assert_cmpint(pla_activation_from_track(bar.model, track, &back, &err), ==, PLA_ERR_USAGE);
+  g_assert_nonnull(strstr(err.message, "sample 3 of 'top right'"));
+  free(track->name[0]);
+  track->name[0] = strdup("biceps");
+  g_assert_cmpint(pla_activation_from_track(bar.model, track, &back, &err), ==, PLA_ERR_USAGE);
+  g_assert_nonnull(strstr(err.message, "'biceps'"));
+  pla_track_free(track);
+  pla_activation_clear(&made);
+  pla_activation_clear(&rest);
+  pla_activation_clear(&mixed);
+  bar_clear(&bar);
+}
+
+/* the same take as C3D, TRC and CSV gives the same activations */
+static void
+test_formats(void)
+{
+  static const char *const endings[] = { "c3d", "trc", "csv" };
+  Bar bar;
+  PlaError err = { 0 };
+  PlaActivation truth, found[3];
+  PlaActivationReport report;
+  PlaItem item = { .kind = PLA_KIND_TAKE };
+  const PlaLabelOptions label = pla_label_options_default();
+  const PlaFitOptions opts = pla_fit_options_default();
+  bar_init(&bar, 1);
+  const PlaActiveBody body = bar_body(&bar);
+  g_autofree char *folder = g_dir_make_tmp("platysma-XXXXXX", NULL);
+  bar_ok(pla_activation_random(bar.model, 24, 60.0, 4, &truth, &err), &err);
+  bar_ok(pla_activation_take(&body, &truth, NULL, NULL, &item.take, &report, &err), &err);
+  g_assert_cmpint(report.unsolved, ==, 0);
+  for (int k = 0; k < 3; k++) {
+    g_autofree char *path = g_strdup_printf("%s/take.%s", folder, endings[k]);
+    const PlaWriteOptions write = pla_write_options_default();
+    const PlaReadOptions read = pla_read_options_default();
+    PlaItem back = { 0 };
+    PlaFitResult result;
+    bar_ok(pla_item_write(path, &item, &write, &err), &err);
+    bar_ok(pla_item_read(path, &read, &back, &err), &err);
+    bar_ok(pla_activation_fit(&body, back.take, &label, &opts, &found[k], &result, &err), &err);
+    g_assert_cmpfloat(result.rms_m, <, 5e-5);
+    /* C3D holds 32-bit numbers: a ten-thousandth of a millimetre */
+    for (int i = 0; i < 24 * truth.n_controls; i++)
+      g_assert_cmpfloat_with_epsilon(found[k].control[i], found[0].control[i], 2e-4);
+    pla_fit_result_clear(&result);
+    pla_item_clear(&back);
+    g_remove(path);
+  }
+  for (int k = 0; k < 3; k++)
+    pla_activation_clear(&found[k]);
+  g_rmdir(folder);
+  pla_item_clear(&item);
+  pla_activation_clear(&truth);
+  bar_clear(&bar);
+}
+
+/* ---- the face and the tongue ---- */
+
+static bool
+long_run(void)
+{
+  if (g_getenv("PLA_LONG"))
+    return true;
+  g_test_skip("only in long runs");
+  return false;
+}
+
+static PlaActiveBody *
+phantom_body(const char *name, double cell_mm)
+{
+  PlaActiveBodyOptions opts = pla_active_body_options_default();
+  PlaActiveBody *body = NULL;
+  PlaError err = { 0 };
+  opts.cell_mm = cell_mm;
+  bar_ok(pla_active_body_from_phantom(name, &opts, NULL, &body, &err), &err);
+  return body;
+}
+
+typedef struct {
+  const PlaActiveBody *body;
+  double upper, lower; /* where the lips' markers are in the last frame, m */
+} Lips;
+
+static PlaStatus
+look_at_lips(int f, const double *pos, void *data, PlaError *err)
+{
+  Lips *self = data;
+  double p[3];
+  const PlaMarkerSet *set = &self->body->markers;
+  pla_marker_place(&set->site[pla_marker_set_find(set, "lip-upper")], pos, p);
+  self->upper = p[2];
+  pla_marker_place(&set->site[pla_marker_set_find(set, "lip-lower")], pos, p);
+  self->lower = p[2];
+  return PLA_OK;
+}
+
+/* 36 muscles, 79 places, lips that part when the jaw opens; known activations come back, with the noise
+ * of a good and of a bad day; what comes back badly was not promised */
+static void
+test_face(void)
+{
+  if (!long_run())
+    return;
+  PlaActiveBody *body = phantom_body("face", 12.0);
+  PlaError err = { 0 };
+  PlaActivation open, truth, found;
+  PlaActivationReport report;
+  PlaFitResult result;
+  const PlaLabelOptions label = pla_label_options_default();
+  PlaFitOptions opts = pla_fit_options_default();
+  const int nc = pla_active_n_controls(body->model), n_frames = 60;
+  g_assert_cmpint(pla_active_n_muscles(body->model), ==, 36);
+  g_assert_cmpint(body->markers.n, ==, 79);
+  g_assert_cmpint(pla_mesh_count_inverted(body->mesh), ==, 0);
+  Lips lips = { .body = body }, closed = { .body = body };
+  look_at_lips(0, body->mesh->pos, &closed, &err);
+  bar_ok(pla_activation_init(&open, body->model, 1, 60.0, &err), &err);
+  open.control[36 + PLA_JAW_OPENING] = 0.25;
+  bar_ok(pla_activation_run(body, &open, 1e-6, look_at_lips, &lips, NULL, &report, &err), &err);
+  g_assert_cmpint(report.unsolved, ==, 0);
+  g_test_message("lips open by %.1f mm", 1e3 * ((lips.upper - lips.lower) - (closed.upper - closed.lower)));
+  g_assert_cmpfloat((lips.upper - lips.lower) - (closed.upper - closed.lower), >, 0.012);
+  pla_activation_clear(&open);
+
+  bar_ok(pla_activation_random(body->model, n_frames, 60.0, 9, &truth, &err), &err);
+  for (int noisy = 0; noisy < 2; noisy++) {
+    const PlaTakeFaults faults = { .noise_m = noisy * 5e-4, .missing = noisy * 0.05,
+                                   .outliers = noisy * 0.02, .outlier_m = 0.02, .seed = 8 };
+    PlaTake *take, *clean;
+    unsigned char held[79] = { 0 };
+    for (int i = 9; noisy && i < 79; i += 10)
+      held[i] = 1;
+    opts.held_out = held;
+    bar_ok(pla_activation_take(body, &truth, NULL, NULL, &clean, &report, &err), &err);
+    bar_ok(pla_activation_take(body, &truth, &faults, NULL, &take, &report, &err), &err);
+    bar_ok(pla_activation_fit(body, take, &label, &opts, &found, &result, &err), &err);
+    double seen2 = 0.0, seen_max = 0.0, held2 = 0.0;
+    int n_seen = 0, n_held = 0;
+    for (int c = 0; c < 36; c++) {
+      double sum = 0.0, most = 0.0;
+      for (int f = 0; f < n_frames; f++) {
+        const double d = fabs(found.control[f * nc + c] - truth.control[f * nc + c]);
+        sum += d * d / n_frames;
+        most = fmax(most, d);
+      }
+      if (result.seen[c]) {
+        seen2 += sum;
+        seen_max = fmax(seen_max, most);
+        n_seen++;
+      }
+    }
+    for (int f = 0; f < n_frames; f++)
+      for (int i = 0; i < 79; i++)
+        for (int d = 0; d < 3 && held[i]; d++) {
+          const size_t k = 3 * ((size_t)f * 79 + (size_t)i) + (size_t)d;
+          if (!isfinite(result.residual[k]))
+            continue;
+          const double e = take->pos[k] - result.residual[k] - clean->pos[k];
+          held2 += e * e;
+          n_held++;
+        }
+    g_test_message("noise %d: %d seen, rms %.4f, most %.4f; markers %.4f mm", noisy, n_seen,
+                   sqrt(seen2 / n_seen), seen_max, 1e3 * result.rms_m);
+    if (noisy) {
+      g_test_message("held out: %.3f mm of truth, %.3f mm of data", 1e3 * sqrt(held2 / n_held),
+                     1e3 * result.held_out_rms_m);
+      g_assert_cmpfloat(sqrt(seen2 / n_seen), <=, 0.05);
+      g_assert_cmpfloat(sqrt(held2 / n_held), <=, 5e-4);
+      g_assert_cmpfloat(result.held_out_rms_m, <=, 6.5e-4);
+      g_assert_cmpint(n_seen, >=, 8);
+    } else {
+      g_assert_cmpfloat(seen_max, <, 0.02);
+      g_assert_cmpfloat(result.rms_m, <, 5e-5);
+      g_assert_cmpint(n_seen, >=, 28);
+    }
+    pla_activation_clear(&found);
+    pla_fit_result_clear(&result);
+    pla_take_free(take);
+    pla_take_free(clean);
+  }
+  pla_activation_clear(&truth);
+  pla_active_body_free(body);
+}
+
+int
+main(int argc, char **argv)
+{
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/activation/track", test_track);
+  g_test_add_func("/activation/formats", test_formats);
+  g_test_add_func("/activation/face", test_face);
+  return g_test_run();
+}
