@@ -563,6 +563,40 @@ way(const PlaActiveModel *model, const double *from, const double *to)
   return longest;
 }
 
+/* The same way by the solver that goes down the energy, from self->pos as @from has it: slower, and for
+ * places where the flesh folds and the tangent is not definite. */
+static PlaStatus
+descend(PlaActiveSolver *self, const double *control, const double *from, double tolerance_m,
+        PlaProgress *progress, PlaActiveReport *report, bool *reached, PlaError *err)
+{
+  const size_t n = 3 * (size_t)self->model->n_verts;
+  const PlaFemConditions conditions = { .fixed = self->model->fixed, .target = self->target };
+  PlaFemOptions options = pla_fem_options_default();
+  PlaFemReport fem;
+  options.warm_start = true;
+  options.tolerance_rel = 1e-7;
+  options.max_iterations = 60;
+  options.progress = progress;
+  *reached = false;
+  memcpy(self->pos, from, n * sizeof *from);
+  PlaStatus st = refactor(self, self->pos, progress, report, err);
+  if (st == PLA_OK)
+    st = carry(self, control, self->pos, err);
+  if (st == PLA_OK) {
+    memcpy(self->target, self->pos, n * sizeof *self->pos);
+    st = pla_fem_solve(self->fem, &conditions, &options, self->pos, &fem, err);
+  }
+  if (st != PLA_OK)
+    return st;
+  report->iterations += fem.iterations;
+  report->factorisations += fem.factorisations;
+  if (fem.reason == PLA_STOP_CANCELLED)
+    return pla_fail_cancelled(err);
+  self->factored = false;
+  st = approach(self, control, tolerance_m, progress, self->pos, report, reached, err);
+  return st;
+}
+
 PlaStatus
 pla_active_solve(PlaActiveSolver *self, const double *control, const double *columns,
                  double tolerance_m, PlaProgress *progress, PlaActiveState *state,
@@ -574,7 +608,7 @@ pla_active_solve(PlaActiveSolver *self, const double *control, const double *col
   PlaStatus st = PLA_OK;
   /* the whole way in equal parts, halved where one fails, doubled again where one succeeds */
   double done = 0.0, part = 1.0 / ceil(fmax(1.0, way(model, state->control, control)));
-  const double least = part / (1 << MAX_HALVINGS);
+  const double whole = part, least = part / (1 << MAX_HALVINGS);
   memcpy(self->from, state->control, nc * sizeof *self->from);
   while (st == PLA_OK && done < 1.0 && part >= least) {
     const double next = done + part >= 1.0 - 1e-9 ? 1.0 : done + part;
@@ -589,6 +623,9 @@ pla_active_solve(PlaActiveSolver *self, const double *control, const double *col
     }
     st = approach(self, self->control, next < 1.0 ? fmax(tolerance_m, 1e-5) : tolerance_m, progress,
                   self->pos, report, &reached, err);
+    if (st == PLA_OK && !reached && part < 0.5 * whole)
+      st = descend(self, self->control, state->pos, next < 1.0 ? 1e-5 : tolerance_m, progress, report,
+                   &reached, err);
     if (st == PLA_OK && reached) {
       memcpy(state->pos, self->pos, n * sizeof *self->pos);
       memcpy(state->control, self->control, nc * sizeof *self->control);

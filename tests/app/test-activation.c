@@ -148,7 +148,7 @@ test_face(void)
 {
   if (!long_run())
     return;
-  PlaActiveBody *body = phantom_body("face", 12.0);
+  PlaActiveBody *body = phantom_body("face", 9.0);
   PlaError err = { 0 };
   PlaActivation open, truth, found;
   PlaActivationReport report;
