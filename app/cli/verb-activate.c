@@ -85,7 +85,8 @@ read_track(PlaInvocation *inv, const PlaActiveModel *model, PlaActivation *out, 
 }
 
 static PlaStatus
-write_take(PlaInvocation *inv, const PlaActiveBody *body, const PlaActivation *track, PlaError *err)
+write_take(PlaInvocation *inv, const PlaActiveBody *body, const PlaActivation *track,
+           PlaActivationReport *report, PlaError *err)
 {
   const PlaTakeFaults faults = { .noise_m = pla_invocation_number(inv, "noise-mm", 0.0) / 1000.0,
                                  .missing = pla_invocation_number(inv, "missing", 0.0),
@@ -94,9 +95,8 @@ write_take(PlaInvocation *inv, const PlaActiveBody *body, const PlaActivation *t
                                  .seed = (unsigned)pla_invocation_int(inv, "random", 1) + 1000 };
   PlaWriteOptions opts = pla_write_options_default();
   PlaItem item = { .kind = PLA_KIND_TAKE };
-  PlaActivationReport report;
   PlaStatus st = pla_activation_take(body, track, &faults, pla_invocation_progress(inv), &item.take,
-                                     &report, err);
+                                     report, err);
   if (st == PLA_OK)
     st = pla_item_write(pla_invocation_text(inv, "markers", 0, NULL), &item, &opts, err);
   pla_item_clear(&item);
@@ -143,7 +143,7 @@ pla_run_activate(PlaInvocation *inv, PlaError *err)
     st = pla_mesh_series_finish(&writer.series, err);
   pla_progress_phase(progress, "Writing markers", 1.0);
   if (st == PLA_OK && pla_invocation_has(inv, "markers"))
-    st = write_take(inv, body, &track, err);
+    st = write_take(inv, body, &track, &report, err);
   if (st == PLA_OK && pla_invocation_has(inv, "track"))
     st = pla_invocation_write_activation(inv, pla_invocation_text(inv, "track", 0, NULL),
                                          body->model, &track, err);

@@ -43,7 +43,7 @@ run_body(PlaWork *work, PlaError *err)
 static const PlaOpParam body_params[] = {
   { "phantom", PLA_PARAM_TEXT, NULL, 1, 20, "\"face\"", "face, tongue or arm" },
   { "cell_mm", PLA_PARAM_NUMBER, "mm", 2, 40, "null", "element size" },
-  { "young_pa", PLA_PARAM_NUMBER, "Pa", 100, 1e8, "null", "flesh between the fibres" },
+  { "young_pa", PLA_PARAM_NUMBER, NULL, 100, 1e8, "null", "flesh between the fibres" },
   { NULL },
 };
 
@@ -268,7 +268,7 @@ run_fit(PlaWork *work, PlaError *err)
 static const PlaOpParam fit_params[] = {
   { "muscles", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the muscles of a body" },
   { "markers", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the take" },
-  { "acceleration", PLA_PARAM_NUMBER, "1/s^2", 0, 1e6, "100", "how fast activations may bend" },
+  { "acceleration", PLA_PARAM_NUMBER, NULL, 0, 1e6, "100", "how fast activations may bend, 1/s^2" },
   { "noise_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "0", "of a marker in one axis; 0: estimated" },
   { "rounds", PLA_PARAM_INT, NULL, 0, 20, "2", "fits of all frames together" },
   { "jaw", PLA_PARAM_BOOL, NULL, 0, 0, "true", "the jaw moves" },

@@ -6,6 +6,7 @@
 #include "sim/fit/fit.h"
 #include "sim/fit/label.h"
 #include "sim/fit/smooth.h"
+#include "sim/fit/strength.h"
 #include "tests/sim/active/bars.h"
 
 #include <stdlib.h>
@@ -422,6 +423,57 @@ test_refusals(void)
   bar_clear(&bar);
 }
 
+/* strengths of muscles come back from poses with known activations; the absent one stays unknown */
+static void
+test_strengths(void)
+{
+  static const double truth[BAR_MUSCLES] = { 1.3, 0.7, 1.1, 0.5, 1.0 };
+  enum { POSES = 5, NC = BAR_MUSCLES + 3 };
+  Bar bar;
+  PlaTake *take;
+  PlaActiveSolver *solver;
+  PlaActiveState state;
+  PlaActiveReport solve;
+  PlaStrengthReport report;
+  PlaFitOptions opts = pla_fit_options_default();
+  PlaError err = { 0 };
+  double control[POSES * NC], strength[BAR_MUSCLES], deviation[BAR_MUSCLES];
+  const PlaMarkerSite *site[64];
+  bar_init(&bar, 1);
+  bar_ok(pla_take_new(POSES, bar.markers.n, &take, &err), &err);
+  bar_ok(pla_active_solver_new(bar.model, &solver, &err), &err);
+  bar_ok(pla_active_state_init(&state, bar.model, &err), &err);
+  for (int i = 0; i < bar.markers.n; i++)
+    site[i] = &bar.markers.site[i];
+  for (int f = 0; f < POSES; f++) {
+    double eff[NC];
+    for (int c = 0; c < NC; c++)
+      eff[c] = control[f * NC + c] = c < BAR_MUSCLES ? 0.2 + 0.5 * ((c + f) % 3 == 0) : 0.0;
+    for (int m = 0; m < BAR_MUSCLES; m++)
+      eff[m] *= truth[m];
+    bar_ok(pla_active_solve(solver, eff, NULL, 1e-8, NULL, &state, &solve, &err), &err);
+    for (int i = 0; i < bar.markers.n; i++)
+      pla_marker_place(site[i], state.pos, take->pos + 3 * (f * bar.markers.n + i));
+  }
+  for (int m = 0; m < BAR_MUSCLES; m++)
+    strength[m] = 1.0;
+  bar_ok(pla_fit_strengths(bar.model, site, take, control, &opts, 3.0, strength, deviation, &report,
+                           &err),
+         &err);
+  for (int m = 0; m < BAR_MUSCLES - 1; m++) {
+    g_test_message("strength %d: %.4f, expected error %.4f", m, strength[m], deviation[m]);
+    g_assert_cmpfloat_with_epsilon(strength[m], truth[m], 0.01);
+    g_assert_cmpfloat(deviation[m], <, 0.05);
+  }
+  g_assert_cmpfloat_with_epsilon(strength[BAR_MUSCLES - 1], 1.0, 1e-6);
+  g_assert_cmpfloat(deviation[BAR_MUSCLES - 1], >, 0.9);
+  g_assert_cmpfloat(report.rms_m, <, 1e-5);
+  pla_active_state_clear(&state);
+  pla_active_solver_free(solver);
+  pla_take_free(take);
+  bar_clear(&bar);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -434,5 +486,6 @@ main(int argc, char **argv)
   g_test_add_func("/fit/chunks", test_chunks);
   g_test_add_func("/fit/repairs", test_repairs);
   g_test_add_func("/fit/refusals", test_refusals);
+  g_test_add_func("/fit/strengths", test_strengths);
   return g_test_run();
 }
