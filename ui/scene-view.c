@@ -1,9 +1,9 @@
 #include "ui/scene-view.h"
 
-#include "anatomy/raycast.h"
 #include "anatomy/slice.h"
 #include "app/overlay.h"
 #include "app/picture.h"
+#include "ui/volume-cast.h"
 #include "ui/scene-sketch.h"
 
 #include <glib/gi18n.h>
@@ -20,24 +20,6 @@ enum {
   MOST_BANDS = 64,
   PLAIN_FACES = 20000, /* of meshes that are made ready at once, without a worker */
 };
-
-/* a volume made ready, shared with the workers that draw it */
-typedef struct {
-  gpointer held; /* the volume, until it is prepared */
-  const PlaVolume *volume;
-  const PlaTransfer *transfer;
-  PlaRaycast *cast; /* NULL: not yet */
-} Caster;
-
-/* one picture of it on its way */
-typedef struct {
-  Caster *caster;
-  PlaRays rays;
-  uint32_t background[2]; /* above and below */
-  PlaProgress progress;
-  uint32_t *pixel;
-  gboolean done;
-} Casting;
 
 struct _PlaSceneView {
   GtkWidget parent_instance;
@@ -58,9 +40,7 @@ struct _PlaSceneView {
   guint warming;     /* source id: pictures that the driver has not seen yet */
   int warmed;
   const PlaTransfer *transfer; /* how the scan itself is shown, or NULL: shapes */
-  Caster *caster;      /* the scan made ready for that, or NULL */
-  Casting *casting;    /* its picture on the way, or NULL; owned by its task */
-  int cast_stage;              /* how fine the next one is to be */
+  PlaVolumeCast *cast;         /* draws it */
   char *clip;        /* the side that is cut away at the crosshair, or NULL */
 
   enum { IDLE, TURNING, PANNING, ZOOMING, PULLING, PLACING } drag;
@@ -118,158 +98,20 @@ on_refine(gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* ------------------------------------------------------------------ volume */
-
-static void
-caster_clear(gpointer data)
-{
-  Caster *caster = data;
-  pla_document_release(caster->held);
-  pla_raycast_free(caster->cast);
-}
-
-static void
-casting_free(gpointer data)
-{
-  Casting *casting = data;
-  g_atomic_rc_box_release_full(casting->caster, caster_clear);
-  g_free(casting->pixel);
-  g_free(casting);
-}
-
-/* lays the picture over the background; opaque then */
-static void
-lay_over(Casting *casting)
-{
-  const int w = casting->rays.width, h = casting->rays.height;
-  for (int y = 0; y < h; y++) {
-    uint32_t back = 0;
-    for (int c = 0; c < 24; c += 8) {
-      const double a = casting->background[0] >> c & 255, b = casting->background[1] >> c & 255;
-      back |= (uint32_t)(a + (b - a) * y / h) << c;
-    }
-    for (int x = 0; x < w; x++) {
-      uint32_t *p = &casting->pixel[(size_t)y * (size_t)w + (size_t)x], out = 0xff000000u;
-      const uint32_t passes = 255 - (*p >> 24);
-      for (int c = 0; c < 24; c += 8)
-        out |= MIN((*p >> c & 255) + ((back >> c & 255) * passes + 127) / 255, 255u) << c;
-      *p = out;
-    }
-  }
-}
-
-static void
-cast_in_thread(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
-{
-  Casting *casting = data;
-  Caster *caster = casting->caster;
-  PlaError err;
-  if (!caster->cast && pla_raycast_new(caster->volume, caster->transfer, &casting->progress,
-                                       &caster->cast, &err) == PLA_OK)
-    g_clear_pointer(&caster->held, pla_document_release);
-  if (caster->cast)
-    casting->done =
-        pla_raycast_draw(caster->cast, &casting->rays, &casting->progress, casting->pixel);
-  if (casting->done)
-    lay_over(casting);
-  g_task_return_boolean(task, TRUE);
-}
-
-static void cast_next(PlaSceneView *self);
-
-static void
-on_cast(GObject *source, GAsyncResult *result, gpointer data)
-{
-  PlaSceneView *self = PLA_SCENE_VIEW(source);
-  Casting *casting = g_task_get_task_data(G_TASK(result));
-  const int w = casting->rays.width, h = casting->rays.height;
-  self->casting = NULL;
-  if (!self->caster || self->caster != casting->caster) {
-    cast_next(self);
-    return;
-  }
-  if (casting->done) {
-    g_autoptr(GBytes) bytes =
-        g_bytes_new_take(g_steal_pointer(&casting->pixel), 4 * (gsize)w * (gsize)h);
-    g_autoptr(GdkTexture) texture =
-        gdk_memory_texture_new(w, h, GDK_MEMORY_DEFAULT, bytes, 4 * (gsize)w);
-    gtk_picture_set_paintable(GTK_PICTURE(self->volume), GDK_PAINTABLE(texture));
-    gtk_widget_set_visible(self->volume, TRUE);
-    self->cast_stage++;
-  }
-  cast_next(self);
-}
-
-/* small pictures first, then finer ones; a picture of an older view is dropped */
-static void
-cast_next(PlaSceneView *self)
-{
-  static const int coarseness[] = { 6, 2, 1 };
-  if (!self->caster || self->casting || self->cast_stage >= (int)G_N_ELEMENTS(coarseness))
-    return;
-  const int w = gtk_widget_get_width(self->area), h = gtk_widget_get_height(self->area);
-  if (w < 1 || h < 1)
-    return;
-  const int scale = coarseness[self->cast_stage];
-  Casting *casting = g_new0(Casting, 1);
-  casting->caster = g_atomic_rc_box_acquire(self->caster);
-  casting->background[0] = self->dark ? 0x2a2b2fu : 0xf7f7f9u;
-  casting->background[1] = self->dark ? 0x121214u : 0xcccfd4u;
-  pla_progress_init(&casting->progress, NULL, NULL);
-  PlaRays *rays = &casting->rays;
-  rays->width = MAX(w / scale, 1);
-  rays->height = MAX(h / scale, 1);
-  double right[3], up[3], back[3];
-  const PlaCamera *camera = &self->camera;
-  pla_camera_axes(camera, right, up, back);
-  const double mm = pla_camera_height_mm(camera) / rays->height;
-  for (int d = 0; d < 3; d++) {
-    const double corner = camera->focus_mm[d] + mm * (0.5 - 0.5 * rays->width) * right[d] +
-                          mm * (0.5 * rays->height - 0.5) * up[d];
-    if (camera->parallel) {
-      rays->from[d] = corner + 1e4 * back[d];
-      rays->from_right[d] = mm * right[d];
-      rays->from_down[d] = -mm * up[d];
-      rays->dir[d] = -back[d];
-    } else {
-      rays->from[d] = camera->eye_mm[d];
-      rays->dir[d] = corner - camera->eye_mm[d];
-      rays->dir_right[d] = mm * right[d];
-      rays->dir_down[d] = -mm * up[d];
-    }
-  }
-  casting->pixel = g_new(uint32_t, (gsize)rays->width * (gsize)rays->height);
-  self->casting = casting;
-  g_autoptr(GTask) task = g_task_new(self, NULL, on_cast, NULL);
-  g_task_set_task_data(task, casting, casting_free);
-  g_task_run_in_thread(task, cast_in_thread);
-}
-
-/* the view has changed: what is being drawn is no longer wanted */
 static void
 cast_again(PlaSceneView *self)
 {
-  self->cast_stage = 0;
-  if (self->casting)
-    pla_progress_cancel(&self->casting->progress);
-  cast_next(self);
+  pla_volume_cast_look(self->cast, &self->camera, gtk_widget_get_width(self->area),
+                       gtk_widget_get_height(self->area), self->dark);
 }
 
 /* another scan, or another preset */
 static void
 update_volume(PlaSceneView *self)
 {
-  if (self->caster)
-    g_atomic_rc_box_release_full(g_steal_pointer(&self->caster), caster_clear);
-  const PlaVolume *volume;
+  const PlaVolume *volume = NULL;
   gpointer held = self->transfer ? pla_document_hold_volume(self->document, &volume) : NULL;
-  gtk_widget_set_visible(self->volume, FALSE);
-  if (held) {
-    self->caster = g_atomic_rc_box_new0(Caster);
-    self->caster->held = held;
-    self->caster->volume = volume;
-    self->caster->transfer = self->transfer;
-  }
+  pla_volume_cast_set_source(self->cast, held, volume, self->transfer);
   cast_again(self);
 }
 
@@ -298,8 +140,7 @@ moved(PlaSceneView *self)
   g_clear_handle_id(&self->refine, g_source_remove);
   g_clear_handle_id(&self->settle, g_source_remove);
   self->settle = g_timeout_add(REST_MS, on_settled, self);
-  if (self->caster)
-    cast_again(self);
+  cast_again(self);
   redraw(self);
 }
 
@@ -326,7 +167,7 @@ on_warm(gpointer data)
 gboolean
 pla_scene_view_is_settled(PlaSceneView *self)
 {
-  return self->settle == 0 && self->warming == 0 && !self->casting && self->refine == 0 && self->preparing == 0;
+  return self->settle == 0 && self->warming == 0 && !pla_volume_cast_is_busy(self->cast) && self->refine == 0 && self->preparing == 0;
 }
 
 static double
@@ -1189,10 +1030,9 @@ pla_scene_view_dispose(GObject *object)
   g_clear_handle_id(&self->refine, g_source_remove);
   g_clear_handle_id(&self->warming, g_source_remove);
   g_clear_pointer(&self->clip, g_free);
-  if (self->casting)
-    pla_progress_cancel(&self->casting->progress);
-  if (self->caster)
-    g_atomic_rc_box_release_full(g_steal_pointer(&self->caster), caster_clear);
+  if (self->cast)
+    pla_volume_cast_stop(self->cast);
+  g_clear_object(&self->cast);
   g_clear_pointer(&self->overlay, gtk_widget_unparent);
   if (self->scene)
     self->render->scene_free(g_steal_pointer(&self->scene));
@@ -1234,6 +1074,7 @@ pla_scene_view_init(PlaSceneView *self)
   gtk_widget_set_can_target(self->volume, FALSE);
   gtk_widget_set_visible(self->volume, FALSE);
   gtk_overlay_add_overlay(GTK_OVERLAY(self->overlay), self->volume);
+  self->cast = pla_volume_cast_new(GTK_PICTURE(self->volume));
   self->ink = gtk_drawing_area_new();
   gtk_widget_set_can_target(self->ink, FALSE);
   gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(self->ink), draw_ink, self, NULL);

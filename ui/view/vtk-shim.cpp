@@ -2,17 +2,15 @@
  *
  * VTK renders into its own framebuffer of a vtkGenericOpenGLRenderWindow and blits to ours, so the
  * same code serves the window's GtkGLArea and pictures without a display.  Shade in folds comes
- * with the mesh (ambient occlusion per vertex) and costs nothing per frame.  Picking casts a ray
- * over the triangles on the CPU: exact, and independent of what was last drawn. */
+ * with the mesh (ambient occlusion per vertex) and costs nothing per frame. */
+#include "ui/view/scene.hpp"
+
 extern "C" {
 #include "ui/view/vtk-shim.h"
-#include "app/render.h"
-#include "ui/view/offscreen.h"
 }
 
 #include "anatomy/base/guarded.hpp"
 
-#include <vtkActor.h>
 #include <vtkArrowSource.h>
 #include <vtkAutoInit.h>
 #include <vtkCamera.h>
@@ -20,41 +18,27 @@ extern "C" {
 #include <vtkCellData.h>
 #include <vtkDoubleArray.h>
 #include <vtkFloatArray.h>
-#include <vtkGenericOpenGLRenderWindow.h>
 #include <vtkGlyph3DMapper.h>
 #include <vtkImageData.h>
-#include <vtkLightKit.h>
-#include <vtkLookupTable.h>
-#include <vtkNew.h>
 #include <vtkObject.h>
 #include <vtkOpenGLPolyDataMapper.h>
-#include <vtkPlane.h>
 #include <vtkPointData.h>
-#include <vtkPolyData.h>
 #include <vtkPolyDataMapper.h>
 #include <vtkPropCollection.h>
 #include <vtkProperty.h>
-#include <vtkRenderer.h>
 #include <vtkRendererCollection.h>
 #include <vtkShaderProperty.h>
-#include <vtkSmartPointer.h>
 #include <vtkSphereSource.h>
 #include <vtkTexture.h>
-#include <vtkTubeFilter.h>
 #include <vtkUnsignedCharArray.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <climits>
 #include <cmath>
 #include <cstring>
 #include <dlfcn.h>
-#include <map>
-#include <memory>
 #include <string>
-#include <unordered_map>
-#include <vector>
 
 VTK_MODULE_INIT(vtkRenderingOpenGL2)
 
@@ -73,319 +57,10 @@ glewInit(void)
   return status == no_glx_display ? 0 : status;
 }
 
-namespace
-{
-
-enum class Kind { mesh, lines, markers, image };
-
-/* One face of an item: its corners and the cell that it belongs to. */
-struct Face {
-  std::array<int, 4> vert; /* vert[3] = -1: a triangle */
-  int cell;
-};
-
-/* Neighbours in the list of faces are neighbours in space: makers of surfaces go row by row. */
-struct Box {
-  double lo[3], hi[3];
-};
-const size_t FACES_PER_BOX = 64;
-
-} // namespace
-
-/* What of an item does not depend on a scene: made on any thread. */
-struct PlaSceneShape {
-  vtkNew<vtkPolyData> data;
-  vtkNew<vtkPolyData> coarse; /* the same points under fewer faces, for moving pictures */
-  int n_verts = 0;
-  std::vector<double> pos; /* mm */
-  std::vector<float> open; /* empty: no shade */
-  int n_tris = 0, n_tets = 0;
-  std::vector<int> tri, tet, hex;
-  std::vector<int> across; /* the solid cell behind each face of tets, then hexes; -1: none */
-  std::vector<Face> face;  /* drawn: all triangles, outer faces of what the clip plane leaves */
-  std::vector<Face> coarse_face;
-  std::vector<Box> box; /* around each FACES_PER_BOX faces in their order, for picking */
-};
+using namespace view;
 
 namespace
 {
-
-struct Item : PlaSceneShape {
-  explicit Item(PlaSceneShape &&shape) : PlaSceneShape(std::move(shape)) {}
-  Kind kind = Kind::mesh;
-  PlaSceneStyle style = pla_scene_style_default();
-  vtkNew<vtkActor> actor;
-  vtkSmartPointer<vtkMapper> fine_mapper, coarse_mapper; /* of meshes; the latter may be NULL */
-  vtkSmartPointer<vtkTubeFilter> tube;
-  int shaded = -1; /* the PlaQuality that its shader is for; -1: none yet */
-
-  bool coloured = false, on_cells = false;
-  std::vector<double> value;
-  vtkNew<vtkLookupTable> table;
-};
-
-/* A target that is kept for picture after picture of one size. */
-struct Canvas {
-  PlaTarget target = {};
-  int width = 0, height = 0;
-};
-
-} // namespace
-
-struct PlaScene {
-  PlaOffscreen *offscreen = nullptr;
-  vtkSmartPointer<vtkGenericOpenGLRenderWindow> window;
-  vtkNew<vtkRenderer> renderer;
-  vtkNew<vtkLightKit> lights;
-  vtkNew<vtkPlane> clip;
-  bool clipping = false;
-  PlaCamera camera = {};
-  double top[3] = { 0.15, 0.16, 0.18 }, bottom[3] = { 0.06, 0.065, 0.075 };
-  Canvas canvas;     /* where a full picture grows, band by band */
-  Canvas small;      /* where moving ones are drawn */
-  int reduction = 2; /* how many times smaller those are */
-  bool drawn = false;
-  std::map<int, std::unique_ptr<Item>> items;
-};
-
-namespace
-{
-
-const int tet_faces[4][3] = { { 0, 2, 1 }, { 0, 1, 3 }, { 1, 2, 3 }, { 0, 3, 2 } };
-const int hex_faces[6][4] = { { 0, 3, 2, 1 }, { 4, 5, 6, 7 }, { 0, 1, 5, 4 },
-                              { 1, 2, 6, 5 }, { 2, 3, 7, 6 }, { 3, 0, 4, 7 } };
-
-/* whether a cell is on the side that the clip plane leaves */
-bool
-kept(vtkPlane *clip, const PlaSceneShape *item, const int *vert, int n)
-{
-  if (!clip)
-    return true;
-  double centre[3] = { 0.0, 0.0, 0.0 };
-  for (int k = 0; k < n; k++)
-    for (int d = 0; d < 3; d++)
-      centre[d] += item->pos[3 * (size_t)vert[k] + d] / n;
-  return clip->EvaluateFunction(centre) <= 0.0;
-}
-
-/* Which cell lies behind each face of each solid cell. */
-void
-find_neighbours(PlaSceneShape *shape)
-{
-  struct Keyed {
-    std::array<int, 3> key; /* the smallest three corners */
-    int face;               /* number of the face: four a tet, then six a hex */
-    bool operator<(const Keyed &other) const
-    {
-      return key != other.key ? key < other.key : face < other.face;
-    }
-  };
-  const size_t n_tets = shape->tet.size() / 4, n_hexes = shape->hex.size() / 8;
-  std::vector<Keyed> all;
-  all.reserve(4 * n_tets + 6 * n_hexes);
-  auto add = [&](std::array<int, 4> vert) {
-    std::sort(vert.begin(), vert.end());
-    const int first = vert[0] < 0; /* triangles have -1 there now */
-    all.push_back({ { vert[first], vert[first + 1], vert[first + 2] }, (int)all.size() });
-  };
-  for (size_t t = 0; t < n_tets; t++)
-    for (const auto &f : tet_faces) {
-      const int *v = &shape->tet[4 * t];
-      add({ v[f[0]], v[f[1]], v[f[2]], -1 });
-    }
-  for (size_t h = 0; h < n_hexes; h++)
-    for (const auto &f : hex_faces) {
-      const int *v = &shape->hex[8 * h];
-      add({ v[f[0]], v[f[1]], v[f[2]], v[f[3]] });
-    }
-  std::sort(all.begin(), all.end());
-  auto cell_of = [&](int face) {
-    return (size_t)face < 4 * n_tets ? face / 4 : (int)(n_tets + (face - 4 * n_tets) / 6);
-  };
-  shape->across.assign(all.size(), -1);
-  for (size_t i = 0; i < all.size();) {
-    size_t end = i + 1;
-    while (end < all.size() && all[end].key == all[i].key)
-      end++;
-    for (size_t k = i; k < end && end > i + 1; k++)
-      shape->across[all[k].face] = cell_of(all[k + 1 < end ? k + 1 : i].face);
-    i = end;
-  }
-}
-
-/* All triangles, and the outer faces of the solid cells that the plane leaves. */
-void
-find_faces(vtkPlane *clip, PlaSceneShape *item)
-{
-  const size_t n_tets = item->tet.size() / 4, n_hexes = item->hex.size() / 8;
-  item->face.clear();
-  for (int t = 0; t < item->n_tris; t++)
-    item->face.push_back(
-        { { item->tri[3 * t], item->tri[3 * t + 1], item->tri[3 * t + 2], -1 }, t });
-  std::vector<char> keep(n_tets + n_hexes);
-  for (size_t c = 0; c < keep.size(); c++)
-    keep[c] = c < n_tets ? kept(clip, item, &item->tet[4 * c], 4)
-                         : kept(clip, item, &item->hex[8 * (c - n_tets)], 8);
-  auto is_outer = [&](size_t face) {
-    return item->across[face] < 0 || !keep[item->across[face]];
-  };
-  for (size_t t = 0; t < n_tets; t++)
-    for (size_t f = 0; keep[t] && f < 4; f++)
-      if (is_outer(4 * t + f)) {
-        const int *v = &item->tet[4 * t], *c = tet_faces[f];
-        item->face.push_back({ { v[c[0]], v[c[1]], v[c[2]], -1 }, item->n_tris + (int)t });
-      }
-  for (size_t h = 0; h < n_hexes; h++)
-    for (size_t f = 0; keep[n_tets + h] && f < 6; f++)
-      if (is_outer(4 * n_tets + 6 * h + f)) {
-        const int *v = &item->hex[8 * h], *c = hex_faces[f];
-        item->face.push_back(
-            { { v[c[0]], v[c[1]], v[c[2]], v[c[3]] }, item->n_tris + item->n_tets + (int)h });
-      }
-}
-
-/* All vertices of one cell of a grid become the first of them; faces that keep three corners, each
- * once (Rossignac and Borrel 1993). */
-std::vector<Face>
-cluster_faces(const PlaSceneShape *shape, const double lo[3], double cell_mm)
-{
-  std::unordered_map<int64_t, int> first;
-  std::vector<int> as(shape->n_verts);
-  for (int v = 0; v < shape->n_verts; v++) {
-    int64_t key = 0;
-    for (int d = 0; d < 3; d++)
-      key = key * 1024 + (int64_t)((shape->pos[3 * (size_t)v + d] - lo[d]) / cell_mm);
-    as[v] = first.try_emplace(key, v).first->second;
-  }
-  std::vector<Face> coarse;
-  for (const Face &face : shape->face) {
-    const int corners = face.vert[3] < 0 ? 3 : 4;
-    for (int half = 0; half < corners - 2; half++) {
-      std::array<int, 4> vert = { as[face.vert[0]], as[face.vert[1 + half]],
-                                  as[face.vert[2 + half]], -1 };
-      if (vert[0] == vert[1] || vert[1] == vert[2] || vert[2] == vert[0])
-        continue;
-      /* the smallest first, so that a face that comes again is found */
-      std::rotate(vert.begin(), std::min_element(vert.begin(), vert.begin() + 3),
-                  vert.begin() + 3);
-      coarse.push_back({ vert, face.cell });
-    }
-  }
-  std::sort(coarse.begin(), coarse.end(), [](const Face &a, const Face &b) {
-    return a.vert != b.vert ? a.vert < b.vert : a.cell < b.cell;
-  });
-  coarse.erase(std::unique(coarse.begin(), coarse.end(),
-                           [](const Face &a, const Face &b) { return a.vert == b.vert; }),
-               coarse.end());
-  return coarse;
-}
-
-/* Fewer faces over the same vertices, for moving pictures; none where there are few already. */
-void
-find_coarse_faces(PlaSceneShape *shape)
-{
-  const size_t wanted = 28000, worthwhile = 40000;
-  shape->coarse_face.clear();
-  if (shape->face.size() < worthwhile)
-    return;
-  double lo[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL }, longest = 0.0;
-  for (int d = 0; d < 3; d++) {
-    double hi = -HUGE_VAL;
-    for (int v = 0; v < shape->n_verts; v++) {
-      lo[d] = std::min(lo[d], shape->pos[3 * (size_t)v + d]);
-      hi = std::max(hi, shape->pos[3 * (size_t)v + d]);
-    }
-    longest = std::max(longest, hi - lo[d]);
-  }
-  if (!(longest > 0.0))
-    return;
-  /* a surface in n cells a side has about n squared faces: one more try meets the number wanted */
-  double cells = 72.0;
-  for (int tries = 0; tries < 3; tries++) {
-    shape->coarse_face = cluster_faces(shape, lo, longest / cells);
-    const double excess = (double)shape->coarse_face.size() / wanted;
-    if (excess < 1.3 || cells < 24.0)
-      return;
-    cells /= std::sqrt(excess);
-  }
-}
-
-void
-find_boxes(PlaSceneShape *shape)
-{
-  const size_t n = (shape->face.size() + FACES_PER_BOX - 1) / FACES_PER_BOX;
-  shape->box.assign(n, { { HUGE_VAL, HUGE_VAL, HUGE_VAL }, { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL } });
-  for (size_t f = 0; f < shape->face.size(); f++) {
-    Box &box = shape->box[f / FACES_PER_BOX];
-    for (int v : shape->face[f].vert)
-      for (int d = 0; v >= 0 && d < 3; d++) {
-        box.lo[d] = std::min(box.lo[d], shape->pos[3 * (size_t)v + d]);
-        box.hi[d] = std::max(box.hi[d], shape->pos[3 * (size_t)v + d]);
-      }
-  }
-}
-
-/* after points or faces have changed */
-void
-upload_points(PlaSceneShape *item, bool with_normals)
-{
-  find_boxes(item);
-  vtkNew<vtkPoints> points;
-  points->SetDataTypeToFloat();
-  points->SetNumberOfPoints(item->n_verts);
-  for (int v = 0; v < item->n_verts; v++)
-    points->SetPoint(v, &item->pos[3 * (size_t)v]);
-  item->data->SetPoints(points);
-  item->coarse->SetPoints(points);
-  if (!with_normals)
-    return;
-
-  /* vertex normals weighted by area */
-  std::vector<double> sum(3 * (size_t)item->n_verts, 0.0);
-  for (const Face &face : item->face) {
-    const int corners = face.vert[3] < 0 ? 3 : 4;
-    const double *a = &item->pos[3 * (size_t)face.vert[0]],
-                 *b = &item->pos[3 * (size_t)face.vert[1]],
-                 *c = &item->pos[3 * (size_t)face.vert[2]];
-    const double e[3] = { b[0] - a[0], b[1] - a[1], b[2] - a[2] },
-                 f[3] = { c[0] - a[0], c[1] - a[1], c[2] - a[2] };
-    const double n[3] = { e[1] * f[2] - e[2] * f[1], e[2] * f[0] - e[0] * f[2],
-                          e[0] * f[1] - e[1] * f[0] };
-    for (int k = 0; k < corners; k++)
-      for (int d = 0; d < 3; d++)
-        sum[3 * (size_t)face.vert[k] + d] += n[d];
-  }
-  vtkNew<vtkFloatArray> normals;
-  normals->SetNumberOfComponents(3);
-  normals->SetNumberOfTuples(item->n_verts);
-  for (int v = 0; v < item->n_verts; v++) {
-    const double *n = &sum[3 * (size_t)v];
-    const double len = std::sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-    const double inv = len > 0.0 ? 1.0 / len : 0.0;
-    normals->SetTuple3(v, n[0] * inv, n[1] * inv, n[2] * inv);
-  }
-  item->data->GetPointData()->SetNormals(normals);
-  item->coarse->GetPointData()->SetNormals(normals);
-}
-
-void
-set_polys(vtkPolyData *data, const std::vector<Face> &faces)
-{
-  vtkNew<vtkCellArray> polys;
-  polys->AllocateEstimate((vtkIdType)faces.size(), 4);
-  for (const Face &face : faces) {
-    const vtkIdType ids[4] = { face.vert[0], face.vert[1], face.vert[2], face.vert[3] };
-    polys->InsertNextCell(face.vert[3] < 0 ? 3 : 4, ids);
-  }
-  data->SetPolys(polys);
-}
-
-void
-upload_faces(PlaSceneShape *item)
-{
-  set_polys(item->data, item->face);
-  set_polys(item->coarse, item->coarse_face);
-}
 
 /* the colour of shade in folds, as a factor on the item's colour */
 std::array<double, 3>
@@ -706,50 +381,6 @@ replace_item(PlaScene *scene, int id, Kind kind, PlaSceneShape &&shape)
   return raw;
 }
 
-/* points without faces yet */
-PlaSceneShape
-shape_of(int n_verts, const double *pos, double to_mm)
-{
-  PlaSceneShape shape;
-  shape.n_verts = n_verts;
-  shape.pos.resize(3 * (size_t)n_verts);
-  for (size_t i = 0; i < shape.pos.size(); i++)
-    shape.pos[i] = pos[i] * to_mm;
-  return shape;
-}
-
-PlaStatus
-shape_new(const PlaSceneMesh *mesh, PlaSceneShape **out, PlaError *err)
-{
-  *out = nullptr;
-  return pla_guarded("the picture", err, [&] {
-    auto shape = std::make_unique<PlaSceneShape>(shape_of(mesh->n_verts, mesh->pos, mesh->to_mm));
-    shape->n_tris = mesh->n_tris;
-    shape->n_tets = mesh->n_tets;
-    if (mesh->n_tris)
-      shape->tri.assign(mesh->tri, mesh->tri + 3 * (size_t)mesh->n_tris);
-    if (mesh->n_tets)
-      shape->tet.assign(mesh->tet, mesh->tet + 4 * (size_t)mesh->n_tets);
-    if (mesh->n_hexes)
-      shape->hex.assign(mesh->hex, mesh->hex + 8 * (size_t)mesh->n_hexes);
-    if (mesh->open)
-      shape->open.assign(mesh->open, mesh->open + mesh->n_verts);
-    find_neighbours(shape.get());
-    find_faces(nullptr, shape.get());
-    find_coarse_faces(shape.get());
-    upload_points(shape.get(), true);
-    upload_faces(shape.get());
-    *out = shape.release();
-    return PLA_OK;
-  });
-}
-
-void
-shape_free(PlaSceneShape *shape)
-{
-  delete shape;
-}
-
 PlaStatus
 put_shape(PlaScene *scene, int id, PlaSceneShape *shape, PlaError *err)
 {
@@ -903,13 +534,6 @@ put_image(PlaScene *scene, int id, const PlaSceneImage *image, PlaError *err)
     scene->renderer->AddActor(item->actor);
     return PLA_OK;
   });
-}
-
-Item *
-find_item(PlaScene *scene, int id)
-{
-  auto found = scene->items.find(id);
-  return found == scene->items.end() ? nullptr : found->second.get();
 }
 
 void
@@ -1278,162 +902,6 @@ warm_up(PlaScene *scene, int stage)
     actor->VisibilityOn();
   remove_item(scene, id);
   return st == PLA_OK;
-}
-
-/* ----------------------------------------------------------------- picking */
-
-/* distance along the ray to a triangle in units of @dir, or infinity (Moeller and Trumbore) */
-double
-ray_triangle(const double from[3], const double dir[3], const double *a, const double *b,
-             const double *c)
-{
-  const double e[3] = { b[0] - a[0], b[1] - a[1], b[2] - a[2] },
-               f[3] = { c[0] - a[0], c[1] - a[1], c[2] - a[2] },
-               s[3] = { from[0] - a[0], from[1] - a[1], from[2] - a[2] };
-  const double p[3] = { dir[1] * f[2] - dir[2] * f[1], dir[2] * f[0] - dir[0] * f[2],
-                        dir[0] * f[1] - dir[1] * f[0] };
-  const double det = e[0] * p[0] + e[1] * p[1] + e[2] * p[2];
-  if (std::fabs(det) < 1e-300)
-    return HUGE_VAL;
-  const double u = (s[0] * p[0] + s[1] * p[1] + s[2] * p[2]) / det;
-  if (u < 0.0 || u > 1.0)
-    return HUGE_VAL;
-  const double q[3] = { s[1] * e[2] - s[2] * e[1], s[2] * e[0] - s[0] * e[2],
-                        s[0] * e[1] - s[1] * e[0] };
-  const double v = (dir[0] * q[0] + dir[1] * q[1] + dir[2] * q[2]) / det;
-  if (v < 0.0 || u + v > 1.0)
-    return HUGE_VAL;
-  return (f[0] * q[0] + f[1] * q[1] + f[2] * q[2]) / det;
-}
-
-/* whether a ray enters a box before @most; a little early, since flat boxes have rounded sides */
-bool
-ray_meets(const double from[3], const double dir[3], const Box &box, double most)
-{
-  const double slack = 1e-6; /* mm */
-  double near = 0.0, far = most;
-  for (int d = 0; d < 3; d++) {
-    if (dir[d] == 0.0) {
-      if (from[d] < box.lo[d] - slack || from[d] > box.hi[d] + slack)
-        return false;
-      continue;
-    }
-    const double a = (box.lo[d] - slack - from[d]) / dir[d],
-                 b = (box.hi[d] + slack - from[d]) / dir[d];
-    near = std::max(near, std::min(a, b));
-    far = std::min(far, std::max(a, b));
-  }
-  return near <= far;
-}
-
-/* nearest positive distance to a sphere, or infinity; @dir has unit length */
-double
-ray_sphere(const double from[3], const double dir[3], const double *centre, double radius)
-{
-  double b = 0.0, c = -radius * radius;
-  for (int d = 0; d < 3; d++) {
-    b += dir[d] * (from[d] - centre[d]);
-    c += (from[d] - centre[d]) * (from[d] - centre[d]);
-  }
-  const double disc = b * b - c;
-  return disc < 0.0 ? HUGE_VAL : -b - std::sqrt(disc);
-}
-
-PlaScenePick
-pick(PlaScene *scene, double x, double y, int width, int height)
-{
-  /* the ray through the middle of the pixel */
-  const PlaCamera *camera = &scene->camera;
-  double right[3], up[3], back[3], from[3], dir[3], len = 0.0;
-  pla_camera_axes(camera, right, up, back);
-  const double h = pla_camera_height_mm(camera);
-  const double sx = (x + 0.5 - 0.5 * width) / height * h,
-               sy = (0.5 * height - y - 0.5) / height * h;
-  for (int d = 0; d < 3; d++) {
-    const double at = camera->focus_mm[d] + sx * right[d] + sy * up[d];
-    from[d] = camera->parallel ? at + 1e4 * back[d] : camera->eye_mm[d];
-    dir[d] = at - from[d];
-    len += dir[d] * dir[d];
-  }
-  for (double &d : dir)
-    d /= std::sqrt(len);
-
-  PlaScenePick best = {};
-  best.vert = best.cell = -1;
-  double nearest = HUGE_VAL;
-  auto consider = [&](int id, const Item *item, double t, int cell, int vert) {
-    if (!(t > 0.0 && t < nearest))
-      return;
-    double at[3];
-    for (int d = 0; d < 3; d++)
-      at[d] = from[d] + t * dir[d];
-    if (scene->clipping && item->style.clipped && item->tet.empty() && item->hex.empty() &&
-        scene->clip->EvaluateFunction(at) > 0.0)
-      return;
-    nearest = t;
-    best.id = id;
-    best.cell = cell;
-    best.vert = vert;
-    std::copy(at, at + 3, best.point_mm);
-  };
-  for (const auto &[id, item] : scene->items) {
-    if (!item->style.visible || item->style.opacity <= 0.0 || item->style.untouchable)
-      continue;
-    const double *pos = item->pos.data();
-    if (item->kind == Kind::markers)
-      for (int v = 0; v < item->n_verts; v++)
-        consider(id, item.get(), ray_sphere(from, dir, pos + 3 * (size_t)v, item->style.radius_mm),
-                 -1, v);
-    for (size_t b = 0; b < item->box.size(); b++) {
-      if (!ray_meets(from, dir, item->box[b], nearest))
-        continue;
-      const size_t end = std::min((b + 1) * FACES_PER_BOX, item->face.size());
-      for (size_t f = b * FACES_PER_BOX; f < end; f++) {
-        const Face &face = item->face[f];
-        for (int half = 0; half < (face.vert[3] < 0 ? 1 : 2); half++)
-          consider(id, item.get(),
-                   ray_triangle(from, dir, pos + 3 * (size_t)face.vert[0],
-                                pos + 3 * (size_t)face.vert[1 + half],
-                                pos + 3 * (size_t)face.vert[2 + half]),
-                   face.cell, -1);
-      }
-    }
-  }
-
-  /* the corner nearest to the point hit */
-  Item *hit = find_item(scene, best.id);
-  if (hit && hit->kind == Kind::mesh) {
-    double shortest = HUGE_VAL;
-    for (const Face &face : hit->face) {
-      if (face.cell != best.cell)
-        continue;
-      const double *p[3];
-      for (int k = 0; k < 3; k++)
-        p[k] = &hit->pos[3 * (size_t)face.vert[k]];
-      double n[3], length = 0.0, facing = 0.0;
-      for (int d = 0; d < 3; d++) {
-        const int e = (d + 1) % 3, f = (d + 2) % 3;
-        n[d] = (p[1][e] - p[0][e]) * (p[2][f] - p[0][f]) -
-               (p[1][f] - p[0][f]) * (p[2][e] - p[0][e]);
-        length += n[d] * n[d];
-        facing += n[d] * dir[d];
-      }
-      for (int d = 0; d < 3 && length > 0.0; d++)
-        best.normal[d] = (facing > 0.0 ? -n[d] : n[d]) / std::sqrt(length);
-      for (int v : face.vert) {
-        if (v < 0)
-          continue;
-        double d2 = 0.0;
-        for (int d = 0; d < 3; d++)
-          d2 += std::pow(hit->pos[3 * (size_t)v + d] - best.point_mm[d], 2.0);
-        if (d2 < shortest) {
-          shortest = d2;
-          best.vert = v;
-        }
-      }
-    }
-  }
-  return best;
 }
 
 const PlaRenderer renderer = {
