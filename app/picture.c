@@ -146,6 +146,8 @@ halve(const uint32_t *big, int width, int height, uint32_t *small)
 }
 
 struct PlaStage {
+  bool has_camera;
+  PlaCamera camera;
   const PlaRenderer *render;
   PlaScene *scene;
   int n_shapes;
@@ -294,6 +296,40 @@ pla_stage_colour(PlaStage *self, int shape, const PlaMesh *mesh, const PlaField 
 }
 
 PlaStatus
+pla_stage_show_field(PlaStage *self, int shape, const PlaMesh *mesh, const PlaFieldView *view,
+                     double lo, double hi, PlaError *err)
+{
+  size_t n;
+  double *value = pla_field_view_values(view, mesh, &n);
+  if (!value)
+    return pla_fail_memory(err, "the colours of a mesh");
+  pla_colour_map_table(view->map, self->map_rgb);
+  self->lo = lo;
+  self->hi = hi;
+  g_free(self->title);
+  self->title = view->tissue ? NULL : g_strdup_printf("%s (%s)", view->title, view->unit);
+  const PlaSceneColours colours = { .value = value,
+                                    .on_cells = view->place == PLA_ON_CELLS,
+                                    .lo = lo,
+                                    .hi = hi,
+                                    .map_rgb = self->map_rgb };
+  if (!view->tissue)
+    self->style[shape - 1].finish = PLA_FINISH_MATT;
+  self->render->set_style(self->scene, shape, &self->style[shape - 1]);
+  self->render->set_colours(self->scene, shape, &colours);
+  free(value);
+  return PLA_OK;
+}
+
+void
+pla_stage_set_camera(PlaStage *self, const PlaCamera *camera)
+{
+  self->has_camera = camera != NULL;
+  if (camera)
+    self->camera = *camera;
+}
+
+PlaStatus
 pla_stage_add_path(PlaStage *self, const double *point_mm, int n, const double rgb[3],
                    PlaError *err)
 {
@@ -347,7 +383,9 @@ pla_stage_draw(PlaStage *self, const PlaPictureOptions *opts, cairo_surface_t **
   *out = NULL;
   if (!render->bounds(self->scene, lo, hi))
     return pla_fail(err, PLA_ERR_EMPTY, "There is nothing to draw");
-  PlaCamera camera = pla_camera_fit(opts->view, lo, hi, (double)opts->width / opts->height);
+  const PlaCamera camera =
+      self->has_camera ? self->camera
+                       : pla_camera_fit(opts->view, lo, hi, (double)opts->width / opts->height);
   const double grey = (opts->background[0] + opts->background[1] + opts->background[2]) / 3.0;
   double bottom[3];
   for (int d = 0; d < 3; d++)

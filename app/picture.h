@@ -7,6 +7,7 @@
 #include "anatomy/mesh.h"
 #include "anatomy/slice.h"
 #include "anatomy/volume.h"
+#include "app/field-view.h"
 #include "app/overlay.h"
 #include "app/render.h"
 
@@ -59,6 +60,9 @@ PlaStatus pla_stage_add_mesh(PlaStage *self, const PlaMesh *mesh, const PlaSurfa
 /* Colours shape @shape by the values of a field (magnitudes of vectors) and draws a colour bar. */
 PlaStatus pla_stage_colour(PlaStage *self, int shape, const PlaMesh *mesh, const PlaField *field,
                            const char *title, PlaError *err);
+/* The same by a field as the window shows it, from @lo to @hi. */
+PlaStatus pla_stage_show_field(PlaStage *self, int shape, const PlaMesh *mesh,
+                               const PlaFieldView *view, double lo, double hi, PlaError *err);
 /* A path through @n points, RAS mm: a thin tube with a sphere at each point. */
 PlaStatus pla_stage_add_path(PlaStage *self, const double *point_mm, int n, const double rgb[3],
                              PlaError *err);
@@ -67,7 +71,9 @@ PlaStatus pla_stage_add_lines(PlaStage *self, const PlaSceneLines *lines, double
                               const double rgb[3], PlaError *err);
 /* How much of a shape is seen: 0 hides it, 1 is opaque. */
 void pla_stage_set_opacity(PlaStage *self, int shape, double opacity);
-/* Draws what is shown, fitted; an opaque image, cairo_surface_destroy() by the caller. */
+/* How it is looked at from now on, copied; NULL: fitted, from the side that the options say. */
+void pla_stage_set_camera(PlaStage *self, const PlaCamera *camera);
+/* Draws what is shown; an opaque image, cairo_surface_destroy() by the caller. */
 PlaStatus pla_stage_draw(PlaStage *self, const PlaPictureOptions *opts, cairo_surface_t **out,
                          PlaError *err);
 

@@ -2,6 +2,8 @@
 #include "app/annotation.h"
 #include "app/picture.h"
 #include "app/plot.h"
+#include "app/body.h"
+#include "app/plan-compare.h"
 #include "app/report-private.h"
 #include "platysma-config.h"
 
@@ -642,6 +644,69 @@ put_plots(Maker *m, const PlaContent *content, PlaError *err)
   return st;
 }
 
+/* a body that was operated on: before and after, the map of stretch, what was done, the numbers */
+static PlaStatus
+put_surgery(Maker *m, const PlaContent *content, const char *name, PlaError *err)
+{
+  static const PlaColumn numbers[] = { { "Of the operated body", 2, false, false },
+                                       { "", 1, true, false } };
+  static const PlaColumn done[] = { { "Step", 0.5, true, false },
+                                    { "What was done", 4, false, true },
+                                    { "What was found", 4, false, true } };
+  PlaPlanSide *side = pla_plan_side_new(name, (PlaContent *)content);
+  PlaPictureOptions opts = pla_picture_options_default();
+  PlaStatus st = PLA_OK;
+  opts.font_px = 30.0;
+  for (int c = 0; c < 3; c++)
+    opts.background[c] = 0.96;
+  if (m->opts->scenes) {
+    g_autoptr(GPtrArray) sides = NULL;
+    PlaBlock *block = add_pictures(m, 3);
+    cairo_surface_t *image = NULL;
+    st = pla_plan_sides(pla_session_get_store(m->session), m->progress, &sides, err);
+    const PlaPlanSide *before = sides && sides->len > 0 ? sides->pdata[0] : NULL;
+    if (st == PLA_OK && before && strcmp(before->name, "before") == 0) {
+      st = pla_body_draw(before->body, false, NULL, &opts, &image, err);
+      if (st == PLA_OK)
+        add_picture(block, image, g_strdup_printf("%s before", name));
+    }
+    for (int k = 0; st == PLA_OK && k < 2; k++) {
+      st = pla_body_draw(content, k == 1, NULL, &opts, &image, err);
+      if (st == PLA_OK)
+        add_picture(block, image,
+                    g_strdup_printf(k ? "%s: stretch of the skin, percent" : "%s after", name));
+    }
+  }
+  int n_lines;
+  const PlaPlanLine *lines = pla_plan_lines_get(&n_lines);
+  PlaBlock *table = add_table(m, numbers, G_N_ELEMENTS(numbers));
+  for (int l = 0; l < n_lines; l++) {
+    g_autofree char *text = lines[l].text(side);
+    add_cell(table, "%s", lines[l].title);
+    add_cell(table, "%s", text);
+  }
+  if (side->n_steps > 0 && !side->settled)
+    add_text(m, PLA_BLOCK_WARNING,
+             "The tissue has not settled since the last step: forces and gaps mean nothing yet.");
+  JsonObject *surgery = pla_body_get_surgery(content);
+  JsonArray *steps = surgery ? json_object_get_array_member(surgery, "steps") : NULL;
+  JsonArray *found = surgery ? json_object_get_array_member(surgery, "found") : NULL;
+  if (steps && json_array_get_length(steps) > 0) {
+    table = add_table(m, done, G_N_ELEMENTS(done));
+    for (guint i = 0; i < json_array_get_length(steps); i++) {
+      g_autofree char *what = pla_json_canonical(json_array_get_object_element(steps, i));
+      g_autofree char *gave = found && i < json_array_get_length(found)
+                                  ? pla_json_canonical(json_array_get_object_element(found, i))
+                                  : g_strdup("");
+      add_cell(table, "%u", i + 1);
+      add_cell(table, "%s", what);
+      add_cell(table, "%s", gave);
+    }
+  }
+  pla_plan_side_free(side);
+  return st;
+}
+
 static PlaStatus
 put_mesh(Maker *m, const PlaContent *content, const char *name, PlaError *err)
 {
@@ -704,6 +769,8 @@ put_item(Maker *m, const PlaStateItem *item, PlaError *err)
       st = put_slices(m, image->volume, content->labels, name, err);
     if (sections & PLA_REPORT_TISSUES)
       put_tissue_table(m, content->labels);
+  } else if (strcmp(item->kind, PLA_ITEM_BODY) == 0) {
+    st = put_surgery(m, content, name, err);
   } else if (content->mesh) {
     st = put_mesh(m, content, name, err);
   } else if (content->take || content->track || content->audio) {

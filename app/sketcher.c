@@ -4,6 +4,7 @@
 #include "anatomy/base/memory.h"
 #include "app/body.h"
 #include "sim/surgery/skin.h"
+#include "sim/surgery/template.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -181,25 +182,66 @@ void
 pla_sketch_clear(PlaSketch *self)
 {
   g_free(self->path);
+  g_free(self->start);
   g_free(self->blade);
   g_free(self->tri);
   *self = (PlaSketch){ 0 };
 }
 
 static void
-take_blade(const PlaBlade *blade, PlaSketch *out)
+add_blade(const PlaBlade *blade, PlaSketch *out)
 {
-  out->n_verts = blade->n_verts;
-  out->n_tris = blade->n_tris;
-  out->blade = g_new(double, 3 * (gsize)blade->n_verts + 1);
-  out->tri = g_new(int, 3 * (gsize)blade->n_tris + 1);
+  const int first = out->n_verts;
+  out->blade = g_renew(double, out->blade, 3 * ((gsize)first + (gsize)blade->n_verts) + 1);
+  out->tri = g_renew(int, out->tri, 3 * ((gsize)out->n_tris + (gsize)blade->n_tris) + 1);
   for (int i = 0; i < 3 * blade->n_verts; i++)
-    out->blade[i] = 1e3 * blade->pos[i];
-  if (blade->n_tris > 0)
-    memcpy(out->tri, blade->tri, 3 * (size_t)blade->n_tris * sizeof *out->tri);
+    out->blade[3 * first + i] = 1e3 * blade->pos[i];
+  for (int i = 0; i < 3 * blade->n_tris; i++)
+    out->tri[3 * out->n_tris + i] = first + blade->tri[i];
+  out->n_verts += blade->n_verts;
+  out->n_tris += blade->n_tris;
 }
 
-/* the curtain of an incision or excision */
+/* a line a little above the skin, to be seen */
+static void
+add_line(const PlaSkinPoint *points, int n, bool closed, PlaSketch *out)
+{
+  const int total = n + closed;
+  out->path = g_renew(double, out->path, 3 * ((gsize)out->n_path + (gsize)total));
+  out->start = g_renew(int, out->start, (gsize)out->n_lines + 2);
+  for (int i = 0; i < total; i++)
+    for (int d = 0; d < 3; d++)
+      out->path[3 * (out->n_path + i) + d] =
+          1e3 * points[i % n].pos[d] + 0.3 * points[i % n].normal[d];
+  out->start[0] = 0;
+  out->n_path += total;
+  out->start[++out->n_lines] = out->n_path;
+  out->length += 1e3 * points[n - 1].along;
+}
+
+/* the curtain under a path of @n points, m */
+static PlaStatus
+draw_curtain(const PlaSketcher *self, const double *path, int n, bool closed, double depth,
+             double bevel, PlaSketch *out, PlaError *err)
+{
+  PlaSkinPoint *points = NULL;
+  PlaBlade blade = { 0 };
+  int n_points = 0;
+  PlaStatus st =
+      pla_skin_path(&self->skin, path, n, closed, self->step, 5e-3, &points, &n_points, err);
+  if (st == PLA_OK && !pla_blade_add_curtain(&blade, points, n_points, closed, LIFT, depth, bevel,
+                                             fmax(2.0 * self->step, depth / 20.0)))
+    st = pla_fail_memory(err, "the blade");
+  if (st == PLA_OK) {
+    add_line(points, n_points, closed, out);
+    add_blade(&blade, out);
+  }
+  pla_blade_clear(&blade);
+  free(points);
+  return st;
+}
+
+/* an incision or excision */
 static PlaStatus
 draw_path(const PlaSketcher *self, JsonObject *what, bool closed, PlaSketch *out, PlaError *err)
 {
@@ -209,36 +251,57 @@ draw_path(const PlaSketcher *self, JsonObject *what, bool closed, PlaSketch *out
   const double depth_mm = json_object_get_double_member_with_default(what, "depth_mm", 0.0);
   const double bevel_deg = json_object_get_double_member_with_default(what, "bevel_deg", 0.0);
   g_autofree double *path = g_new0(double, 3 * (gsize)n + 1);
-  PlaSkinPoint *points = NULL;
-  PlaBlade blade = { 0 };
-  int n_points = 0;
   for (int i = 0; i < n; i++) {
     JsonArray *point = json_array_get_array_element(list, (guint)i);
     for (guint d = 0; point && d < 3 && d < json_array_get_length(point); d++)
       path[3 * i + (int)d] = 1e-3 * json_array_get_double_element(point, d);
   }
-  PlaStatus st =
-      pla_skin_path(&self->skin, path, n, closed, self->step, 5e-3, &points, &n_points, err);
-  if (st == PLA_OK) {
-    const double depth = depth_mm > 0.0 ? 1e-3 * depth_mm : self->size;
-    if (!pla_blade_add_curtain(&blade, points, n_points, closed, LIFT, depth,
-                               bevel_deg * G_PI / 180.0, fmax(2.0 * self->step, depth / 20.0)))
-      st = pla_fail_memory(err, "the blade");
+  return draw_curtain(self, path, n, closed, depth_mm > 0.0 ? 1e-3 * depth_mm : self->size,
+                      bevel_deg * G_PI / 180.0, out, err);
+}
+
+static void
+read_vector(JsonObject *what, const char *key, double factor, double out[3])
+{
+  JsonNode *node = json_object_get_member(what, key);
+  JsonArray *list = node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
+  for (guint d = 0; d < 3; d++)
+    out[d] = list && d < json_array_get_length(list)
+                 ? factor * json_array_get_double_element(list, d)
+                 : 0.0;
+}
+
+/* the cuts of a template */
+static PlaStatus
+draw_template(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError *err)
+{
+  const char *id = json_object_get_string_member_with_default(what, "kind", "");
+  const PlaTemplate *kind = pla_template_find(id);
+  if (!kind)
+    return pla_fail(err, PLA_ERR_USAGE, "there is no template '%s'", id);
+  const PlaTemplateParams params = {
+    .size = 1e-3 * json_object_get_double_member_with_default(what, "size_mm", 20.0),
+    .angle = json_object_get_double_member_with_default(what, "angle_deg", 0.0) * G_PI / 180.0,
+    .length = 1e-3 * json_object_get_double_member_with_default(what, "length_mm", 0.0),
+    .mirror = json_object_get_boolean_member_with_default(what, "mirror", FALSE),
+  };
+  const double depth = 1e-3 * json_object_get_double_member_with_default(what, "depth_mm", 5.0);
+  double at[3], direction[3];
+  PlaTemplateDrawing drawing = { 0 };
+  read_vector(what, "at_mm", 1e-3, at);
+  read_vector(what, "direction", 1.0, direction);
+  PlaStatus st = pla_template_draw(kind, &params, &drawing, err);
+  for (int s = 0; st == PLA_OK && s < drawing.n_steps; s++) {
+    const PlaTemplateStep *step = &drawing.step[s];
+    if (step->tool != PLA_TEMPLATE_INCISE && step->tool != PLA_TEMPLATE_EXCISE)
+      continue;
+    g_autofree double *path = g_new(double, 3 * (gsize)step->n_points + 1);
+    st = pla_skin_draw(&self->skin, at, direction, step->point, step->n_points, 5e-3, path, err);
+    if (st == PLA_OK)
+      st = draw_curtain(self, path, step->n_points, step->tool == PLA_TEMPLATE_EXCISE, depth, 0.0,
+                        out, err);
   }
-  if (st == PLA_OK) {
-    out->closed = closed;
-    out->n_path = n_points + closed;
-    out->path = g_new(double, 3 * (gsize)out->n_path);
-    out->length = 1e3 * points[n_points - 1].along;
-    /* a little above the skin, to be seen */
-    for (int i = 0; i < out->n_path; i++)
-      for (int d = 0; d < 3; d++)
-        out->path[3 * i + d] =
-            1e3 * points[i % n_points].pos[d] + 0.3 * points[i % n_points].normal[d];
-    take_blade(&blade, out);
-  }
-  pla_blade_clear(&blade);
-  free(points);
+  pla_template_drawing_clear(&drawing);
   return st;
 }
 
@@ -286,7 +349,7 @@ draw_undermine(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaErr
   if (!pla_blade_add_sheet(&blade, &self->skin, &self->lip[3 * first], 1, is_near, &near, depth,
                            &n_tris))
     return pla_fail_memory(err, "the blade");
-  take_blade(&blade, out);
+  add_blade(&blade, out);
   pla_blade_clear(&blade);
   return PLA_OK;
 }
@@ -306,5 +369,7 @@ pla_sketcher_draw(const PlaSketcher *self, JsonObject *step, PlaSketch *out, Pla
     return draw_path(self, what, tool[0] == 'e', out, err);
   if (strcmp(tool, "undermine") == 0)
     return draw_undermine(self, what, out, err);
+  if (strcmp(tool, "template") == 0)
+    return draw_template(self, what, out, err);
   return PLA_OK;
 }

@@ -17,15 +17,16 @@ GArray *pla_sketcher_smooth(const PlaSketcher *self, const double *points_mm, in
 /* What a step would do, in mm.  Zero-initialise. */
 typedef struct {
   int n_path;
-  double *path; /* on the skin (n_path x 3) */
-  bool closed;
-  double length; /* of the path */
+  double *path; /* points of lines on the skin (n_path x 3) */
+  int n_lines;
+  int *start;    /* line l goes from point start[l] to before start[l + 1] (n_lines + 1) */
+  double length; /* of all lines */
   int n_verts, n_tris;
   double *blade; /* (n_verts x 3) */
   int *tri;      /* (n_tris x 3) */
 } PlaSketch;
 void pla_sketch_clear(PlaSketch *self);
-/* @step as in a plan; those that cut nothing give an empty sketch.  A step that cannot be done has
- * the sentence that the tool would say. */
+/* @step as in a plan; of a template all cuts are drawn, and what cuts nothing gives an empty
+ * sketch.  A step that cannot be done has the sentence that the tool would say. */
 PlaStatus pla_sketcher_draw(const PlaSketcher *self, JsonObject *step, PlaSketch *out,
                             PlaError *err);

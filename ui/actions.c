@@ -97,6 +97,7 @@ static const PlaActionInfo rows[] = {
   { "surgery.tool::undermine", N_("Undermine"), NULL, PLA_GROUP_TOOLS },
   { "surgery.tool::hook", N_("Hook"), NULL, PLA_GROUP_TOOLS },
   { "surgery.tool::suture", N_("Suture"), NULL, PLA_GROUP_TOOLS },
+  { "surgery.tool::template", N_("Lay a Flap Template"), NULL, PLA_GROUP_TOOLS },
   { "surgery.add-point", N_("Add a Point at the Crosshair"), "<Control>period", PLA_GROUP_TOOLS },
   { "surgery.remove-point", N_("Remove the Last Point"), "<Control>BackSpace", PLA_GROUP_TOOLS },
   { "surgery.clear", N_("Remove All Points"), NULL, PLA_GROUP_TOOLS },

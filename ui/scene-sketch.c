@@ -4,20 +4,18 @@
 
 enum { PATH, BLADE, THREADS, KNOTS };
 
+/* lines through points one after the other: line l from start[l] to before start[l + 1] */
 static void
 put_lines(const PlaRenderer *render, PlaScene *scene, int id, const double *pos, int n_lines,
-          int per_line, const double rgb[3], double radius_mm)
+          const int *start, const double rgb[3], double radius_mm)
 {
   render->remove(scene, id);
-  if (n_lines < 1 || per_line < 2)
+  if (n_lines < 1)
     return;
-  const int n = n_lines * per_line;
-  g_autofree int *start = g_new(int, (gsize)n_lines + 1);
-  g_autofree int *point = g_new(int, (gsize)n);
+  const int n = start[n_lines];
+  g_autofree int *point = g_new(int, (gsize)n + 1);
   for (int i = 0; i < n; i++)
     point[i] = i;
-  for (int l = 0; l <= n_lines; l++)
-    start[l] = l * per_line;
   const PlaSceneLines lines = {
     .n_points = n, .n_lines = n_lines, .pos = pos, .to_mm = 1.0, .start = start, .point = point
   };
@@ -37,9 +35,12 @@ pla_scene_put_sketch(const PlaRenderer *render, PlaScene *scene, int first_id, P
                       silk[3] = { 0.10, 0.12, 0.35 };
   const PlaSketch *sketch = pla_tools_get_sketch(tools);
   const PlaSeams *seams = pla_tools_get_seams(tools);
-  put_lines(render, scene, first_id + PATH, sketch->path, sketch->n_path > 0, sketch->n_path,
-            gentian, 0.45);
-  put_lines(render, scene, first_id + THREADS, seams->thread, seams->n_threads, 2, silk, 0.35);
+  g_autofree int *pairs = g_new(int, (gsize)seams->n_threads + 1);
+  for (int l = 0; l <= seams->n_threads; l++)
+    pairs[l] = 2 * l;
+  put_lines(render, scene, first_id + PATH, sketch->path, sketch->n_lines, sketch->start, gentian,
+            0.45);
+  put_lines(render, scene, first_id + THREADS, seams->thread, seams->n_threads, pairs, silk, 0.35);
   render->remove(scene, first_id + KNOTS);
   if (seams->n_knots > 0) {
     const PlaSceneMarkers knots = { .n_points = seams->n_knots, .pos = seams->knot, .to_mm = 1.0 };

@@ -103,6 +103,9 @@ pla_tools_set_sketch(PlaTools *self, const PlaSketch *sketch, const PlaSeams *se
   if (sketch) {
     self->sketch = *sketch;
     self->sketch.path = g_memdup2(sketch->path, 3 * (gsize)sketch->n_path * sizeof *sketch->path);
+    self->sketch.start =
+        g_memdup2(sketch->start,
+                  sketch->n_lines > 0 ? ((gsize)sketch->n_lines + 1) * sizeof(int) : 0);
     self->sketch.blade =
         g_memdup2(sketch->blade, 3 * (gsize)sketch->n_verts * sizeof *sketch->blade);
     self->sketch.tri = g_memdup2(sketch->tri, 3 * (gsize)sketch->n_tris * sizeof *sketch->tri);

@@ -1,6 +1,7 @@
 /* `case`: case files from the command line. */
 #include "anatomy/base/parallel.h"
 #include "app/cli/cli-private.h"
+#include "app/plan-compare.h"
 #include "app/session.h"
 #include "app/table.h"
 #include "io/output.h"
@@ -366,6 +367,49 @@ run_table(PlaInvocation *inv, PlaError *err)
   return st;
 }
 
+/* plans side by side */
+static PlaStatus
+run_plans(PlaInvocation *inv, PlaError *err)
+{
+  PlaSession *session = NULL;
+  g_autoptr(GPtrArray) sides = NULL;
+  int n_lines;
+  const PlaPlanLine *lines = pla_plan_lines_get(&n_lines);
+  PlaStatus st = open_case(inv, &session, err);
+  if (st == PLA_OK)
+    st = pla_plan_sides(pla_session_get_store(session), pla_invocation_progress(inv), &sides, err);
+  JsonBuilder *json = pla_invocation_json(inv);
+  if (st == PLA_OK) {
+    json_builder_set_member_name(json, "plans");
+    json_builder_begin_array(json);
+  }
+  for (guint i = 0; st == PLA_OK && i < sides->len; i++) {
+    const PlaPlanSide *side = sides->pdata[i];
+    json_builder_begin_object(json);
+    pla_json_text(json, "name", side->name);
+    pla_json_int(json, "steps", side->n_steps);
+    pla_json_bool(json, "settled", side->settled);
+    pla_json_int(json, "stitches", side->n_stitches);
+    pla_json_number(json, "closure_force_n", side->closure_force_n);
+    pla_json_number(json, "max_tension_n", side->max_tension_n);
+    pla_json_number(json, "edge_gap_mm", side->edge_gap_mm);
+    pla_json_number(json, "dog_ear_mm", side->dog_ear_mm);
+    pla_json_number(json, "stretch_percent", side->stretch_percent);
+    pla_json_number(json, "above_30_percent_cm2", side->above_cm2);
+    pla_json_number(json, "removed_ml", side->removed_ml);
+    pla_json_number(json, "flap_width_to_length", side->flap_ratio);
+    json_builder_end_object(json);
+    pla_say(inv, "%s", side->name);
+    for (int l = 0; l < n_lines; l++) {
+      g_autofree char *text = lines[l].text(side);
+      pla_say(inv, "  %-22s %s", lines[l].title, text);
+    }
+  }
+  if (st == PLA_OK)
+    json_builder_end_array(json);
+  return end(inv, session, st);
+}
+
 static PlaStatus
 run_compact(PlaInvocation *inv, PlaError *err)
 {
@@ -548,6 +592,7 @@ static const struct {
   { "log", "CASE", 1, 1, run_log },
   { "export", "CASE ITEM -o FILE", 2, 2, run_export },
   { "table", "CASE -o FILE.csv", 1, 1, run_table },
+  { "plans", "CASE", 1, 1, run_plans },
   { "verify", "CASE", 1, 1, run_verify },
   { "replay", "CASE", 1, 1, run_replay },
   { "recover", "CASE -o NEW", 1, 1, run_recover },
@@ -601,6 +646,7 @@ const PlaVerb pla_verb_case = {
       "undo CASE, redo CASE               one step back or forward\n"
       "branch CASE [NAME] [--at ID]       lists, makes or goes to a branch\n"
       "title CASE TITLE                   another title\n"
+      "plans CASE                         the body before surgery and on every branch, in numbers\n"
       "verify CASE                        checks every stored byte and hash\n"
       "replay CASE                        runs the log again and compares the results\n"
       "recover CASE -o NEW                saves what is readable of a damaged case\n"

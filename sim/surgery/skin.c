@@ -410,3 +410,32 @@ pla_blade_add_sheet(PlaBlade *self, const PlaSkin *skin, const double *seed, int
   free(number);
   return ok;
 }
+
+PlaStatus
+pla_skin_draw(const PlaSkin *self, const double at[3], const double direction[3], const double *uv,
+              int n, double snap, double *out, PlaError *err)
+{
+  PlaSkinPoint from, to;
+  double left[3], ahead[3];
+  if (!pla_skin_snap(self, at, snap, &from))
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "the place (%.1f, %.1f, %.1f mm) is more than %.0f mm from the skin",
+                    1e3 * at[0], 1e3 * at[1], 1e3 * at[2], 1e3 * snap);
+  pla_vec3_cross(from.normal, direction, left);
+  if (!(pla_vec3_norm(left) > 1e-6 * pla_vec3_norm(direction)))
+    return pla_fail(err, PLA_ERR_USAGE, "the direction must lie along the skin, not across it");
+  pla_vec3_cross(left, from.normal, ahead); /* as long as left: both of one length */
+  for (int i = 0; i < n; i++) {
+    const double distance = hypot(uv[2 * i], uv[2 * i + 1]);
+    double way[3];
+    for (int d = 0; d < 3; d++)
+      way[d] = uv[2 * i] * ahead[d] + uv[2 * i + 1] * left[d];
+    if (!pla_skin_walk(self, &from, way, distance, &to))
+      return pla_fail(err, PLA_ERR_USAGE,
+                      "the drawing does not fit: the skin ends within %.1f mm of (%.1f, %.1f, %.1f "
+                      "mm)",
+                      1e3 * distance, 1e3 * at[0], 1e3 * at[1], 1e3 * at[2]);
+    memcpy(&out[3 * i], to.pos, sizeof to.pos);
+  }
+  return PLA_OK;
+}

@@ -40,6 +40,11 @@ bool pla_skin_walk(const PlaSkin *self, const PlaSkinPoint *from, const double d
 /* The point of the skin nearest to @at, with its normal; false when it is further than @snap. */
 bool pla_skin_snap(const PlaSkin *self, const double at[3], double snap, PlaSkinPoint *out);
 
+/* Lays a drawing on the skin: point (u, v), m, of @uv (n x 2) goes from the skin at @at the way that
+ * leads u along @direction and v to the left of it, over the skin, straight.  @out: n x 3. */
+PlaStatus pla_skin_draw(const PlaSkin *self, const double at[3], const double direction[3],
+                        const double *uv, int n, double snap, double *out, PlaError *err);
+
 /* Triangles of a blade, appended to; zero-initialise. */
 typedef struct {
   int n_verts, n_tris;

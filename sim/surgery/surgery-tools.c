@@ -413,30 +413,9 @@ pla_surgery_draw(PlaSurgery *self, const double at[3], const double direction[3]
                  int n, double *out, PlaError *err)
 {
   PlaSkin skin;
-  PlaSkinPoint from, to;
-  double left[3];
   PlaStatus st = pla_surgery_get_skin(self, &skin, err);
-  if (st == PLA_OK && !pla_skin_snap(&skin, at, PLA_SURGERY_SNAP, &from))
-    st = pla_fail(err, PLA_ERR_USAGE,
-                  "the place (%.1f, %.1f, %.1f mm) is more than %.0f mm from the skin", 1e3 * at[0],
-                  1e3 * at[1], 1e3 * at[2], 1e3 * PLA_SURGERY_SNAP);
-  if (st == PLA_OK) {
-    pla_vec3_cross(from.normal, direction, left);
-    if (!(pla_vec3_norm(left) > 1e-6 * pla_vec3_norm(direction)))
-      st = pla_fail(err, PLA_ERR_USAGE, "the direction must lie along the skin, not across it");
-  }
-  for (int i = 0; st == PLA_OK && i < n; i++) {
-    double ahead[3], way[3];
-    pla_vec3_cross(left, from.normal, ahead); /* as long as left: both of one length */
-    for (int d = 0; d < 3; d++)
-      way[d] = uv[2 * i] * ahead[d] + uv[2 * i + 1] * left[d];
-    if (!pla_skin_walk(&skin, &from, way, hypot(uv[2 * i], uv[2 * i + 1]), &to))
-      st = pla_fail(err, PLA_ERR_USAGE,
-                    "the drawing does not fit: the skin ends within %.1f mm of (%.1f, %.1f, %.1f "
-                    "mm)",
-                    1e3 * hypot(uv[2 * i], uv[2 * i + 1]), 1e3 * at[0], 1e3 * at[1], 1e3 * at[2]);
-    memcpy(&out[3 * i], to.pos, sizeof to.pos);
-  }
+  if (st == PLA_OK)
+    st = pla_skin_draw(&skin, at, direction, uv, n, PLA_SURGERY_SNAP, out, err);
   pla_skin_clear(&skin);
   return st;
 }

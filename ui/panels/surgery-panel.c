@@ -3,13 +3,23 @@
 #include "app/body.h"
 #include "app/live-solve.h"
 #include "app/sketcher.h"
+#include "sim/surgery/template.h"
 #include "ui/panels/panel-rows.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
-typedef enum { LOOK = 0, INCISE, EXCISE, UNDERMINE, HOOK, SUTURE, N_INSTRUMENTS } Instrument;
+typedef enum {
+  LOOK = 0,
+  INCISE,
+  EXCISE,
+  UNDERMINE,
+  HOOK,
+  SUTURE,
+  TEMPLATE,
+  N_INSTRUMENTS
+} Instrument;
 
 static const struct {
   const char *id, *apply, *hint;
@@ -20,6 +30,8 @@ static const struct {
   [EXCISE] = { "excise", N_("_Take Out"), N_("Click around what is to be taken out") },
   [UNDERMINE] = { "undermine", N_("_Undermine"), NULL },
   [HOOK] = { "hook", NULL, N_("Press on the skin and drag: the hook pulls it along") },
+  [TEMPLATE] = { "template", N_("_Cut and Sew"),
+                 N_("Click where the middle of the defect lies; drag it to move the drawing") },
   [SUTURE] = { "suture", N_("_Sew"), NULL },
 };
 
@@ -27,12 +39,13 @@ struct _PlaSurgeryPanel {
   AdwBin parent_instance;
   GtkWidget *nothing, *prepare_group, *table, *apply_box, *release_box, *apply;
   GtkWidget *points_row, *smooth_row, *depth_row, *bevel_row, *radius_row, *spacing_row,
-      *tighten_row, *live_row, *threshold_row;
+      *tighten_row, *live_row, *threshold_row, *size_row, *angle_row, *turn_row, *mirror_row;
   AdwPreferencesGroup *step_group, *readings_group, *done_group;
   AdwEntryRow *name;
-  AdwComboRow *from, *first, *second, *map;
-  GtkSpinButton *lattice, *depth, *bevel, *radius, *spacing, *tighten, *threshold;
-  GtkSwitch *smooth, *live_switch;
+  AdwComboRow *from, *first, *second, *map, *kind;
+  GtkSpinButton *lattice, *depth, *bevel, *radius, *spacing, *tighten, *threshold, *size, *angle,
+      *turn;
+  GtkSwitch *smooth, *live_switch, *mirror;
   GtkLabel *say, *shown, *above;
 
   PlaDocument *document;
@@ -45,6 +58,7 @@ struct _PlaSurgeryPanel {
   GPtrArray *wounds;                   /* names */
   GPtrArray *reading_rows, *done_rows; /* borrowed */
   double hook_at[3], hook_pull[3];
+  double normal[3]; /* of the skin where a template lies */
   PlaLive *live;
   gboolean live_shown; /* the view shows what live made of the body */
   gboolean hooking, working, following;
@@ -65,6 +79,13 @@ static gboolean
 draws(const PlaSurgeryPanel *self)
 {
   return self->instrument == INCISE || self->instrument == EXCISE;
+}
+
+/* whether clicks on the skin place something */
+static gboolean
+places(const PlaSurgeryPanel *self)
+{
+  return draws(self) || self->instrument == TEMPLATE;
 }
 
 /* --------------------------------------------------------------------- steps */
@@ -99,6 +120,58 @@ chosen_wound(PlaSurgeryPanel *self, AdwComboRow *row)
 {
   guint i = adw_combo_row_get_selected(row);
   return i < self->wounds->len ? self->wounds->pdata[i] : NULL;
+}
+
+static const PlaTemplate *
+chosen_template(PlaSurgeryPanel *self)
+{
+  const PlaTemplate *const *all = pla_templates_get();
+  const guint wanted = adw_combo_row_get_selected(self->kind);
+  for (guint i = 0; all[i]; i++)
+    if (i == wanted)
+      return all[i];
+  return all[0];
+}
+
+/* along the skin: level, turned by what the panel says */
+static void
+template_direction(PlaSurgeryPanel *self, double out[3])
+{
+  const double *n = self->normal;
+  const gboolean flat = fabs(n[2]) > 0.9;
+  const double up[3] = { 0.0, flat ? 1.0 : 0.0, flat ? 0.0 : 1.0 };
+  double level[3] = { up[1] * n[2] - up[2] * n[1], up[2] * n[0] - up[0] * n[2],
+                      up[0] * n[1] - up[1] * n[0] };
+  const double size = sqrt(level[0] * level[0] + level[1] * level[1] + level[2] * level[2]);
+  const double turn = gtk_spin_button_get_value(self->turn) * G_PI / 180.0;
+  for (int d = 0; d < 3; d++)
+    level[d] /= size > 0.0 ? size : 1.0;
+  const double across[3] = { n[1] * level[2] - n[2] * level[1], n[2] * level[0] - n[0] * level[2],
+                             n[0] * level[1] - n[1] * level[0] };
+  for (int d = 0; d < 3; d++)
+    out[d] = round(1e4 * (cos(turn) * level[d] + sin(turn) * across[d])) / 1e4 + 0.0;
+}
+
+static void
+add_template(PlaSurgeryPanel *self, JsonObject *what)
+{
+  const PlaTemplate *kind = chosen_template(self);
+  double at[3], direction[3];
+  template_direction(self, direction);
+  for (int d = 0; d < 3; d++)
+    at[d] = round(100.0 * g_array_index(self->points, double, d)) / 100.0 + 0.0;
+  json_object_set_string_member(what, "kind", kind->id);
+  json_object_set_string_member(what, "name", gtk_editable_get_text(GTK_EDITABLE(self->name)));
+  json_object_set_array_member(what, "at_mm", vector(at));
+  json_object_set_array_member(what, "direction", vector(direction));
+  json_object_set_double_member(what, "size_mm", gtk_spin_button_get_value(self->size));
+  if (kind->angle > 0.0)
+    json_object_set_double_member(what, "angle_deg", gtk_spin_button_get_value(self->angle));
+  if (gtk_switch_get_active(self->mirror))
+    json_object_set_boolean_member(what, "mirror", TRUE);
+  json_object_set_double_member(what, "depth_mm",
+                                fmax(0.5, gtk_spin_button_get_value(self->depth)));
+  json_object_set_double_member(what, "spacing_mm", gtk_spin_button_get_value(self->spacing));
 }
 
 /* what the panel says now, as a step of a plan; NULL where something is missing */
@@ -138,6 +211,11 @@ build_step(PlaSurgeryPanel *self)
     json_object_set_double_member(what, "tighten", 0.01 * gtk_spin_button_get_value(self->tighten));
     break;
   }
+  case TEMPLATE:
+    if (self->points->len < 3)
+      return NULL;
+    add_template(self, what);
+    break;
   case HOOK:
     json_object_set_array_member(what, "at_mm", vector(self->hook_at));
     json_object_set_array_member(what, "pull_mm", vector(self->hook_pull));
@@ -175,7 +253,7 @@ update_actions(PlaSurgeryPanel *self)
   gtk_widget_action_set_enabled(widget, "surgery.apply", idle && step != NULL);
   gtk_widget_action_set_enabled(widget, "surgery.solve", idle && there);
   gtk_widget_action_set_enabled(widget, "surgery.release", idle && there);
-  gtk_widget_action_set_enabled(widget, "surgery.add-point", there && draws(self));
+  gtk_widget_action_set_enabled(widget, "surgery.add-point", there && places(self));
   gtk_widget_action_set_enabled(widget, "surgery.remove-point", self->points->len > 0);
   gtk_widget_action_set_enabled(widget, "surgery.clear", self->points->len > 0);
 }
@@ -187,7 +265,7 @@ show_marks(PlaSurgeryPanel *self)
 {
   g_autoptr(GArray) marks = g_array_new(FALSE, TRUE, sizeof(PlaMark));
   const gboolean mapped = gtk_widget_get_mapped(GTK_WIDGET(self));
-  for (guint i = 0; mapped && draws(self) && i + 2 < self->points->len; i += 3) {
+  for (guint i = 0; mapped && places(self) && i + 2 < self->points->len; i += 3) {
     PlaMark mark = { .kind = PLA_MARK_POINT };
     memcpy(mark.at_mm, &g_array_index(self->points, double, i), sizeof mark.at_mm);
     g_array_append_val(marks, mark);
@@ -254,13 +332,13 @@ show_sketch(PlaSurgeryPanel *self)
   pla_tools_set_sketch(tools, &sketch, &seams);
   g_free(seams.thread);
   g_free(seams.knot);
-  if (draws(self)) {
+  if (places(self)) {
     const int n = (int)self->points->len / 3;
     g_autofree char *text =
-        sketch.n_path > 0 ? g_strdup_printf(g_dngettext(NULL, "%d point, %.0f mm",
-                                                        "%d points, %.0f mm", (gulong)n),
-                                            n, sketch.length)
-        : n == 0          ? g_strdup(_("Click on the skin"))
+        sketch.n_lines > 0 ? g_strdup_printf(g_dngettext(NULL, "%d point, %.0f mm",
+                                                         "%d points, %.0f mm", (gulong)n),
+                                             n, sketch.length)
+        : n == 0           ? g_strdup(_("Click on the skin"))
                  : g_strdup_printf(g_dngettext(NULL, "%d point", "%d points", (gulong)n), n);
     adw_action_row_set_subtitle(ADW_ACTION_ROW(self->points_row), text);
   }
@@ -335,6 +413,10 @@ on_picked(PlaSurgeryPanel *self, PlaEntry *entry, const PlaScenePick *pick)
     return;
   if (draws(self)) {
     g_array_append_vals(self->points, pick->point_mm, 3);
+  } else if (self->instrument == TEMPLATE) {
+    g_array_set_size(self->points, 0);
+    g_array_append_vals(self->points, pick->point_mm, 3);
+    memcpy(self->normal, pick->normal, sizeof self->normal);
   } else if (self->instrument == HOOK && !self->working) {
     memcpy(self->hook_at, pick->point_mm, sizeof self->hook_at);
     memset(self->hook_pull, 0, sizeof self->hook_pull);
@@ -346,9 +428,11 @@ on_picked(PlaSurgeryPanel *self, PlaEntry *entry, const PlaScenePick *pick)
 static void
 on_placed(PlaSurgeryPanel *self, int mark, const PlaScenePick *pick, gboolean done)
 {
-  if (!is_mine(self) || !draws(self) || mark < 0 || 3 * (guint)mark + 2 >= self->points->len)
+  if (!is_mine(self) || !places(self) || mark < 0 || 3 * (guint)mark + 2 >= self->points->len)
     return;
   memcpy(&g_array_index(self->points, double, 3 * mark), pick->point_mm, sizeof pick->point_mm);
+  if (self->instrument == TEMPLATE)
+    memcpy(self->normal, pick->normal, sizeof self->normal);
   redraw(self);
 }
 
@@ -511,6 +595,8 @@ on_add_point(GtkWidget *widget, const char *action, GVariant *param)
   PlaSurgeryPanel *self = PLA_SURGERY_PANEL(widget);
   double at[3];
   pla_document_get_cursor(self->document, at);
+  if (self->instrument == TEMPLATE)
+    g_array_set_size(self->points, 0);
   g_array_append_vals(self->points, at, 3);
   redraw(self);
 }
@@ -537,12 +623,14 @@ on_clear(GtkWidget *widget, const char *action, GVariant *param)
 static void
 suggest_name(PlaSurgeryPanel *self)
 {
-  const char *stem = self->instrument == EXCISE ? _("lesion") : _("cut");
+  const char *stem = self->instrument == EXCISE     ? _("lesion")
+                     : self->instrument == TEMPLATE ? _("flap")
+                                                    : _("cut");
   for (int i = 1;; i++) {
     g_autofree char *name = i == 1 ? g_strdup(stem) : g_strdup_printf("%s %d", stem, i);
     gboolean taken = FALSE;
     for (guint w = 0; w < self->wounds->len; w++)
-      taken |= strcmp(self->wounds->pdata[w], name) == 0;
+      taken |= g_str_has_prefix(self->wounds->pdata[w], name);
     if (!taken) {
       gtk_editable_set_text(GTK_EDITABLE(self->name), name);
       return;
@@ -555,22 +643,44 @@ show_rows(PlaSurgeryPanel *self)
 {
   const Instrument i = self->instrument;
   gtk_widget_set_visible(GTK_WIDGET(self->step_group), i != LOOK);
-  gtk_widget_set_visible(GTK_WIDGET(self->name), draws(self));
-  gtk_widget_set_visible(self->points_row, draws(self));
+  gtk_widget_set_visible(GTK_WIDGET(self->name), places(self));
+  gtk_widget_set_visible(self->points_row, places(self));
   gtk_widget_set_visible(self->smooth_row, draws(self));
-  gtk_widget_set_visible(self->depth_row, draws(self) || i == UNDERMINE);
+  gtk_widget_set_visible(self->depth_row, places(self) || i == UNDERMINE);
+  gtk_widget_set_visible(GTK_WIDGET(self->kind), i == TEMPLATE);
+  gtk_widget_set_visible(self->size_row, i == TEMPLATE);
+  gtk_widget_set_visible(self->angle_row, i == TEMPLATE && chosen_template(self)->angle > 0.0);
+  gtk_widget_set_visible(self->turn_row, i == TEMPLATE);
+  gtk_widget_set_visible(self->mirror_row, i == TEMPLATE);
   gtk_widget_set_visible(self->bevel_row, i == INCISE);
   gtk_widget_set_visible(GTK_WIDGET(self->from), i == UNDERMINE);
   gtk_widget_set_visible(self->radius_row, i == UNDERMINE);
   gtk_widget_set_visible(GTK_WIDGET(self->first), i == SUTURE);
   gtk_widget_set_visible(GTK_WIDGET(self->second), i == SUTURE);
-  gtk_widget_set_visible(self->spacing_row, i == SUTURE);
+  gtk_widget_set_visible(self->spacing_row, i == SUTURE || i == TEMPLATE);
   gtk_widget_set_visible(self->tighten_row, i == SUTURE);
   gtk_widget_set_visible(self->live_row, i == HOOK);
   gtk_widget_set_visible(self->apply_box, instruments[i].apply != NULL);
   gtk_widget_set_visible(self->release_box, i == HOOK);
   if (instruments[i].apply)
     gtk_button_set_label(GTK_BUTTON(self->apply), _(instruments[i].apply));
+}
+
+/* another kind of template: what its size is, and the customary angle */
+static void
+on_kind(PlaSurgeryPanel *self)
+{
+  const PlaTemplate *kind = chosen_template(self);
+  adw_action_row_set_subtitle(ADW_ACTION_ROW(self->size_row), _(kind->size));
+  if (kind->angle > 0.0) {
+    self->following = TRUE;
+    gtk_spin_button_set_range(self->angle, kind->min_angle * 180.0 / G_PI,
+                              kind->max_angle * 180.0 / G_PI);
+    gtk_spin_button_set_value(self->angle, kind->angle * 180.0 / G_PI);
+    self->following = FALSE;
+  }
+  show_rows(self);
+  redraw(self);
 }
 
 static void
@@ -581,13 +691,13 @@ set_instrument(PlaSurgeryPanel *self, Instrument instrument)
     self->instrument = instrument;
     g_array_set_size(self->points, 0);
     self->hooking = FALSE;
-    if (draws(self))
+    if (places(self))
       suggest_name(self);
     show_rows(self);
     g_object_notify_by_pspec(G_OBJECT(self), props[PROP_TOOL]);
   }
   const char *hint = instruments[instrument].hint;
-  if (draws(self))
+  if (places(self))
     pla_tools_set(tools, PLA_TOOL_DRAW, self, _(hint));
   else if (instrument == HOOK)
     pla_tools_set(tools, PLA_TOOL_HOOK, self, _(hint));
@@ -600,7 +710,7 @@ set_instrument(PlaSurgeryPanel *self, Instrument instrument)
 static void
 on_tool_changed(PlaSurgeryPanel *self)
 {
-  if (!is_mine(self) && (draws(self) || self->instrument == HOOK))
+  if (!is_mine(self) && (places(self) || self->instrument == HOOK))
     set_instrument(self, LOOK);
 }
 
@@ -832,7 +942,7 @@ update(PlaSurgeryPanel *self)
     show_readings(self, surgery);
     show_done(self, surgery);
     show_map(self);
-    if (draws(self))
+    if (places(self))
       suggest_name(self);
     make_sketcher(self);
     if (!body)
@@ -925,6 +1035,15 @@ pla_surgery_panel_class_init(PlaSurgeryPanelClass *klass)
   CHILD(tighten_row);
   CHILD(live_row);
   CHILD(threshold_row);
+  CHILD(size_row);
+  CHILD(angle_row);
+  CHILD(turn_row);
+  CHILD(mirror_row);
+  CHILD(kind);
+  CHILD(size);
+  CHILD(angle);
+  CHILD(turn);
+  CHILD(mirror);
   CHILD(step_group);
   CHILD(readings_group);
   CHILD(done_group);
@@ -981,20 +1100,27 @@ pla_surgery_panel_new(PlaDocument *document)
   g_signal_connect_object(tools, "dragged", G_CALLBACK(on_dragged), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(tools, "tool-changed", G_CALLBACK(on_tool_changed), self,
                           G_CONNECT_SWAPPED);
-  GtkSpinButton *const spins[] = { self->depth, self->bevel, self->radius, self->spacing,
-                                   self->tighten };
+  GtkSpinButton *const spins[] = { self->depth,   self->bevel, self->radius, self->spacing,
+                                   self->tighten, self->size,  self->angle,  self->turn };
+  g_autoptr(GtkStringList) kinds = gtk_string_list_new(NULL);
+  for (const PlaTemplate *const *kind = pla_templates_get(); *kind; kind++)
+    gtk_string_list_append(kinds, _((*kind)->title));
+  adw_combo_row_set_model(self->kind, G_LIST_MODEL(kinds));
+  self->normal[2] = 1.0;
   for (size_t i = 0; i < G_N_ELEMENTS(spins); i++)
     g_signal_connect_swapped(spins[i], "value-changed", G_CALLBACK(redraw), self);
   AdwComboRow *const rows[] = { self->from, self->first, self->second };
   for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
     g_signal_connect_swapped(rows[i], "notify::selected", G_CALLBACK(redraw), self);
+  g_signal_connect_swapped(self->kind, "notify::selected", G_CALLBACK(on_kind), self);
+  g_signal_connect_swapped(self->mirror, "notify::active", G_CALLBACK(redraw), self);
   g_signal_connect_swapped(self->smooth, "notify::active", G_CALLBACK(redraw), self);
   g_signal_connect_swapped(self->name, "changed", G_CALLBACK(update_actions), self);
   g_signal_connect_swapped(self->map, "notify::selected", G_CALLBACK(show_map), self);
   g_signal_connect_swapped(self->threshold, "value-changed", G_CALLBACK(show_map), self);
   g_signal_connect(self, "unmap", G_CALLBACK(on_unmap), NULL);
   g_signal_connect(self, "map", G_CALLBACK(redraw), NULL);
-  show_rows(self);
+  on_kind(self);
   say(self, NULL, FALSE);
   update(self);
   return GTK_WIDGET(self);
