@@ -27,6 +27,7 @@ static const PlaActionInfo rows[] = {
   { "win.export", N_("_Export…"), "<Control>e", PLA_GROUP_CASE, PLA_MENU_MAIN, 1 },
   { "win.play", N_("Play or Pause"), NULL, PLA_GROUP_VIEWS },
   { "win.plots", N_("_Plots"), "<Control>p", PLA_GROUP_CASE, PLA_MENU_MAIN, 1 },
+  { "win.compare-plans", N_("_Compare Plans"), NULL, PLA_GROUP_CASE, PLA_MENU_MAIN, 1 },
   { "win.forget-recent", N_("Forget Recent Files"), NULL, PLA_GROUP_CASE },
   { "win.dismiss", N_("Close the Message"), NULL, PLA_GROUP_PROGRAM },
   { "win.undo", N_("_Undo"), "<Control>z", PLA_GROUP_EDIT },

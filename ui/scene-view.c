@@ -754,6 +754,12 @@ pla_scene_view_orbit(PlaSceneView *self, double right_deg, double up_deg)
 
 /* ------------------------------------------------------------------- input */
 
+const PlaCamera *
+pla_scene_view_get_camera(PlaSceneView *self)
+{
+  return &self->camera;
+}
+
 PlaScenePick
 pla_scene_view_pick(PlaSceneView *self, double x, double y)
 {

@@ -31,6 +31,7 @@ void pla_scene_view_set_dark(PlaSceneView *self, gboolean dark);
 /* Nothing waits to be drawn in full quality. */
 gboolean pla_scene_view_is_settled(PlaSceneView *self);
 /* The first surface under a point of the widget. */
+const PlaCamera *pla_scene_view_get_camera(PlaSceneView *self); /* borrowed */
 PlaScenePick pla_scene_view_pick(PlaSceneView *self, double x, double y);
 /* Turns the view, as a drag would. */
 void pla_scene_view_orbit(PlaSceneView *self, double right_deg, double up_deg);

@@ -1,4 +1,5 @@
 #include "ui/window.h"
+#include "ui/compare-window.h"
 
 #include "anatomy/raycast.h"
 #include "app/render.h"
@@ -208,6 +209,7 @@ show_case(PlaWindow *self)
   enable(self, "close-case", TRUE);
   enable(self, "measure", TRUE);
   enable(self, "plots", TRUE);
+  enable(self, "compare-plans", pla_document_get_session(self->document) != NULL);
   enable(self, "export", TRUE);
   enable(self, "save-picture", TRUE);
 }
@@ -223,6 +225,7 @@ show_welcome(PlaWindow *self)
   enable(self, "close-case", FALSE);
   enable(self, "measure", FALSE);
   enable(self, "plots", FALSE);
+  enable(self, "compare-plans", FALSE);
   enable(self, "export", FALSE);
   enable(self, "save-picture", FALSE);
 }
@@ -632,6 +635,15 @@ on_plots(GSimpleAction *action, GVariant *param, gpointer data)
 }
 
 static void
+on_compare_plans(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  if (pla_document_get_session(self->document))
+    gtk_window_present(GTK_WINDOW(pla_compare_window_new(GTK_WINDOW(self), self->document,
+                                                         PLA_SCENE_VIEW(self->scene))));
+}
+
+static void
 on_export(GSimpleAction *action, GVariant *param, gpointer data)
 {
   PlaWindow *self = data;
@@ -677,6 +689,7 @@ static const GActionEntry action_entries[] = {
   { "help", on_help, NULL, NULL, NULL },
   { "tutorials", on_tutorials, NULL, NULL, NULL },
   { "plots", on_plots, NULL, NULL, NULL },
+  { "compare-plans", on_compare_plans, NULL, NULL, NULL },
   { "measure", on_measure, "s", NULL, NULL },
   { "palette", on_palette, NULL, NULL, NULL },
   { "show-help-overlay", on_shortcuts, NULL, NULL, NULL },

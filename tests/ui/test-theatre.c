@@ -4,6 +4,7 @@
 #include "app/session.h"
 #include "tests/ui/fixture.h"
 #include "tests/ui/pointer.h"
+#include "ui/compare-window.h"
 #include "ui/panels/surgery-panel.h"
 #include "ui/scene-view.h"
 
@@ -99,6 +100,25 @@ shoot(PlaWindow *window, const char *name)
     g_error("%s", err.message);
 }
 
+/* another window than the main one */
+static void
+shoot_any(GtkWidget *widget, const char *name)
+{
+  const char *dir = g_getenv("PLA_SHOTS");
+  if (!dir)
+    return;
+  g_autofree char *path = g_strdup_printf("%s/%s.png", dir, name);
+  g_autoptr(GdkPaintable) paintable = gtk_widget_paintable_new(widget);
+  GtkSnapshot *snapshot = gtk_snapshot_new();
+  const int w = gtk_widget_get_width(widget), h = gtk_widget_get_height(widget);
+  gdk_paintable_snapshot(paintable, snapshot, w, h);
+  g_autoptr(GskRenderNode) node = gtk_snapshot_free_to_node(snapshot);
+  GskRenderer *renderer = gtk_native_get_renderer(GTK_NATIVE(widget));
+  g_autoptr(GdkTexture) texture =
+      gsk_renderer_render_texture(renderer, node, &GRAPHENE_RECT_INIT(0, 0, (float)w, (float)h));
+  gdk_texture_save_to_png(texture, path);
+}
+
 static void
 set_spin(PlaWindow *window, const char *label, double value)
 {
@@ -146,11 +166,18 @@ pull_hook(PlaWindow *window)
   g_assert_cmpint(pla_tools_get(tools), ==, PLA_TOOL_HOOK);
   settle(window);
   const double x = 0.3 * gtk_widget_get_width(scene), y = 0.25 * gtk_widget_get_height(scene);
-  const double way[6][2] = { { x, y },           { x - 8, y - 4 },   { x - 16, y - 8 },
-                             { x - 24, y - 12 }, { x - 30, y - 15 }, { x - 32, y - 16 } };
   const guint before =
       json_array_get_length(json_object_get_array_member(surgery_of(window), "steps"));
-  pointer_drag(scene, way, 6);
+  PlaScenePick hit = pla_scene_view_pick(PLA_SCENE_VIEW(scene), x, y);
+  pla_tools_pick(tools, body_of(window), &hit);
+  pla_tools_get_marks(tools, &n_marks);
+  /* the hand waits until the skin has moved */
+  const double pull[3] = { -4.0, 2.0, 1.0 };
+  pla_tools_drag(tools, n_marks - 1, pull, FALSE);
+  for (int i = 0; i < 1000 && shapes == 0; i++)
+    let_run(50);
+  g_assert_cmpint(shapes, >=, 1);
+  pla_tools_drag(tools, n_marks - 1, pull, TRUE);
   for (int i = 0; i < 400; i++) {
     let_run(50);
     JsonArray *steps = json_object_get_array_member(surgery_of(window), "steps");
@@ -164,7 +191,6 @@ pull_hook(PlaWindow *window)
   g_assert_true(json_object_has_member(json_array_get_object_element(steps, before + 1), "solve"));
   JsonObject *readings = json_object_get_object_member(surgery_of(window), "readings");
   g_assert_cmpfloat(json_object_get_double_member(readings, "max_hook_force_n"), >, 0.01);
-  g_assert_cmpint(shapes, >=, 1);
   pla_tools_get_marks(tools, &n_marks);
   g_assert_cmpint(n_marks, ==, 1);
   shoot(window, "8-hook");
@@ -340,6 +366,31 @@ test_theatre(void)
     is = state_hash(window);
     g_assert_true(pla_hash_equal(&is, &hash[i]));
   }
+  /* a template laid on the skin, scaled and turned */
+  pla_window_activate(window, "surgery.tool::template");
+  settle(window);
+  pointer_click(scene, 0.35 * w, 0.3 * h, 1);
+  for (int k = 0; k < 100 && pla_tools_get_sketch(tools)->n_lines == 0; k++)
+    let_run(50);
+  g_assert_cmpint(pla_tools_get_sketch(tools)->n_lines, >=, 1);
+  const double small = pla_tools_get_sketch(tools)->length;
+  set_spin(window, "Si_ze (mm)", 24.0);
+  const double large = pla_tools_get_sketch(tools)->length;
+  g_assert_cmpfloat(fabs(large / small - 24.0 / 20.0), <, 0.05);
+  set_spin(window, "T_urned (°)", 45.0);
+  g_assert_cmpfloat(fabs(pla_tools_get_sketch(tools)->length - large), <, 0.05 * large);
+  shoot(window, "9-template");
+  pla_window_activate(window, "surgery.tool::none");
+
+  /* before, and after, side by side */
+  GtkWidget *compare = pla_compare_window_new(GTK_WINDOW(window), document, PLA_SCENE_VIEW(scene));
+  gtk_window_present(GTK_WINDOW(compare));
+  for (int k = 0; k < 400 && pla_compare_window_n_plans(PLA_COMPARE_WINDOW(compare)) == 0; k++)
+    let_run(50);
+  g_assert_cmpint(pla_compare_window_n_plans(PLA_COMPARE_WINDOW(compare)), ==, 2);
+  let_run(300);
+  shoot_any(compare, "10-compare");
+  gtk_window_destroy(GTK_WINDOW(compare));
   close_window(window);
 }
 
