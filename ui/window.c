@@ -209,7 +209,6 @@ show_case(PlaWindow *self)
   enable(self, "close-case", TRUE);
   enable(self, "measure", TRUE);
   enable(self, "plots", TRUE);
-  enable(self, "compare-plans", pla_document_get_session(self->document) != NULL);
   enable(self, "export", TRUE);
   enable(self, "save-picture", TRUE);
 }
@@ -276,6 +275,7 @@ on_history(PlaWindow *self)
   enable(self, "undo", can_undo);
   enable(self, "redo", can_redo);
   gtk_widget_set_visible(self->history_box, session != NULL);
+  enable(self, "compare-plans", session != NULL);
   g_autofree char *undo = g_strdup_printf(_("Undo %s (Ctrl+Z)"), can_undo ? undo_title : "");
   g_autofree char *redo = g_strdup_printf(_("Redo %s (Ctrl+Shift+Z)"), can_redo ? redo_title : "");
   gtk_widget_set_tooltip_text(self->undo, undo);
