@@ -166,6 +166,42 @@ pla_plan_crop(const PlaLabelMap *labels, const double box_mm[2][3], PlaLabelMap 
 }
 
 PlaStatus
+pla_plan_merge(const PlaLabelMap *labels, const char *tissue, PlaLabelMap **out, PlaError *err)
+{
+  const PlaPreset *wanted = pla_preset_find(tissue);
+  g_autofree guint8 *soft = g_new0(guint8, 65536);
+  PlaVolume *merged = NULL;
+  int one = 0;
+  *out = NULL;
+  if (!wanted || wanted->rigid)
+    return pla_fail(err, PLA_ERR_USAGE, "'%s' is no soft tissue; name one such as soft tissue",
+                    tissue);
+  for (int i = 0; i < labels->table.n; i++) {
+    const PlaPreset *preset = pla_preset_find(labels->table.label[i].name);
+    const int id = labels->table.label[i].id;
+    soft[id] = preset && !preset->rigid;
+    if (soft[id] && one == 0)
+      one = id;
+  }
+  PlaStatus st = pla_volume_dup(labels->volume, &merged, err);
+  const size_t n = st == PLA_OK ? pla_volume_n_voxels(merged) : 0;
+  for (size_t i = 0; i < n; i++) {
+    const int id = pla_label_map_get(labels, i);
+    if (soft[id] && merged->dtype == PLA_U8)
+      ((guint8 *)merged->voxels)[i] = (guint8)one;
+    else if (soft[id])
+      ((guint16 *)merged->voxels)[i] = (guint16)one;
+  }
+  if (st == PLA_OK)
+    st = pla_label_map_take(merged, &labels->table, out, err);
+  if (st != PLA_OK)
+    pla_volume_free(merged);
+  else
+    st = pla_label_table_set(&(*out)->table, one, tissue, NULL, err);
+  return st;
+}
+
+PlaStatus
 pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, PlaProgress *progress,
                    PlaSurgery **out, int *n_tets, PlaError *err)
 {

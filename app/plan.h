@@ -29,6 +29,11 @@ PlaStatus pla_plan_make_body(const PlaLabelMap *labels, double lattice_mm, PlaPr
 PlaStatus pla_plan_crop(const PlaLabelMap *labels, const double box_mm[2][3], PlaLabelMap **out,
                         PlaError *err);
 
+/* All labels of soft tissue as one of the name @tissue, which must be that of a soft tissue itself;
+ * rigid ones stay. */
+PlaStatus pla_plan_merge(const PlaLabelMap *labels, const char *tissue, PlaLabelMap **out,
+                         PlaError *err);
+
 /* What one step did. */
 typedef struct {
   const char *tool;  /* "incise", ... */

@@ -5,6 +5,7 @@
 #include "anatomy/box-mesh.h"
 #include "app/bench/bench-private.h"
 #include "sim/cut/cut-mesh.h"
+#include "sim/surgery/surgery-live.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,17 +54,23 @@ curtain_clear(Curtain *self)
 
 /* a slab of @thick_m with cubic cells of @cell_m, as wide as it must be for about @size tets */
 static PlaStatus
-slab_new(double size, double thick_m, double cell_m, PlaCutMesh **out, PlaError *err)
+slab_mesh_new(double size, double thick_m, double cell_m, PlaMesh **out, PlaError *err)
 {
-  PlaMesh *mesh = NULL;
-  *out = NULL;
   int nz = (int)lround(thick_m / cell_m), across = (int)lround(sqrt(size / (5.0 * nz)));
   if (across * cell_m < 0.11)
     across = (int)ceil(0.11 / cell_m);
   const int n[3] = { across, across, nz };
   const double half = 0.5 * across * cell_m;
   const double lo[3] = { -half, -half, -thick_m }, hi[3] = { half, half, 0.0 };
-  PlaStatus st = pla_box_mesh_new(lo, hi, n, PLA_BOX_TETS_5, &mesh, err);
+  return pla_box_mesh_new(lo, hi, n, PLA_BOX_TETS_5, out, err);
+}
+
+static PlaStatus
+slab_new(double size, double thick_m, double cell_m, PlaCutMesh **out, PlaError *err)
+{
+  PlaMesh *mesh = NULL;
+  *out = NULL;
+  PlaStatus st = slab_mesh_new(size, thick_m, cell_m, &mesh, err);
   if (st == PLA_OK) {
     PlaTetMesh tets = pla_mesh_tets(mesh);
     st = pla_cut_mesh_new(&tets, out, err);
@@ -122,6 +129,104 @@ measure(PlaBench *bench, double size, double cell_m, int repeats, Data *d, int *
   return st;
 }
 
+/* ---- as a tool of the operating table ---- */
+
+typedef struct {
+  PlaSurgery *body;
+  double incise_s, surface_s, shape_s, undo_s; /* least of all runs */
+} Table;
+
+static double
+seconds_since(gint64 start)
+{
+  return (double)(g_get_monotonic_time() - start) * 1e-6;
+}
+
+/* the slab held at its bottom, soft as tissue */
+static PlaStatus
+table_init(Table *self, double size, PlaError *err)
+{
+  const double param[2] = { 15000.0, 0.45 };
+  PlaMesh *mesh = NULL;
+  PlaFemMaterial tissue = { .material = pla_material_find("neo-hookean"), .density = 1000.0 };
+  *self = (Table){ NULL, INFINITY, INFINITY, INFINITY, INFINITY };
+  PlaStatus st = tissue.material->prepare(param, tissue.constants, err);
+  if (st == PLA_OK)
+    st = slab_mesh_new(size, 0.012, 0.002, &mesh, err);
+  if (st == PLA_OK) {
+    g_autofree int *material = g_new0(int, (gsize)mesh->n_tets);
+    g_autofree bool *held = g_new0(bool, (gsize)mesh->n_verts);
+    for (int v = 0; v < mesh->n_verts; v++)
+      held[v] = mesh->pos[3 * v + 2] < -0.0119;
+    st = pla_surgery_new(mesh, &tissue, 1, material, held, &self->body, err);
+  }
+  pla_mesh_free(mesh);
+  return st;
+}
+
+/* incise, draw, pull a little, and back */
+static PlaStatus
+operate(void *data, PlaError *err)
+{
+  Table *d = data;
+  PlaSurgery *before = NULL;
+  PlaSurgeryLive *live = NULL;
+  const PlaCutSurface *surface;
+  const double *pos;
+  double path[3 * 26];
+  for (int i = 0; i < 26; i++) {
+    path[3 * i] = 0.1 * (i / 25.0 - 0.5);
+    path[3 * i + 1] = 0.0113 + 0.008 * sin(3.0 * i / 25.0);
+    path[3 * i + 2] = 0.0;
+  }
+  const double at[3] = { 0.0, path[3 * 13 + 1] + 0.003, 0.0 }, pull[3] = { 0.0, 0.002, 0.001 };
+  PlaStatus st = pla_surgery_dup(d->body, &before, err);
+  gint64 start = g_get_monotonic_time();
+  if (st == PLA_OK)
+    st = pla_surgery_incise(d->body, "cut", path, 26, 0.0, 0.0, NULL, err);
+  if (st == PLA_OK)
+    d->incise_s = fmin(d->incise_s, seconds_since(start));
+  start = g_get_monotonic_time();
+  if (st == PLA_OK)
+    st = pla_surgery_get_surface(d->body, &surface, &pos, err);
+  if (st == PLA_OK)
+    d->surface_s = fmin(d->surface_s, seconds_since(start));
+  start = g_get_monotonic_time();
+  if (st == PLA_OK)
+    st = pla_surgery_live_new(d->body, at, &live, err);
+  if (st == PLA_OK)
+    st = pla_surgery_live_pull(live, pull, err);
+  if (st == PLA_OK) {
+    pla_surgery_live_sweep(live, 1);
+    d->shape_s = fmin(d->shape_s, seconds_since(start));
+  }
+  pla_surgery_live_free(live);
+  start = g_get_monotonic_time();
+  pla_surgery_settle(d->body, &before, PLA_ERR_CANCELLED);
+  d->undo_s = fmin(d->undo_s, seconds_since(start));
+  return st;
+}
+
+static PlaStatus
+measure_table(PlaBench *bench, double size, int repeats, PlaError *err)
+{
+  Table table;
+  double median;
+  PlaStatus st = table_init(&table, size, err);
+  if (st == PLA_OK)
+    st = pla_bench_time(bench, operate, &table, repeats, &median, err);
+  if (st == PLA_OK) {
+    const int n = pla_cut_mesh_get(pla_surgery_get_mesh(table.body)).mesh.n_tets;
+    pla_bench_begin_run(bench, "tool", n, repeats, table.incise_s);
+    pla_bench_number(bench, "surface_s", table.surface_s);
+    pla_bench_number(bench, "next_shape_s", table.shape_s);
+    pla_bench_number(bench, "undo_s", table.undo_s);
+    pla_bench_end_run(bench);
+  }
+  pla_surgery_free(table.body);
+  return st;
+}
+
 static PlaStatus
 run_cut(PlaBench *bench, PlaError *err)
 {
@@ -140,7 +245,11 @@ run_cut(PlaBench *bench, PlaError *err)
     pla_bench_number(bench, "tets_touched", all.report.n_touched);
     pla_bench_number(bench, "surface_s", all.surface_s);
     pla_bench_number(bench, "us_per_touched_tet", 1e6 * all.cut_s / all.report.n_touched);
+    pla_bench_number(bench, "find_s", all.report.seconds[0]);
+    pla_bench_number(bench, "part_s", all.report.seconds[1]);
+    pla_bench_number(bench, "connect_s", all.report.seconds[2]);
     pla_bench_end_run(bench);
+    st = measure_table(bench, size, repeats, err);
   }
   return st;
 }
@@ -185,7 +294,7 @@ run_scaling(PlaBench *bench, PlaError *err)
 
 const PlaBenchmark pla_benchmark_cut = {
   .name = "cut",
-  .summary = "an incision of 100 mm through a slab: cutter and new surface",
+  .summary = "an incision of 100 mm through a slab: cutter, new surface, next shape, undo",
   .run = run_cut,
 };
 

@@ -30,7 +30,7 @@ load_labels(const char *path, const char *name, PlaProgress *progress, PlaConten
 }
 
 typedef struct {
-  char *case_path, *labels; /* owned */
+  char *case_path, *labels, *tissue; /* owned */
   double lattice_mm;
   bool boxed;
   double box_mm[2][3];
@@ -55,9 +55,8 @@ read_box(PlaJson box, Plan *plan, PlaError *err)
 static PlaStatus
 read_plan(const char *path, PlaJson root, Plan *plan, PlaError *err)
 {
-  static const char *const keys[] = {
-    "case", "labels", "lattice_mm", "box_mm", "operations", NULL
-  };
+  static const char *const keys[] = { "case",   "labels",     "lattice_mm", "box_mm",
+                                      "tissue", "operations", NULL };
   PlaJson value;
   PlaStatus st = pla_json_check_keys(root, keys, err);
   if (st == PLA_OK && !pla_json_get(root, "case", &value))
@@ -72,6 +71,8 @@ read_plan(const char *path, PlaJson root, Plan *plan, PlaError *err)
   }
   if (st == PLA_OK && pla_json_get(root, "labels", &value))
     st = pla_json_text_value(value, &plan->labels, err);
+  if (st == PLA_OK && pla_json_get(root, "tissue", &value))
+    st = pla_json_text_value(value, &plan->tissue, err);
   if (st == PLA_OK && !pla_json_get(root, "lattice_mm", &value))
     st = pla_json_fail(root, err, "needs \"lattice_mm\", the size of a cell");
   if (st == PLA_OK)
@@ -149,7 +150,7 @@ run_operate(PlaInvocation *inv, PlaError *err)
   Plan plan = { 0 };
   PlaPlanResult result = { 0 };
   g_autoptr(PlaContent) content = NULL;
-  PlaLabelMap *part = NULL;
+  PlaLabelMap *part = NULL, *merged = NULL;
   const PlaFormat *format;
   PlaStatus st = pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
   if (st == PLA_OK && surface)
@@ -165,9 +166,11 @@ run_operate(PlaInvocation *inv, PlaError *err)
     st = load_labels(plan.case_path, plan.labels, progress, &content, err);
   if (st == PLA_OK && plan.boxed)
     st = pla_plan_crop(content->labels, (const double(*)[3])plan.box_mm, &part, err);
+  if (st == PLA_OK && plan.tissue)
+    st = pla_plan_merge(part ? part : content->labels, plan.tissue, &merged, err);
   if (st == PLA_OK) {
-    st = pla_plan_run(part ? part : content->labels, plan.lattice_mm, plan.operations, progress,
-                      &result, err);
+    const PlaLabelMap *used = merged ? merged : part ? part : content->labels;
+    st = pla_plan_run(used, plan.lattice_mm, plan.operations, progress, &result, err);
     if (st != PLA_OK && st != PLA_ERR_CANCELLED)
       pla_fail_within(err, "%s", path);
   }
@@ -184,9 +187,11 @@ run_operate(PlaInvocation *inv, PlaError *err)
   }
   pla_plan_result_clear(&result);
   pla_label_map_free(part);
+  pla_label_map_free(merged);
   pla_json_file_free(file);
   g_free(plan.case_path);
   g_free(plan.labels);
+  g_free(plan.tissue);
   return st;
 }
 
@@ -203,7 +208,9 @@ const PlaVerb pla_verb_operate = {
       "The plan names a case with labels, the size of a cell (\"lattice_mm\"), if need be the "
       "part\n"
       "of it that is meshed (\"box_mm\", two corners), and a list of operations: incise, excise,\n"
-      "undermine, template, hook, release, suture, stitch, tighten and solve.  Labels with the\n"
+      "undermine, cut, template, hook, release, suture, stitch, tighten, tension, expand and "
+      "solve.\n"
+      "With \"tissue\" all soft labels are one of that name.  Labels with the\n"
       "names of soft tissues become the body; it is held where it meets bone or teeth and where\n"
       "the scan or the box ends.  Points are in mm and are snapped to the skin, up to 5 mm.  A\n"
       "template (fusiform, z-plasty, rhomboid, rotation, advancement, bilobed) is laid on the "

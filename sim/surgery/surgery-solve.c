@@ -290,15 +290,15 @@ read_stretch(const PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err)
   return st;
 }
 
-/* How far the skin has risen within a centimetre of the ends of rows: where a seam is too short for
- * the skin along it, the surplus stands up as a dog-ear. */
+/* How far the skin within a centimetre of the ends of rows stands out beyond where skin was before:
+ * where a seam is too short for the skin along it, the surplus rises as a dog-ear. */
 static PlaStatus
 read_dog_ears(PlaSurgery *self, double *out, PlaError *err)
 {
   const double around = 0.01; /* m */
   const PlaSurgeryThread *thread = self->stitches.thread;
   const PlaTetMesh mesh = pla_cut_mesh_get(self->cut).mesh;
-  PlaSkin skin = { 0 };
+  PlaSkin skin = { 0 }, before = { 0 };
   *out = 0.0;
   if (self->stitches.n == 0)
     return PLA_OK;
@@ -311,6 +311,8 @@ read_dog_ears(PlaSurgery *self, double *out, PlaError *err)
     else
       st = pla_fail_memory(err, "the skin");
   }
+  if (st == PLA_OK)
+    st = pla_skin_init(&before, &self->surface, rest, err);
   for (int t = 0; st == PLA_OK && t < skin.n_tris; t++)
     for (int k = 0; k < 3; k++) {
       const int v = self->surface.tri[3 * skin.source[t] + k];
@@ -326,12 +328,15 @@ read_dog_ears(PlaSurgery *self, double *out, PlaError *err)
         pla_vec3_sub(p, now, e);
         near = pla_vec3_norm(e) < around;
       }
-      double moved[3];
-      pla_vec3_sub(now, &rest[3 * v], moved);
-      if (near)
-        *out = fmax(*out, pla_vec3_dot(moved, &skin.normal[3 * skin.tri[3 * t + k]]));
+      PlaSkinPoint was;
+      double out_of[3];
+      if (!near || !pla_skin_snap(&before, now, 2.0 * around, &was))
+        continue;
+      pla_vec3_sub(now, was.pos, out_of);
+      *out = fmax(*out, pla_vec3_dot(out_of, was.normal));
     }
   free(rest);
+  pla_skin_clear(&before);
   pla_skin_clear(&skin);
   return st;
 }

@@ -730,36 +730,23 @@ pla_surgery_cut(PlaSurgery *self, const PlaTriMesh *blade, PlaProgress *progress
 
 /* ---- excision ---- */
 
-/* how much of the skin inside the loop belongs to bodies that go: shavings of the rim do not count
- */
+/* the least that must come out, m3: shavings of the rim are no specimen */
 static double
-share_gone(const PlaCutSurface *s, const double *pos, const Loop *loop, const int *body,
-           const bool *gone)
+least_specimen(const Loop *loop, double depth)
 {
-  Loop inner = *loop;
-  double all = 0.0, of_gone = 0.0;
-  inner.margin = 0.0;
-  for (int t = 0; t < s->n_tris; t++) {
-    const int *v = &s->tri[3 * t];
-    double e[3], f[3], normal[3];
-    bool in = s->cut[t] < 0;
-    for (int k = 0; in && k < 3; k++)
-      in = is_in_loop(&pos[3 * v[k]], NULL, &inner);
-    if (!in)
-      continue;
-    pla_vec3_sub(&pos[3 * v[1]], &pos[3 * v[0]], e);
-    pla_vec3_sub(&pos[3 * v[2]], &pos[3 * v[0]], f);
-    pla_vec3_cross(e, f, normal);
-    all += pla_vec3_norm(normal);
-    of_gone += gone[body[s->owner[t]]] ? pla_vec3_norm(normal) : 0.0;
+  double twice = 0.0;
+  for (int i = 0, j = loop->n - 1; i < loop->n; j = i++) {
+    const double *a = &loop->at[2 * j], *b = &loop->at[2 * i];
+    twice += a[0] * b[1] - a[1] * b[0];
   }
-  return all > 0.0 ? of_gone / all : 1.0;
+  return 0.15 * fabs(twice) * fmin(depth, 0.002); /* a third of the area, 2 mm thick */
 }
 
 /* takes the bodies away that hold skin inside the loop; there must be some, and none that is held
  */
 static PlaStatus
-remove_specimen(PlaSurgery *self, const char *name, const Loop *loop, double *volume, PlaError *err)
+remove_specimen(PlaSurgery *self, const char *name, const Loop *loop, double depth, double *volume,
+                PlaError *err)
 {
   const int n_tets = pla_cut_mesh_get(self->cut).mesh.n_tets;
   const PlaCutSurface *s;
@@ -788,7 +775,7 @@ remove_specimen(PlaSurgery *self, const char *name, const Loop *loop, double *vo
     gone[b] = gone[b] && !bodies.held[b];
     sum += gone[b] ? bodies.volume[b] : 0.0;
   }
-  if (st == PLA_OK && !(sum > 0.0 && share_gone(s, pos, loop, bodies.body, gone) > 0.5))
+  if (st == PLA_OK && !(sum > least_specimen(loop, depth)))
     st = pla_fail(err, PLA_ERR_EMPTY,
                   "what '%s' encloses is still connected with the body, or held by bone; choose "
                   "another depth or outline",
@@ -836,7 +823,7 @@ pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n
   if (st == PLA_OK) {
     st = cut_along(self, &blade, progress, err);
     if (st == PLA_OK)
-      st = remove_specimen(self, name, &loop, volume, err);
+      st = remove_specimen(self, name, &loop, depth, volume, err);
     if (st == PLA_OK)
       st = wipe_crumbs(self, err);
     if (st == PLA_OK)
