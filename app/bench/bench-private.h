@@ -19,6 +19,7 @@ extern const PlaBenchmark pla_benchmark_nifti_read;
 extern const PlaBenchmark pla_benchmark_pbng_box;
 extern const PlaBenchmark pla_benchmark_distance;
 extern const PlaBenchmark pla_benchmark_scatter;
+extern const PlaBenchmark pla_benchmark_speech;
 extern const PlaBenchmark pla_benchmark_stiffness;
 extern const PlaBenchmark pla_benchmark_svd;
 extern const PlaBenchmark pla_benchmark_tets;

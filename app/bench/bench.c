@@ -29,6 +29,7 @@ static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_fit_face,
   &pla_benchmark_frames,
   &pla_benchmark_scatter,
+  &pla_benchmark_speech,
   &pla_benchmark_stiffness,
   &pla_benchmark_svd,
   &pla_benchmark_tets,

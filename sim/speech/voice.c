@@ -352,8 +352,8 @@ PlaRecording
 pla_recording_random(PlaRandom *random)
 {
   PlaRecording r = { .gain_db = pla_random_range(random, -20.0, 5.0),
-                     .noise_db = pla_random_range(random, -60.0, -26.0),
-                     .tilt_db = pla_random_range(random, -6.0, 6.0) };
+                     .noise_db = pla_random_range(random, -60.0, -22.0),
+                     .tilt_db = pla_random_range(random, -8.0, 8.0) };
   const double u = pla_random_unit(random);
   r.band_hz = u < 0.12 ? 3700.0 : u < 0.2 ? 5500.0 : 0.0;
   return r;
