@@ -387,6 +387,7 @@ pla_activation_fit(const PlaActiveBody *body, PlaTake *take, const PlaLabelOptio
                    PlaError *err)
 {
   PlaLabelling labels = { 0 };
+  PlaFitOptions with_rest = *opts;
   PlaMarkerSet own = { 0 };
   PlaStatus st = PLA_OK;
   if (body->markers.n == 0)
@@ -394,8 +395,9 @@ pla_activation_fit(const PlaActiveBody *body, PlaTake *take, const PlaLabelOptio
   if (st == PLA_OK)
     st = pla_label_take(body->markers.n ? &body->markers : &own, body->mesh->pos, take, label,
                         &labels, err);
+  with_rest.rest_frame = labels.rest_frame;
   if (st == PLA_OK)
-    st = pla_fit_take(body->model, labels.site, take, opts, result, err);
+    st = pla_fit_take(body->model, labels.site, take, &with_rest, result, err);
   if (st == PLA_OK) {
     /* what labelling found comes first */
     for (int i = 0; i < result->notes.n; i++)

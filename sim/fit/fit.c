@@ -93,7 +93,8 @@ run_chunk(Take *self, PlaFitFrame *frame, int c, Pass pass, PlaError *err)
     if (pass == TRACK) {
       int n = pla_fit_frame_look(frame, f, 0.0);
       if (!placed && n >= 4)
-        st = pla_fit_frame_place_head(frame, f, true, err);
+        st = pla_fit_frame_place_head(
+            frame, opts->head == PLA_HEAD_FIXED ? opts->rest_frame : f, true, err);
       if (st == PLA_OK && n >= 4)
         st = pla_fit_frame_track(frame, f, placed ? opts->max_iterations : FIRST_ITERATIONS, err);
       placed |= n >= 4;

@@ -21,11 +21,12 @@
 
 typedef enum {
   PLA_HEAD_SOLVED = 0, /* unknown in every frame */
-  PLA_HEAD_FIXED,      /* as in the first frame: stabilised data */
+  PLA_HEAD_FIXED,      /* as in the rest frame: stabilised data */
 } PlaHeadMotion;
 
 typedef struct {
   PlaHeadMotion head;
+  int rest_frame;        /* whose markers place a fixed head, the body being at rest */
   bool jaw;              /* false: the jaw stays closed */
   double noise_m;        /* of a marker in one axis; 0: estimated */
   double prior;          /* standard deviation of activations about 0 */

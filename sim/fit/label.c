@@ -436,10 +436,51 @@ repair_frozen(PlaTake *take, PlaLabelling *out, PlaError *err)
   return PLA_OK;
 }
 
+/* Whether marker @m is farther than @reach_mm from its place in every frame that is looked at, and not
+ * only by an error of the rest frame: a few frames, each laid on the places by all its markers. */
+static PlaStatus
+is_lost(const PlaTake *take, const PlaLabelling *labels, const double *rest, int m, double reach_mm,
+        bool *lost, PlaError *err)
+{
+  double *from = pla_array_new((size_t)take->n_markers, 6 * sizeof *from);
+  double *to = from ? from + 3 * (size_t)take->n_markers : NULL;
+  *lost = true;
+  if (!from)
+    return pla_fail_memory(err, "labelling the markers");
+  for (int k = 1; k < 4 && *lost; k++) {
+    const int f = (int)((int64_t)k * (take->n_frames - 1) / 3);
+    PlaRigid pose;
+    PlaLandmarkReport report;
+    double q[3], y[3];
+    int n = 0;
+    for (int i = 0; i < take->n_markers && is_there(take, f, m); i++) {
+      if (!labels->site[i] || !is_there(take, f, i) || i == m)
+        continue;
+      pla_marker_place(labels->site[i], rest, q);
+      for (int d = 0; d < 3; d++) {
+        from[3 * (size_t)n + (size_t)d] = 1000.0 * at(take, f, i)[d];
+        to[3 * (size_t)n + (size_t)d] = 1000.0 * q[d];
+      }
+      n++;
+    }
+    if (n < 4 || pla_register_landmarks(n, from, to, true, &pose, NULL, &report, NULL) != PLA_OK)
+      continue;
+    for (int d = 0; d < 3; d++)
+      y[d] = 1000.0 * at(take, f, m)[d];
+    pla_rigid_apply(&pose, y, y);
+    pla_marker_place(labels->site[m], rest, q);
+    for (int d = 0; d < 3; d++)
+      q[d] *= 1000.0;
+    *lost = distance(y, q) > reach_mm;
+  }
+  free(from);
+  return PLA_OK;
+}
+
 /* names that are exchanged throughout: two markers that fit each other's places and not their own */
 static PlaStatus
-repair_names(PlaTake *take, PlaLabelling *out, const Cloud *from, const Cloud *to, double reach_mm,
-             PlaError *err)
+repair_names(PlaTake *take, const double *rest, PlaLabelling *out, const Cloud *from,
+             const Cloud *to, double reach_mm, PlaError *err)
 {
   double *residual = pla_array_new((size_t)from->n, sizeof *residual);
   PlaRigid pose;
@@ -469,14 +510,18 @@ repair_names(PlaTake *take, PlaLabelling *out, const Cloud *from, const Cloud *t
                     take->name[from->id[i]], take->name[from->id[j]], out->rest_frame + 1);
       residual[i] = residual[j] = 0.0;
     }
-  for (int i = 0; st == PLA_OK && i < from->n; i++)
-    if (residual[i] > 2.0 * reach_mm) {
+  for (int i = 0; st == PLA_OK && i < from->n; i++) {
+    bool lost = false;
+    if (residual[i] > 2.0 * reach_mm)
+      st = is_lost(take, out, rest, from->id[i], 2.0 * reach_mm, &lost, err);
+    if (lost) {
       pla_notes_add(&out->notes,
                     "marker '%s' is %.1f mm from its place in frame %d; it was left out",
                     take->name[from->id[i]], residual[i], out->rest_frame + 1);
       out->site[from->id[i]] = NULL;
       out->n_matched--;
     }
+  }
   free(residual);
   return st;
 }
@@ -586,7 +631,7 @@ pla_label_take(const PlaMarkerSet *set, const double *rest, PlaTake *take,
                     out->rest_frame + 1, a, b);
   }
   if (st == PLA_OK)
-    st = out->by_name ? repair_names(take, out, &from, &to, reach_mm, err)
+    st = out->by_name ? repair_names(take, rest, out, &from, &to, reach_mm, err)
                       : label_by_geometry(set, take, out, &from, &to, reach_mm, err);
   if (st == PLA_OK) {
     repair_swaps(take, out);

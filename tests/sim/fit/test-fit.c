@@ -277,6 +277,7 @@ test_outliers(void)
   bar_init(&bar, 1);
   make_take(&bar, truth, &take);
   const double off = 0.02;
+  take->pos[3 * 11 + 1] += 0.05; /* in the rest frame, of a marker that is right in all others */
   for (int f = 0; f < FRAMES; f++) {
     take->pos[3 * (f * take->n_markers + (5 * f + 3) % take->n_markers) + 2] += off;
     take->pos[3 * (f * take->n_markers + (7 * f + 1) % take->n_markers)] = NAN;
@@ -293,6 +294,8 @@ test_outliers(void)
     g_assert_cmpfloat(fabs(pla_vec3_norm(r) - off), <, 0.2 * off);
     g_assert_cmpfloat(result.weight[f * take->n_markers + i], <, 0.05);
   }
+  g_assert_cmpfloat(result.weight[11], <, 0.05);
+  g_assert_cmpfloat(result.weight[12 * take->n_markers + 11], >, 0.9);
   g_assert_cmpfloat(worst_seen(&bar, &result, truth), <, 0.02);
   pla_fit_result_clear(&result);
   pla_take_free(take);
