@@ -98,6 +98,13 @@ picture_path(PlaApplication *self)
   return g_strdup_printf("%s-%s.png", base, id);
 }
 
+static void
+start_waiting(PlaApplication *self)
+{
+  self->settled_turns = 0;
+  self->deadline_us = g_get_monotonic_time() + SCREENSHOT_LIMIT_S * G_TIME_SPAN_SECOND;
+}
+
 static gboolean
 on_screenshot_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
 {
@@ -124,7 +131,7 @@ on_screenshot_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
   const PlaWorkspace *workspaces = pla_workspaces_get(&n);
   if (saved == PLA_OK && !late && self->every && self->shot + 1 < n) {
     pla_window_set_workspace(window, workspaces[++self->shot].id);
-    self->settled_turns = 0;
+    start_waiting(self);
     return G_SOURCE_CONTINUE;
   }
   const char *failure = pla_window_get_failure(window);
@@ -189,7 +196,7 @@ new_window(PlaApplication *self)
   gtk_window_set_default_size(GTK_WINDOW(window), MAX(width, 720), MAX(height, 480));
   gtk_window_present(GTK_WINDOW(window));
   if (self->screenshot) {
-    self->deadline_us = g_get_monotonic_time() + SCREENSHOT_LIMIT_S * G_TIME_SPAN_SECOND;
+    start_waiting(self);
     gtk_widget_add_tick_callback(window, on_screenshot_tick, self, NULL);
   }
   return PLA_WINDOW(window);
