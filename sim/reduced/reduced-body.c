@@ -696,7 +696,8 @@ void
 pla_reduced_body_set_q(PlaReducedBody *self, const double *q, const double *lift_coef)
 {
   memmove(self->q, q, 3 * (size_t)self->model->basis.n_funcs * sizeof *q);
-  memmove(self->lift_coef, lift_coef, (size_t)self->model->n_lifts * sizeof *lift_coef);
+  if (self->model->n_lifts > 0)
+    memmove(self->lift_coef, lift_coef, (size_t)self->model->n_lifts * sizeof *lift_coef);
   memset(self->vel, 0, 3 * (size_t)self->model->basis.n_verts * sizeof *self->vel);
   memset(self->rhs, 0, 3 * (size_t)self->model->basis.n_funcs * sizeof *self->rhs);
   self->inertia = 0.0;
