@@ -85,12 +85,8 @@ write_text(const char *name, const char *text)
 }
 
 static JsonObject *
-run(int status, const char *format, ...)
+run(int status, const char *words)
 {
-  va_list args;
-  va_start(args, format);
-  g_autofree char *words = g_strdup_vprintf(format, args);
-  va_end(args);
   /* names beginning with @ lie in the folder */
   g_auto(GStrv) part = g_strsplit(words, "@", -1);
   g_autofree char *prefix = g_strdup_printf("%s/", folder);

@@ -38,13 +38,12 @@ new_case(const char *name)
 }
 
 static const char *const plan[] = {
-  "{\"steps\": [{\"incise\": {\"name\": \"flap\", \"path_mm\": [[-30, -25, 0], [-5, -12, 0], [20, "
-  "-25, "
-  "0]], \"depth_mm\": 7, \"bevel_deg\": 5}}]}",
+  ("{\"steps\": [{\"incise\": {\"name\": \"flap\", \"path_mm\": "
+   "[[-30, -25, 0], [-5, -12, 0], [20, -25, 0]], \"depth_mm\": 7, \"bevel_deg\": 5}}]}"),
   "{\"steps\": [{\"undermine\": {\"from\": \"flap\", \"radius_mm\": 14, \"depth_mm\": 7}}]}",
   "{\"steps\": [{\"hook\": {\"at_mm\": [-5, -16, 0], \"pull_mm\": [0, -5, 2]}}, {\"solve\": {}}]}",
-  "{\"steps\": [{\"release\": {}}, {\"excise\": {\"name\": \"lesion\", \"path_mm\": [[0, 10, 0], "
-  "[14, 5, 0], [28, 10, 0], [28, 20, 0], [14, 25, 0], [0, 20, 0]], \"depth_mm\": 6}}]}",
+  ("{\"steps\": [{\"release\": {}}, {\"excise\": {\"name\": \"lesion\", \"path_mm\": [[0, 10, 0], "
+   "[14, 5, 0], [28, 10, 0], [28, 20, 0], [14, 25, 0], [0, 20, 0]], \"depth_mm\": 6}}]}"),
   "{\"steps\": [{\"suture\": {\"edges\": [\"lesion\", \"lesion\"], \"spacing_mm\": 6}}]}",
   "{\"steps\": [{\"solve\": {\"tolerance_rel\": 1e-5}}]}",
 };

@@ -162,7 +162,7 @@ test_give_way(void)
   Beam b = beam_new(false);
   const int seed = vertex_at(NX / 2, 2, 2), added = vertex_at(3 * NX / 4, 2, 2);
   double p[3];
-  g_autofree double *w = weight_of(&b, seed, NULL, 0, PLA_WEIGHT_PRINCIPAL, NULL, 1e-6, p);
+  g_free(weight_of(&b, seed, NULL, 0, PLA_WEIGHT_PRINCIPAL, NULL, 1e-6, p));
   static const PlaWeightKind kinds[2] = { PLA_WEIGHT_HARMONIC, PLA_WEIGHT_PRINCIPAL };
   for (int k = 0; k < 2; k++) {
     g_autofree double *old = weight_of(&b, seed, NULL, 0, kinds[k], p, 1e-6, NULL);
