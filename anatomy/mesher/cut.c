@@ -26,6 +26,8 @@
 
 /* fractions of an edge within which a vertex moves onto the cut */
 static const double near_long = 0.24999, near_short = 0.41189;
+/* and within which it moves to the outside when it must leave another interface */
+static const double near_outer = 0.5;
 
 static bool
 is_mixed(const PlaLattice *l, const int v[4])
@@ -102,8 +104,8 @@ place_points(PlaCutter *c, PlaError *err)
   return PLA_OK;
 }
 
-/* vertices in their order: one with a cut too close moves onto the closest, and its cuts are gone
- */
+/* vertices in their order: one with a cut too close moves onto the closest, and its cuts are gone;
+ * so that the body's surface has no pits over thin layers, rather onto one with the outside */
 static PlaStatus
 move_vertices(PlaCutter *c, PlaError *err)
 {
@@ -126,18 +128,28 @@ move_vertices(PlaCutter *c, PlaError *err)
     of[first[c->cut[e].b + 1]++] = e;
   }
   for (int v = 0; v < l->n_verts; v++) {
-    int nearest = -1;
-    double least = INFINITY;
+    int nearest = -1, outer = -1;
+    double least = INFINITY, least_outer = INFINITY;
     for (int k = first[v]; k < first[v + 1]; k++) {
       const PlaCut *cut = &c->cut[of[k]];
       int other = cut->a == v ? cut->b : cut->a;
       double t = cut->a == v ? cut->t : 1.0 - cut->t;
       double length = t * (cut->is_long ? 1.0 : sqrt(0.75));
-      if (!c->moved[other] && t < (cut->is_long ? near_long : near_short) && length < least) {
+      if (c->moved[other])
+        continue;
+      if (t < (cut->is_long ? near_long : near_short) && length < least) {
         least = length;
         nearest = of[k];
       }
+      if ((l->tissue[v] == 0 || l->tissue[other] == 0) && t < near_outer && length < least_outer) {
+        least_outer = length;
+        outer = of[k];
+      }
     }
+    /* in a layer thinner than the cells it can be on one side only */
+    if (nearest >= 0 && outer >= 0 && l->tissue[c->cut[nearest].a] > 0 &&
+        l->tissue[c->cut[nearest].b] > 0)
+      nearest = outer;
     if (nearest >= 0) {
       c->moved[v] = 1;
       memcpy(c->pos_mm + 3 * (size_t)v, c->pos_mm + 3 * (size_t)(l->n_verts + nearest),

@@ -72,8 +72,8 @@ fill(const PlaTissues *tissues, const PlaTetOptions *opts, PlaProgress *progress
   return st;
 }
 
-/* Moves the surface outwards by up to @push_mm around the places given, fading out over a few
- * cells: a sheet too thin for the lattice gets thicker, a gap too narrow closes. */
+/* Moves the surface outwards by up to @push_mm around the places given, fading out over a
+ * cell: a sheet too thin for the lattice gets thicker, a gap too narrow closes. */
 static PlaStatus
 make_room(PlaLevelSet *ls, const double *place_mm, int n_places, double reach_mm, double push_mm,
           PlaError *err)
@@ -133,7 +133,7 @@ pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_g
                         const PlaLevelSet *rest, const PlaTetOptions *opts, PlaProgress *progress,
                         PlaMesh **out, PlaTetReport *report, PlaError *err)
 {
-  enum { ROUNDS = 8 };
+  enum { ROUNDS = 12 };
   PlaTissues tissues = { n_groups, group, rest };
   PlaLattice lattice;
   PlaCutter c;
@@ -159,7 +159,7 @@ pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_g
     if (!roomy)
       st = pla_levelset_dup(group[0], &roomy, err);
     if (st == PLA_OK)
-      st = make_room(roomy, stray, n_strays, 2.0 * opts->cell_mm, 0.2 * opts->cell_mm, err);
+      st = make_room(roomy, stray, n_strays, opts->cell_mm, 0.2 * opts->cell_mm, err);
     free(stray);
     if (st == PLA_OK) {
       pla_cutter_clear(&c);

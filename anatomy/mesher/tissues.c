@@ -90,20 +90,33 @@ pla_tissues_gap(const PlaTissues *tissues, const double pos_mm[3])
   return 0.5 * (second - least);
 }
 
+/* The value of tissue a less that of b.  Against the rest all tissues stand together: between them
+ * a layer may lie that is too thin for the lattice, and the body ends where that does. */
+static double
+difference(const PlaTissues *tissues, int a, int b, const double pos_mm[3])
+{
+  int whose;
+  if (a > 0 && b > 0)
+    return value_at(tissues->group[a - 1], pos_mm) - value_at(tissues->group[b - 1], pos_mm);
+  const double least = least_value(tissues, pos_mm, &whose);
+  const double out = rest_value(tissues, pos_mm, least) - least;
+  return a == 0 ? out : -out;
+}
+
 double
 pla_tissues_crossing(const PlaTissues *tissues, int a, int b, const double p[3], const double q[3])
 {
   /* bisection with a secant guess in between: the difference is near linear, kinks aside */
   double lo = 0.0, hi = 1.0;
-  double f_lo = pla_tissue_value(tissues, a, p) - pla_tissue_value(tissues, b, p);
-  double f_hi = pla_tissue_value(tissues, a, q) - pla_tissue_value(tissues, b, q);
+  double f_lo = difference(tissues, a, b, p);
+  double f_hi = difference(tissues, a, b, q);
   for (int step = 0; step < 12 && hi - lo > 1e-4; step++) {
     double t = 0.5 * (lo + hi), x[3];
     if (step % 2 == 0 && f_lo < 0.0 && f_hi > 0.0)
       t = lo + (hi - lo) * fmin(fmax(f_lo / (f_lo - f_hi), 0.02), 0.98);
     for (int d = 0; d < 3; d++)
       x[d] = p[d] + t * (q[d] - p[d]);
-    double f = pla_tissue_value(tissues, a, x) - pla_tissue_value(tissues, b, x);
+    double f = difference(tissues, a, b, x);
     if (f <= 0.0) {
       lo = t;
       f_lo = f;
