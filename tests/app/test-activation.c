@@ -141,16 +141,39 @@ look_at_lips(int f, const double *pos, void *data, PlaError *err)
   return PLA_OK;
 }
 
-/* 36 muscles, 79 places, lips that part when the jaw opens; known activations come back, with the noise
- * of a good and of a bad day; what comes back badly was not promised */
+/* lips part when the jaw opens, where cells are fine enough for them: coarser than about 7 mm they are
+ * joined but for a few vertices */
+static void
+test_lips(void)
+{
+  if (!long_run())
+    return;
+  PlaActiveBody *body = phantom_body("face", 7.0);
+  PlaError err = { 0 };
+  PlaActivation open;
+  PlaActivationReport report;
+  Lips lips = { .body = body }, closed = { .body = body };
+  look_at_lips(0, body->mesh->pos, &closed, &err);
+  bar_ok(pla_activation_init(&open, body->model, 1, 60.0, &err), &err);
+  open.control[36 + PLA_JAW_OPENING] = 0.25;
+  bar_ok(pla_activation_run(body, &open, 1e-6, look_at_lips, &lips, NULL, &report, &err), &err);
+  g_assert_cmpint(report.unsolved, ==, 0);
+  g_assert_cmpint(report.inverted, ==, 0);
+  g_assert_cmpfloat((lips.upper - lips.lower) - (closed.upper - closed.lower), >, 0.012);
+  pla_activation_clear(&open);
+  pla_active_body_free(body);
+}
+
+/* 36 muscles, 79 places; known activations come back, with the noise of a good and of a bad day; what
+ * comes back badly was not promised */
 static void
 test_face(void)
 {
   if (!long_run())
     return;
-  PlaActiveBody *body = phantom_body("face", 9.0);
+  PlaActiveBody *body = phantom_body("face", 12.0);
   PlaError err = { 0 };
-  PlaActivation open, truth, found;
+  PlaActivation truth, found;
   PlaActivationReport report;
   PlaFitResult result;
   const PlaLabelOptions label = pla_label_options_default();
@@ -159,16 +182,6 @@ test_face(void)
   g_assert_cmpint(pla_active_n_muscles(body->model), ==, 36);
   g_assert_cmpint(body->markers.n, ==, 79);
   g_assert_cmpint(pla_mesh_count_inverted(body->mesh), ==, 0);
-  Lips lips = { .body = body }, closed = { .body = body };
-  look_at_lips(0, body->mesh->pos, &closed, &err);
-  bar_ok(pla_activation_init(&open, body->model, 1, 60.0, &err), &err);
-  open.control[36 + PLA_JAW_OPENING] = 0.25;
-  bar_ok(pla_activation_run(body, &open, 1e-6, look_at_lips, &lips, NULL, &report, &err), &err);
-  g_assert_cmpint(report.unsolved, ==, 0);
-  g_test_message("lips open by %.1f mm", 1e3 * ((lips.upper - lips.lower) - (closed.upper - closed.lower)));
-  g_assert_cmpfloat((lips.upper - lips.lower) - (closed.upper - closed.lower), >, 0.012);
-  pla_activation_clear(&open);
-
   bar_ok(pla_activation_random(body->model, n_frames, 60.0, 9, &truth, &err), &err);
   for (int noisy = 0; noisy < 2; noisy++) {
     const PlaTakeFaults faults = { .noise_m = noisy * 5e-4, .missing = noisy * 0.05,
@@ -235,6 +248,7 @@ main(int argc, char **argv)
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/activation/track", test_track);
   g_test_add_func("/activation/formats", test_formats);
+  g_test_add_func("/activation/lips", test_lips);
   g_test_add_func("/activation/face", test_face);
   return g_test_run();
 }
