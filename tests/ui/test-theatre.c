@@ -127,7 +127,6 @@ set_spin(PlaWindow *window, const char *label, double value)
     GtkWidget *spin = find_type(panel, GTK_TYPE_SPIN_BUTTON, i);
     if (!spin)
       g_error("there is no number '%s'", label);
-    g_autofree char *is = NULL;
     GtkWidget *row = gtk_widget_get_ancestor(spin, ADW_TYPE_ACTION_ROW);
     if (strcmp(adw_preferences_row_get_title(ADW_PREFERENCES_ROW(row)), label) == 0) {
       gtk_spin_button_set_value(GTK_SPIN_BUTTON(spin), value);
