@@ -458,6 +458,24 @@ crop(const PlaVolume *vol, const int lo[3], const int hi[3], double margin_mm, d
   return faces;
 }
 
+/* one unbounded round, taken back where nothing of a layer thinner than the filter would be left */
+static PlaStatus
+smooth_what_lasts(Stairs *s, const Kernel kernel[3], PlaError *err)
+{
+  const size_t n = (size_t)s->dims[0] * (size_t)s->dims[1] * (size_t)s->dims[2];
+  float *before = pla_array_dup(s->u, n, sizeof *before);
+  if (!before)
+    return pla_fail_memory(err, "the level set");
+  filter_round(s, kernel, false);
+  bool left = false;
+  for (size_t v = 0; v < n && !left; v++)
+    left = s->u[v] < 0.0f;
+  if (!left)
+    memcpy(s->u, before, n * sizeof *before);
+  free(before);
+  return PLA_OK;
+}
+
 PlaStatus
 pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
                          const PlaLabelLevelSetOptions *opts, PlaProgress *progress,
@@ -540,7 +558,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
     if (st == PLA_OK && opts->smooth_mm > 0.0) {
       for (int d = 0; d < 3; d++)
         kernel[d] = kernel_make(sigma[d]);
-      filter_round(&s, kernel, false);
+      st = smooth_what_lasts(&s, kernel, err);
     }
   }
   if (st == PLA_OK) {

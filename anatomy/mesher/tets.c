@@ -5,6 +5,7 @@
 #include "anatomy/mesher/cutter-private.h"
 #include "anatomy/surface/surface.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,71 @@ make_room(PlaLevelSet *ls, const double *place_mm, int n_places, double reach_mm
   return pla_levelset_redistance(ls, ls->band_mm, NULL, err);
 }
 
+/* the mesh anew around *@shape, or around the level set that was given */
+static PlaStatus
+refill(PlaTissues *tissues, const PlaLevelSet *const *shape, const PlaTetOptions *opts,
+       PlaProgress *progress, PlaLattice *lattice, PlaCutter *c, PlaError *err)
+{
+  pla_cutter_clear(c);
+  pla_lattice_clear(lattice);
+  tissues->group = shape;
+  return fill(tissues, opts, progress, lattice, c, err);
+}
+
+/* Faces astray show where a single tissue, or a gap in it, is finer than the lattice.  Room is
+ * given there while that leaves fewer of them: along sharp edges, where faces are astray as well,
+ * it does not.  *roomy: the level set that the mesh is of in the end, NULL: the one given. */
+static PlaStatus
+give_room(PlaTissues *tissues, const PlaTetOptions *opts, PlaProgress *progress,
+          PlaLattice *lattice, PlaCutter *c, PlaLevelSet **roomy, PlaError *err)
+{
+  enum { ROUNDS = 12, PATIENCE = 3 };
+  const PlaLevelSet *const *given = tissues->group;
+  PlaLevelSet *best = NULL;
+  int fewest = INT_MAX, n_strays = 0, n_outer = 0, idle = 0;
+  PlaStatus st = PLA_OK;
+  for (int round = 0; st == PLA_OK && round <= ROUNDS; round++) {
+    double *stray = NULL;
+    st = pla_cutter_strays(c, 0.24 * opts->cell_mm, &stray, &n_strays, &n_outer, err);
+    if (st == PLA_OK && n_strays < fewest) {
+      fewest = n_strays;
+      idle = 0;
+      pla_levelset_free(best);
+      best = NULL;
+      if (*roomy)
+        st = pla_levelset_dup(*roomy, &best, err);
+    } else {
+      idle++;
+    }
+    /* of many, the tissue as a whole is finer than the cells, and stays as it is */
+    const bool more = st == PLA_OK && n_strays > 0 && n_strays <= n_outer / 200 &&
+                      idle < PATIENCE && round < ROUNDS;
+    if (more && !*roomy)
+      st = pla_levelset_dup(given[0], roomy, err);
+    if (more && st == PLA_OK)
+      st = make_room(*roomy, stray, n_strays, opts->cell_mm, 0.2 * opts->cell_mm, err);
+    free(stray);
+    if (!more)
+      break;
+    if (st == PLA_OK)
+      st = refill(tissues, (const PlaLevelSet *const *)roomy, opts, progress, lattice, c, err);
+    else if (st == PLA_ERR_EMPTY) { /* grown over the whole grid */
+      n_strays = INT_MAX;
+      st = PLA_OK;
+      break;
+    }
+  }
+  if (st == PLA_OK && n_strays > fewest) {
+    pla_levelset_free(*roomy);
+    *roomy = best;
+    best = NULL;
+    st = refill(tissues, *roomy ? (const PlaLevelSet *const *)roomy : given, opts, progress,
+                lattice, c, err);
+  }
+  pla_levelset_free(best);
+  return st;
+}
+
 /* what the room cost: distances from the level set as it was given, which the cutter's tissues are
  * again */
 static PlaStatus
@@ -133,13 +199,11 @@ pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_g
                         const PlaLevelSet *rest, const PlaTetOptions *opts, PlaProgress *progress,
                         PlaMesh **out, PlaTetReport *report, PlaError *err)
 {
-  enum { ROUNDS = 12 };
   PlaTissues tissues = { n_groups, group, rest };
   PlaLattice lattice;
   PlaCutter c;
   PlaMesh *mesh = NULL;
   PlaLevelSet *roomy = NULL;
-  int n_strays = 0, n_outer = 0;
   double before_mm3 = 0.0, after_mm3 = 0.0;
   *out = NULL;
   if (!(opts->cell_mm > 0.0))
@@ -147,27 +211,8 @@ pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_g
   pla_progress_phase(progress, "Meshing", 0.5);
   PlaProgressSpan span = pla_progress_push(progress);
   PlaStatus st = fill(&tissues, opts, progress, &lattice, &c, err);
-  /* faces astray show where a single tissue, or a gap in it, is finer than the lattice */
-  for (int round = 0; st == PLA_OK && n_groups == 1 && round < ROUNDS; round++) {
-    double *stray;
-    st = pla_cutter_strays(&c, 0.24 * opts->cell_mm, &stray, &n_strays, &n_outer, err);
-    /* of many, the tissue as a whole is finer than the cells, and stays as it is */
-    if (st != PLA_OK || n_strays == 0 || n_strays > n_outer / 200) {
-      free(stray);
-      break;
-    }
-    if (!roomy)
-      st = pla_levelset_dup(group[0], &roomy, err);
-    if (st == PLA_OK)
-      st = make_room(roomy, stray, n_strays, opts->cell_mm, 0.2 * opts->cell_mm, err);
-    free(stray);
-    if (st == PLA_OK) {
-      pla_cutter_clear(&c);
-      pla_lattice_clear(&lattice);
-      tissues.group = (const PlaLevelSet *const *)&roomy;
-      st = fill(&tissues, opts, progress, &lattice, &c, err);
-    }
-  }
+  if (st == PLA_OK && n_groups == 1)
+    st = give_room(&tissues, opts, progress, &lattice, &c, &roomy, err);
   pla_progress_pop(progress, span);
   if (st == PLA_OK && roomy)
     st = pla_levelset_measure(group[0], &before_mm3, NULL, err);

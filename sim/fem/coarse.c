@@ -1,12 +1,15 @@
-/* Nested iteration: the body's cells are gathered into a lattice of hexahedra, the lattice is brought
- * to equilibrium, and its displacement, interpolated at the vertices, is where the fine solve starts.
+/* Nested iteration: the body's cells are gathered into a lattice of hexahedra, the lattice is
+ * brought to equilibrium, and its displacement, interpolated at the vertices, is where the fine
+ * solve starts.
  *
- * A lattice cell takes the material that fills most of it, thinned by how much of it is filled; loads
- * go to its nodes by the interpolation weights; prescribed vertices pull on it by stiff springs. */
+ * A lattice cell takes the material that fills most of it, thinned by how much of it is filled;
+ * loads go to its nodes by the interpolation weights; prescribed vertices pull on it by stiff
+ * springs. */
 #include "sim/fem/coarse.h"
 
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
+#include "anatomy/base/union-find.h"
 #include "sim/fem/model-private.h"
 #include "sim/fem/solvers.h"
 
@@ -150,9 +153,9 @@ fill_lattice(const PlaFemModel *model, Lattice *self, PlaError *err)
       size_t x = i % (size_t)self->n[0], y = i / (size_t)self->n[0] % (size_t)self->n[1];
       size_t z = i / (size_t)self->n[0] / (size_t)self->n[1];
       for (size_t c = 0; c < 8; c++) {
-        size_t node = x + (c & 1) + ((size_t)self->n[0] + 1) *
-                                        (y + (c >> 1 & 1) +
-                                         ((size_t)self->n[1] + 1) * (z + (c >> 2 & 1)));
+        size_t node = x + (c & 1) +
+                      ((size_t)self->n[0] + 1) *
+                          (y + (c >> 1 & 1) + ((size_t)self->n[1] + 1) * (z + (c >> 2 & 1)));
         if (self->node_of[node] < 0)
           self->node_of[node] = n_verts++;
       }
@@ -161,8 +164,8 @@ fill_lattice(const PlaFemModel *model, Lattice *self, PlaError *err)
   }
   if (st == PLA_OK) {
     self->cell_material = pla_array_new((size_t)n_hexes, sizeof *self->cell_material);
-    self->material = pla_array_dup(model->material, (size_t)model->n_materials,
-                                   sizeof *self->material);
+    self->material =
+        pla_array_dup(model->material, (size_t)model->n_materials, sizeof *self->material);
     if (!self->cell_material || !self->material)
       st = pla_fail_memory(err, "the coarse lattice");
   }
@@ -240,16 +243,54 @@ make_springs(const PlaFemModel *model, const PlaFemConditions *conditions, const
   return PLA_OK;
 }
 
+/* The lattice glues what lies in one cell, so that a piece that nothing acts on would follow
+ * another: pieces whose forces are balanced at @pos are put back there. */
+static PlaStatus
+keep_balanced_pieces(const PlaFemModel *model, const PlaFemConditions *conditions,
+                     const double *pos, double *trial, PlaError *err)
+{
+  const size_t n = (size_t)model->n_verts;
+  const int n_cells = model->n_tets + model->n_hexes;
+  int *piece = pla_array_new(n, sizeof *piece);
+  double *force = pla_array_new(n, 3 * sizeof *force), *most = pla_array_new0(n, sizeof *most);
+  PlaStatus st = piece && force && most ? pla_fem_forces(model, pos, force, err)
+                                        : pla_fail_memory(err, "the coarse lattice");
+  if (st == PLA_OK) {
+    double largest = 0.0;
+    for (int v = 0; v < model->n_verts; v++)
+      piece[v] = v;
+    for (int c = 0; c < n_cells; c++) {
+      const int *verts, n_verts = pla_fem_cell_verts(model, c, &verts);
+      for (int a = 1; a < n_verts; a++)
+        pla_union_find_join(piece, verts[0], verts[a]);
+    }
+    for (size_t i = 0; i < 3 * n; i++) {
+      if (conditions->fixed[i])
+        continue;
+      const double out = fabs(force[i] + (conditions->force ? conditions->force[i] : 0.0));
+      double *here = &most[pla_union_find_root(piece, (int)(i / 3))];
+      *here = fmax(*here, out);
+      largest = fmax(largest, out);
+    }
+    for (size_t i = 0; i < 3 * n; i++)
+      if (most[pla_union_find_root(piece, (int)(i / 3))] <= 1e-9 * largest) /* rounding */
+        trial[i] = pos[i];
+  }
+  free(piece);
+  free(force);
+  free(most);
+  return st;
+}
+
 PlaStatus
 pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *conditions,
-                     const PlaFemOptions *options, double *pos, PlaFemReport *report,
-                     PlaError *err)
+                     const PlaFemOptions *options, double *pos, PlaFemReport *report, PlaError *err)
 {
   int n_free = 0;
   for (int v = 0; v < model->n_verts; v++)
     n_free += !conditions->fixed[3 * (size_t)v];
-  if (n_free < MIN_FREE_VERTS || conditions->springs || conditions->pressure || conditions->bindings ||
-      conditions->contacts || conditions->inertia)
+  if (n_free < MIN_FREE_VERTS || conditions->springs || conditions->pressure ||
+      conditions->bindings || conditions->contacts || conditions->inertia)
     return PLA_OK;
 
   Lattice lattice = { 0 };
@@ -283,10 +324,9 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
           force[3 * (size_t)lattice.mesh->hex[8 * (size_t)h + (int)a] + d] +=
               w[a] * conditions->force[3 * (size_t)v + d];
     }
-    PlaFemConditions on_lattice = { .fixed = fixed,
-                                    .target = lattice.mesh->pos,
-                                    .force = force,
-                                    .springs = &springs };
+    PlaFemConditions on_lattice = {
+      .fixed = fixed, .target = lattice.mesh->pos, .force = force, .springs = &springs
+    };
     PlaFemOptions rough = *options;
     PlaFemReport ignored = { 0 };
     rough.tolerance_rel = 1e-3;
@@ -315,6 +355,9 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
           trial[3 * (size_t)v + d] = x;
       }
     }
+    st = keep_balanced_pieces(model, conditions, pos, trial, err);
+  }
+  if (st == PLA_OK) {
     double before = pla_fem_energy(model, pos), after = pla_fem_energy(model, trial);
     if (conditions->force) {
       before -= pla_dot(conditions->force, pos, 3 * (size_t)model->n_verts);

@@ -512,6 +512,14 @@ test_extremes(void)
   g_assert_cmpint(pla_levelset_measure(ls, &volume, NULL, &err), ==, PLA_OK);
   g_assert_cmpfloat(volume, >, 0.05);
   pla_levelset_free(ls);
+  /* a layer of one voxel under a filter that would leave nothing of it */
+  memset((uint8_t *)vol->voxels + 4 * 81, 1, 81);
+  opts.smooth_mm = 2.5;
+  g_assert_cmpint(pla_levelset_from_labels(map, &one, 1, &opts, NULL, &ls, NULL, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_levelset_measure(ls, &volume, NULL, &err), ==, PLA_OK);
+  g_assert_cmpfloat(volume, >, 20.0);
+  pla_levelset_free(ls);
+  opts.smooth_mm = 0.0;
   memset(vol->voxels, 1, 729);
   g_assert_cmpint(pla_levelset_from_labels(map, &one, 1, &opts, NULL, &ls, &report, &err), ==,
                   PLA_OK);
