@@ -245,6 +245,42 @@ pla_plan_lines_get(int *n)
 
 /* ---- pictures ---- */
 
+bool
+pla_body_wound_camera(const PlaContent *body, PlaCamera *out)
+{
+  const PlaStoreArray *lips = pla_content_find_array(body, PLA_BODY_LIPS);
+  if (!lips || lips->dtype != PLA_F64 || lips->n_dims != 2 || lips->shape[0] != 4 ||
+      lips->shape[1] == 0 || body->mesh->n_verts == 0)
+    return false;
+  const size_t n = lips->shape[1], n_verts = (size_t)body->mesh->n_verts;
+  const double *lip = lips->data;
+  double focus[3] = { 0.0 }, middle[3] = { 0.0 }, way[3], radius = 0.0, length = 0.0;
+  for (size_t i = 0; i < n; i++)
+    for (int d = 0; d < 3; d++)
+      focus[d] += lip[4 * i + (size_t)d] / (double)n;
+  for (size_t v = 0; v < n_verts; v++)
+    for (int d = 0; d < 3; d++)
+      middle[d] += body->mesh->pos[3 * v + (size_t)d] / (double)n_verts;
+  for (size_t i = 0; i < n; i++)
+    radius = fmax(radius, hypot(hypot(lip[4 * i] - focus[0], lip[4 * i + 1] - focus[1]),
+                                lip[4 * i + 2] - focus[2]));
+  /* away from the body's middle, which is where the skin looks to */
+  for (int d = 0; d < 3; d++)
+    way[d] = focus[d] - middle[d];
+  length = hypot(hypot(way[0], way[1]), way[2]);
+  if (!(length > 1e-9))
+    return false;
+  const bool from_above = fabs(way[2]) > 0.9 * length;
+  *out = (PlaCamera){ .up = { 0.0, from_above ? 1.0 : 0.0, from_above ? 0.0 : 1.0 },
+                      .parallel = true,
+                      .height_mm = 1000.0 * 2.2 * radius + 30.0 };
+  for (int d = 0; d < 3; d++) {
+    out->focus_mm[d] = 1000.0 * focus[d];
+    out->eye_mm[d] = 1000.0 * (focus[d] + 0.4 * way[d] / length);
+  }
+  return true;
+}
+
 /* stitches as small balls joined by nothing */
 static PlaStatus
 add_stitches(PlaStage *stage, const PlaContent *body, PlaError *err)

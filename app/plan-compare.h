@@ -38,5 +38,7 @@ const PlaPlanLine *pla_plan_lines_get(int *n);
 
 /* The body in the colours of tissue, or (@stretch) with the map of stretch up to the limit.
  * @camera NULL: fitted from opts->view.  cairo_surface_destroy() by the caller. */
+/* Towards the wounds of a body from outside; false where it has none. */
+bool pla_body_wound_camera(const PlaContent *body, PlaCamera *out);
 PlaStatus pla_body_draw(const PlaContent *body, bool stretch, const PlaCamera *camera,
                         const PlaPictureOptions *opts, cairo_surface_t **out, PlaError *err);

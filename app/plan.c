@@ -202,6 +202,22 @@ pla_plan_merge(const PlaLabelMap *labels, const char *tissue, PlaLabelMap **out,
 }
 
 PlaStatus
+pla_plan_part(const PlaLabelMap *labels, const double (*box_mm)[3], const char *tissue,
+              PlaLabelMap **out, PlaError *err)
+{
+  PlaLabelMap *part = NULL;
+  *out = NULL;
+  PlaStatus st = box_mm ? pla_plan_crop(labels, box_mm, &part, err) : PLA_OK;
+  if (st != PLA_OK || !tissue) {
+    *out = part;
+    return st;
+  }
+  st = pla_plan_merge(part ? part : labels, tissue, out, err);
+  pla_label_map_free(part);
+  return st;
+}
+
+PlaStatus
 pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, PlaProgress *progress,
                    PlaSurgery **out, int *n_tets, PlaError *err)
 {

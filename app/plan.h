@@ -34,6 +34,11 @@ PlaStatus pla_plan_crop(const PlaLabelMap *labels, const double box_mm[2][3], Pl
 PlaStatus pla_plan_merge(const PlaLabelMap *labels, const char *tissue, PlaLabelMap **out,
                          PlaError *err);
 
+/* Both: what a plan is carried out on.  NULL for no box, and for tissues as they are; *out is NULL where
+ * both are. */
+PlaStatus pla_plan_part(const PlaLabelMap *labels, const double (*box_mm)[3], const char *tissue,
+                        PlaLabelMap **out, PlaError *err);
+
 /* What one step did. */
 typedef struct {
   const char *tool;  /* "incise", ... */

@@ -1,9 +1,9 @@
 /* The content of a report: what is said of a case, in which order, with which pictures. */
 #include "app/annotation.h"
-#include "app/picture.h"
-#include "app/plot.h"
 #include "app/body.h"
+#include "app/picture.h"
 #include "app/plan-compare.h"
+#include "app/plot.h"
 #include "app/report-private.h"
 #include "platysma-config.h"
 
@@ -644,6 +644,55 @@ put_plots(Maker *m, const PlaContent *content, PlaError *err)
   return st;
 }
 
+/* numbers and words of @object, "depth_mm 6, name flap"; points are counted, what is nested is left
+ * out */
+static void
+tell_members(GString *out, JsonObject *object)
+{
+  g_autoptr(GList) names = json_object_get_members(object);
+  for (GList *l = names; l; l = l->next) {
+    JsonNode *node = json_object_get_member(object, l->data);
+    g_autofree char *text = NULL;
+    if (JSON_NODE_HOLDS_ARRAY(node)) {
+      const guint n = json_array_get_length(json_node_get_array(node));
+      text = strcmp(l->data, "path_mm") == 0 ? g_strdup_printf("%u points", n) : NULL;
+    } else if (JSON_NODE_HOLDS_VALUE(node)) {
+      const GType type = json_node_get_value_type(node);
+      text = type == G_TYPE_DOUBLE  ? g_strdup_printf("%.3g", json_node_get_double(node))
+             : type == G_TYPE_INT64 ? g_strdup_printf("%" G_GINT64_FORMAT, json_node_get_int(node))
+             : type == G_TYPE_BOOLEAN ? g_strdup(json_node_get_boolean(node) ? "yes" : "no")
+                                      : g_strdup(json_node_get_string(node));
+    }
+    if (text)
+      g_string_append_printf(out, "%s%s %s", out->len > 0 ? ", " : "", (char *)l->data, text);
+  }
+}
+
+/* {"incise": {...}}: the tool, then its settings */
+static char *
+tell_step(JsonObject *step)
+{
+  GString *out = g_string_new(NULL);
+  g_autoptr(GList) names = json_object_get_members(step);
+  for (GList *l = names; l; l = l->next) {
+    JsonNode *node = json_object_get_member(step, l->data);
+    g_autoptr(GString) settings = g_string_new(NULL);
+    if (JSON_NODE_HOLDS_OBJECT(node))
+      tell_members(settings, json_node_get_object(node));
+    g_string_append_printf(out, "%s%s%s%s", out->len > 0 ? "; " : "", (char *)l->data,
+                           settings->len > 0 ? ": " : "", settings->str);
+  }
+  return g_string_free(out, FALSE);
+}
+
+static char *
+tell_found(JsonObject *found)
+{
+  GString *out = g_string_new(NULL);
+  tell_members(out, found);
+  return g_string_free(out, FALSE);
+}
+
 /* a body that was operated on: before and after, the map of stretch, what was done, the numbers */
 static PlaStatus
 put_surgery(Maker *m, const PlaContent *content, const char *name, PlaError *err)
@@ -651,11 +700,13 @@ put_surgery(Maker *m, const PlaContent *content, const char *name, PlaError *err
   static const PlaColumn numbers[] = { { "Of the operated body", 2, false, false },
                                        { "", 1, true, false } };
   static const PlaColumn done[] = { { "Step", 0.5, true, false },
-                                    { "What was done", 4, false, true },
-                                    { "What was found", 4, false, true } };
+                                    { "What was done", 4, false, false },
+                                    { "What was found", 4, false, false } };
   PlaPlanSide *side = pla_plan_side_new(name, (PlaContent *)content);
   PlaPictureOptions opts = pla_picture_options_default();
   PlaStatus st = PLA_OK;
+  PlaCamera wound;
+  const PlaCamera *camera = pla_body_wound_camera(content, &wound) ? &wound : NULL;
   opts.font_px = 30.0;
   for (int c = 0; c < 3; c++)
     opts.background[c] = 0.96;
@@ -666,12 +717,12 @@ put_surgery(Maker *m, const PlaContent *content, const char *name, PlaError *err
     st = pla_plan_sides(pla_session_get_store(m->session), m->progress, &sides, err);
     const PlaPlanSide *before = sides && sides->len > 0 ? sides->pdata[0] : NULL;
     if (st == PLA_OK && before && strcmp(before->name, "before") == 0) {
-      st = pla_body_draw(before->body, false, NULL, &opts, &image, err);
+      st = pla_body_draw(before->body, false, camera, &opts, &image, err);
       if (st == PLA_OK)
         add_picture(block, image, g_strdup_printf("%s before", name));
     }
     for (int k = 0; st == PLA_OK && k < 2; k++) {
-      st = pla_body_draw(content, k == 1, NULL, &opts, &image, err);
+      st = pla_body_draw(content, k == 1, camera, &opts, &image, err);
       if (st == PLA_OK)
         add_picture(block, image,
                     g_strdup_printf(k ? "%s: stretch of the skin, percent" : "%s after", name));
@@ -694,9 +745,9 @@ put_surgery(Maker *m, const PlaContent *content, const char *name, PlaError *err
   if (steps && json_array_get_length(steps) > 0) {
     table = add_table(m, done, G_N_ELEMENTS(done));
     for (guint i = 0; i < json_array_get_length(steps); i++) {
-      g_autofree char *what = pla_json_canonical(json_array_get_object_element(steps, i));
+      g_autofree char *what = tell_step(json_array_get_object_element(steps, i));
       g_autofree char *gave = found && i < json_array_get_length(found)
-                                  ? pla_json_canonical(json_array_get_object_element(found, i))
+                                  ? tell_found(json_array_get_object_element(found, i))
                                   : g_strdup("");
       add_cell(table, "%u", i + 1);
       add_cell(table, "%s", what);

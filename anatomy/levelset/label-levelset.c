@@ -30,9 +30,9 @@ static const float most_thin = 0.2f, most_corner = 0.3f, most_face = 0.55f;
 /* voxels by which values may move once more at the end, to round the dents that those bounds leave
  * in the slope; where they were held, too little for anything to change sides */
 static const float last_shift = 0.2f, last_shift_held = 0.15f;
-/* voxels by which a corner of their faces may be away from it in the end: what is left of one is
- * for the volume to be matched */
-static const float most_corner_gap = 0.85f;
+/* voxels by which a corner of their faces may be away from it before the last round and after it:
+ * what is left of one is for the volume to be matched */
+static const float most_corner_gap = 0.85f, last_corner_gap = 1.0f;
 enum { MAX_RADIUS = 64 };
 
 PlaLabelLevelSetOptions
@@ -307,6 +307,19 @@ stairs_clear(Stairs *s)
   free(s->most);
 }
 
+/* bounds that keep voxel @v inside, or outside, by the least that a corner has */
+static void
+hold_to_side(Stairs *s, size_t v, bool inside)
+{
+  if (inside) {
+    s->most[v] = fminf(s->most[v], most_corner - 0.5f);
+    s->least[v] = fminf(s->least[v], s->most[v]);
+  } else {
+    s->least[v] = fmaxf(s->least[v], 0.5f - most_corner);
+    s->most[v] = fmaxf(s->most[v], s->least[v]);
+  }
+}
+
 /* Voxels that have changed sides together with everything around them were part of something that
  * is gone: holds them to their own side.  Returns how many. */
 static size_t
@@ -333,20 +346,17 @@ hold_lost(Stairs *s)
           if (near)
             continue;
           /* neighbours are only read as signs of u, which stays */
-          if (own)
-            s->most[v] = most_corner - 0.5f;
-          else
-            s->least[v] = 0.5f - most_corner;
+          hold_to_side(s, v, own);
           lost++;
         }
     }
   return lost;
 }
 
-/* Corners of voxel faces that the interface has left by most of a voxel, as a lone bump's does:
- * holds the voxels around them to their own side.  Returns how many corners. */
+/* Corners of voxel faces that the interface has left by @gap, most of a voxel, as a lone bump's
+ * does: holds the voxels around them to their own side.  Returns how many corners. */
 static size_t
-hold_far(Stairs *s)
+hold_far(Stairs *s, float gap)
 {
   const int *n = s->dims;
   const size_t nx = (size_t)n[0], plane = nx * (size_t)n[1];
@@ -367,8 +377,8 @@ hold_far(Stairs *s)
               slope[d] += (c >> d & 1 ? 0.25f : -0.25f) * s->u[at];
           }
           if (inside == 0 || inside == 8 ||
-              mean * mean < most_corner_gap * most_corner_gap *
-                                (slope[0] * slope[0] + slope[1] * slope[1] + slope[2] * slope[2]))
+              mean * mean <
+                  gap * gap * (slope[0] * slope[0] + slope[1] * slope[1] + slope[2] * slope[2]))
             continue;
           /* the corner should be nearer to the few */
           const bool few = mean > 0.0f;
@@ -376,10 +386,7 @@ hold_far(Stairs *s)
             const size_t at = v + (size_t)(c & 1) + (c & 2 ? nx : 0) + (c & 4 ? plane : 0);
             if ((s->mask[at] != 0) != few)
               continue;
-            if (few)
-              s->most[at] = fminf(s->most[at], most_corner - 0.5f);
-            else
-              s->least[at] = fmaxf(s->least[at], 0.5f - most_corner);
+            hold_to_side(s, at, few);
           }
           far++;
         }
@@ -550,11 +557,13 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
           st = pla_fail_cancelled(err);
       }
     }
-    for (int r = 0; st == PLA_OK && r < 4 && hold_lost(&s) + hold_far(&s) > 0; r++)
+    for (int r = 0; st == PLA_OK && r < 4 && hold_lost(&s) + hold_far(&s, most_corner_gap) > 0; r++)
       for (int m = 0; m < 3; m++)
         filter_round(&s, kernel, true);
     bound_last_round(&s);
     filter_round(&s, kernel, true);
+    for (int r = 0; st == PLA_OK && r < 4 && hold_lost(&s) + hold_far(&s, last_corner_gap) > 0; r++)
+      settle(&s, s.u, true);
     if (st == PLA_OK && opts->smooth_mm > 0.0) {
       for (int d = 0; d < 3; d++)
         kernel[d] = kernel_make(sigma[d]);

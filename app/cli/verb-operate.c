@@ -150,7 +150,7 @@ run_operate(PlaInvocation *inv, PlaError *err)
   Plan plan = { 0 };
   PlaPlanResult result = { 0 };
   g_autoptr(PlaContent) content = NULL;
-  PlaLabelMap *part = NULL, *merged = NULL;
+  PlaLabelMap *part = NULL;
   const PlaFormat *format;
   PlaStatus st = pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
   if (st == PLA_OK && surface)
@@ -164,13 +164,12 @@ run_operate(PlaInvocation *inv, PlaError *err)
   }
   if (st == PLA_OK)
     st = load_labels(plan.case_path, plan.labels, progress, &content, err);
-  if (st == PLA_OK && plan.boxed)
-    st = pla_plan_crop(content->labels, (const double(*)[3])plan.box_mm, &part, err);
-  if (st == PLA_OK && plan.tissue)
-    st = pla_plan_merge(part ? part : content->labels, plan.tissue, &merged, err);
+  if (st == PLA_OK)
+    st = pla_plan_part(content->labels, plan.boxed ? (const double(*)[3])plan.box_mm : NULL,
+                       plan.tissue, &part, err);
   if (st == PLA_OK) {
-    const PlaLabelMap *used = merged ? merged : part ? part : content->labels;
-    st = pla_plan_run(used, plan.lattice_mm, plan.operations, progress, &result, err);
+    st = pla_plan_run(part ? part : content->labels, plan.lattice_mm, plan.operations, progress,
+                      &result, err);
     if (st != PLA_OK && st != PLA_ERR_CANCELLED)
       pla_fail_within(err, "%s", path);
   }
@@ -187,7 +186,6 @@ run_operate(PlaInvocation *inv, PlaError *err)
   }
   pla_plan_result_clear(&result);
   pla_label_map_free(part);
-  pla_label_map_free(merged);
   pla_json_file_free(file);
   g_free(plan.case_path);
   g_free(plan.labels);

@@ -8,6 +8,24 @@
 
 /* ---- the body ---- */
 
+/* the corners of "box_mm"; false where it is empty */
+static PlaStatus
+read_box(PlaWork *work, double box_mm[2][3], bool *boxed, PlaError *err)
+{
+  JsonArray *list = pla_work_list(work, "box_mm");
+  const guint n = json_array_get_length(list);
+  *boxed = n > 0;
+  if (n != 0 && n != 2)
+    return pla_fail(err, PLA_ERR_USAGE, "box_mm must be two corners, or empty");
+  PlaStatus st = PLA_OK;
+  for (guint i = 0; i < n && st == PLA_OK; i++) {
+    PlaJson corner = { .node = json_array_get_element(list, i) };
+    g_snprintf(corner.path, sizeof corner.path, "box_mm[%u]", i);
+    st = pla_json_vector(corner, 3, box_mm[i], err);
+  }
+  return st;
+}
+
 static PlaStatus
 run_prepare(PlaWork *work, PlaError *err)
 {
@@ -17,12 +35,22 @@ run_prepare(PlaWork *work, PlaError *err)
   g_autoptr(PlaContent) labels = NULL;
   g_autoptr(PlaContent) content = NULL;
   const double lattice_mm = pla_work_number(work, "lattice_mm");
+  const char *tissue = pla_work_text(work, "tissue");
+  double box_mm[2][3];
+  bool boxed = false;
+  PlaLabelMap *part = NULL;
   PlaProgress *progress = pla_work_progress(work);
   PlaStatus st = pla_work_item(work, "item", PLA_ITEM_LABELS, &item, err);
   if (st == PLA_OK)
     st = pla_work_load(work, item, &labels, err);
   if (st == PLA_OK)
-    st = pla_plan_make_body(labels->labels, lattice_mm, progress, &body, &n_tets, err);
+    st = read_box(work, box_mm, &boxed, err);
+  if (st == PLA_OK)
+    st = pla_plan_part(labels->labels, boxed ? (const double(*)[3])box_mm : NULL,
+                       *tissue ? tissue : NULL, &part, err);
+  if (st == PLA_OK)
+    st =
+        pla_plan_make_body(part ? part : labels->labels, lattice_mm, progress, &body, &n_tets, err);
   if (st == PLA_OK) {
     g_autoptr(JsonObject) surgery = json_object_new();
     json_object_set_string_member(surgery, "labels", pla_work_item_name(work, item));
@@ -35,12 +63,16 @@ run_prepare(PlaWork *work, PlaError *err)
   if (st == PLA_OK)
     pla_work_add(work, pla_work_text(work, "name"), g_steal_pointer(&content));
   pla_surgery_free(body);
+  pla_label_map_free(part);
   return st;
 }
 
 static const PlaOpParam prepare_params[] = {
   { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the label map" },
   { "lattice_mm", PLA_PARAM_NUMBER, "mm", 0.2, 100, "3", "size of a cell" },
+  { "box_mm", PLA_PARAM_LIST, "mm", 0, 0, "[]", "two corners of the part to take; empty: all" },
+  { "tissue", PLA_PARAM_TEXT, NULL, 0, 200, "\"\"",
+    "take all soft labels for this one; empty: as they are" },
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, "\"body\"", "name of the body" },
   { NULL },
 };
