@@ -140,6 +140,7 @@ pla_activation_from_track(const PlaActiveModel *model, const PlaTrack *track, Pl
   const int nc = pla_active_n_controls(model);
   g_autofree int *control = g_new(int, (size_t)track->n_channels + 1);
   g_autofree double *lo = g_new(double, (size_t)nc + 1), *hi = g_new(double, (size_t)nc + 1);
+  *out = (PlaActivation){ 0 };
   pla_active_limits(model, lo, hi);
   for (int k = 0; k < track->n_channels; k++) {
     control[k] = -1;

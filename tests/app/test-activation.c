@@ -34,6 +34,7 @@ test_track(void)
     g_assert_cmpfloat_with_epsilon(made.control[i], back.control[i], 1e-14);
   for (int i = 0; i < 12 * 40; i++)
     g_assert_cmpfloat_with_epsilon(made.head[i], back.head[i], 1e-14);
+  pla_activation_clear(&back);
   /* twice as much as from rest, within the bounds */
   PlaActivation rest;
   bar_ok(pla_activation_init(&rest, bar.model, 40, 50.0, &err), &err);
