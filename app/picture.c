@@ -282,7 +282,8 @@ pla_stage_colour(PlaStage *self, int shape, const PlaMesh *mesh, const PlaField 
     self->hi = hi;
     g_free(self->title);
     self->title = g_strdup(title);
-    PlaSceneColours colours = { .value = value,
+    PlaSceneColours colours = { .n = n,
+                                .value = value,
                                 .on_cells = field->place == PLA_ON_CELLS,
                                 .lo = lo,
                                 .hi = hi,
@@ -308,7 +309,8 @@ pla_stage_show_field(PlaStage *self, int shape, const PlaMesh *mesh, const PlaFi
   self->hi = hi;
   g_free(self->title);
   self->title = view->tissue ? NULL : g_strdup_printf("%s (%s)", view->title, view->unit);
-  const PlaSceneColours colours = { .value = value,
+  const PlaSceneColours colours = { .n = n,
+                                    .value = value,
                                     .on_cells = view->place == PLA_ON_CELLS,
                                     .lo = lo,
                                     .hi = hi,

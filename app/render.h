@@ -12,6 +12,7 @@
 #include "anatomy/base/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct PlaScene PlaScene;
@@ -74,6 +75,7 @@ PlaSceneStyle pla_scene_style_default(void);
 
 /* Values shown in colours; the caller draws the colour bar (app/overlay.h). */
 typedef struct {
+  size_t n;               /* values */
   const double *value;    /* one per vertex, or per cell in the order tris, tets, hexes */
   bool on_cells;
   double lo, hi;          /* values at the ends of the map */
@@ -180,7 +182,7 @@ typedef struct {
    * tiny one of kind @stage, so that nobody waits for it later.  false: there is no such kind. */
   bool (*warm_up)(PlaScene *scene, int stage);
 } PlaRenderer;
-#define PLA_RENDERER_ABI 4
+#define PLA_RENDERER_ABI 5
 
 /* Loads the module once; the table lives as long as the program. */
 PlaStatus pla_render_load(const PlaRenderer **out, PlaError *err);

@@ -251,6 +251,7 @@ set_style(PlaSceneView *self, PlaEntry *entry)
     uint8_t map[256 * 3];
     pla_colour_map_table(field->map, map);
     colours.on_cells = field->place == PLA_ON_CELLS;
+    colours.n = colours.on_cells ? pla_mesh_n_cells(mesh) : (size_t)mesh->n_verts;
     colours.map_rgb = map;
     self->render->set_colours(self->scene, id, &colours);
   } else {

@@ -157,10 +157,17 @@ test_tets(void)
   render->set_style(scene, 1, &style);
   uint8_t map[256 * 3];
   pla_colour_map_table(PLA_MAP_HEAT, map);
-  PlaSceneColours colours = {
-    .value = (double[5]){ 0, 1, 2, 3, 4 }, .on_cells = true, .lo = 0, .hi = 4, .map_rgb = map
-  };
+  PlaSceneColours colours = { .n = 5,
+                              .value = (double[5]){ 0, 1, 2, 3, 4 },
+                              .on_cells = true,
+                              .lo = 0,
+                              .hi = 4,
+                              .map_rgb = map };
   render->set_colours(scene, 1, &colours);
+  /* values of another shape, which may already be on its way, change nothing */
+  PlaSceneColours others = colours;
+  others.n = 4000;
+  render->set_colours(scene, 1, &others);
   PlaCamera camera =
       pla_camera_fit(PLA_VIEW_SUPERIOR, (double[3]){ 0, 0, 0 }, (double[3]){ 10, 10, 10 }, 1.0);
   render->set_camera(scene, &camera);

@@ -553,10 +553,15 @@ set_colours(PlaScene *scene, int id, const PlaSceneColours *colours)
   Item *item = find_item(scene, id);
   if (!item || item->kind != Kind::mesh)
     return;
-  item->coloured = colours != nullptr;
-  if (colours) {
+  if (!colours) {
+    item->coloured = false;
+  } else {
     const size_t n = colours->on_cells ? (size_t)item->n_tris + item->n_tets + item->hex.size() / 8
                                        : (size_t)item->n_verts;
+    /* colours of a shape that is still to come */
+    if (colours->n != n)
+      return;
+    item->coloured = true;
     item->on_cells = colours->on_cells;
     item->value.assign(colours->value, colours->value + n);
     vtkLookupTable *table = item->table;
@@ -852,7 +857,7 @@ warm_up(PlaScene *scene, int stage)
     style.rim = 0.7;
     style.hide_back = true;
   }
-  PlaSceneColours colours = { value, stage != VALUES, 0.0, 3.0, map };
+  PlaSceneColours colours = { stage != VALUES ? 1u : 4u, value, stage != VALUES, 0.0, 3.0, map };
   PlaSceneMarkers markers = { 1, pos, 1.0, stage == ARROWS ? pos + 3 : nullptr };
   const uint32_t white = 0xffffffffu;
   PlaSceneImage image = { 1, 1, &white, { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 } };
