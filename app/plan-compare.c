@@ -235,7 +235,7 @@ pla_plan_lines_get(int *n)
     { N_("Strongest stitch"), tension_text },
     { N_("Widest gap"), gap_text },
     { N_("Dog-ear"), ear_text },
-    { N_("Largest stretch"), stretch_text },
+    { N_("Skin stretch, all but 0.5 %"), stretch_text },
     { N_("Skin beyond 30 %"), above_text },
     { N_("Flap, width : length"), flap_text },
   };

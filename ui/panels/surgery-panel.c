@@ -738,7 +738,7 @@ show_readings(PlaSurgeryPanel *self, JsonObject *surgery)
                       : NULL;
   if (!r)
     return;
-  add_reading(self, _("Largest stretch"),
+  add_reading(self, _("Largest stretch anywhere"),
               g_strdup_printf("%.0f %%", 100.0 * (number_of(r, "max_stretch") - 1.0)));
   if (number_of(r, "stitches") > 0.0) {
     add_reading(self, _("Stitches"), g_strdup_printf("%.0f", number_of(r, "stitches")));
