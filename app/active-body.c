@@ -3,11 +3,14 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/mesher/tets.h"
+#include "app/cache.h"
 #include "app/face-mesh.h"
 #include "app/marker-layout.h"
 #include "app/muscles.h"
 #include "sim/material/registry.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,31 +203,29 @@ phantom_jaw(const char *phantom, PlaJaw *jaw, PlaError *err)
   return st;
 }
 
-PlaStatus
-pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,
-                             PlaProgress *progress, PlaActiveBody **out, PlaError *err)
+static const Kind *
+find_kind(const char *name)
 {
-  const Kind *kind = NULL;
   for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
     if (strcmp(kinds[i].name, name) == 0)
-      kind = &kinds[i];
-  *out = NULL;
-  if (!kind)
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "there is no body 'phantom:%s'; phantom:face, phantom:tongue and phantom:arm "
-                    "have muscles",
-                    name);
-  const double cell_mm = opts->cell_mm > 0.0 ? opts->cell_mm : kind->cell_mm;
+      return &kinds[i];
+  return NULL;
+}
+
+static PlaStatus
+build(const Kind *kind, double cell_mm, double young_pa, double poisson, PlaProgress *progress,
+      PlaActiveBody **out, PlaError *err)
+{
   PlaActiveBody *self = g_new0(PlaActiveBody, 1);
   PlaMuscleModel *muscles = NULL;
   PlaMuscleOptions muscle_opts = pla_muscle_options_default();
   PlaJaw jaw;
   g_autofree unsigned char *cut = NULL;
-  self->name = g_strdup(name);
+  self->name = g_strdup(kind->name);
   pla_progress_phase(progress, "Meshing", 0.5);
   PlaProgressSpan span = pla_progress_push(progress);
   PlaStatus st = kind->jaw ? pla_face_mesh(cell_mm, progress, &self->mesh, &cut, err)
-                           : pla_muscle_phantom_mesh(name, cell_mm, progress, &self->mesh, err);
+                           : pla_muscle_phantom_mesh(kind->name, cell_mm, progress, &self->mesh, err);
   pla_progress_pop(progress, span);
   if (st == PLA_OK)
     st = pla_muscle_model_from_phantom(kind->phantom, &muscles, err);
@@ -251,16 +252,137 @@ pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,
     if (kind->jaw)
       st = phantom_jaw(kind->phantom, &jaw, err);
     if (st == PLA_OK)
-      st = make_model(self, hold, kind->jaw ? &jaw : NULL,
-                      opts->young_pa > 0.0 ? opts->young_pa : kind->young_pa,
-                      opts->poisson > 0.0 ? opts->poisson : 0.45, err);
+      st = make_model(self, hold, kind->jaw ? &jaw : NULL, young_pa, poisson, err);
   }
-  if (st == PLA_OK && strcmp(name, "arm") != 0)
-    st = pla_marker_layout(name, self->mesh, &self->markers, err);
+  if (st == PLA_OK && strcmp(kind->name, "arm") != 0)
+    st = pla_marker_layout(kind->name, self->mesh, &self->markers, err);
   if (st == PLA_OK)
     *out = self;
   else
     pla_active_body_free(self);
+  return st;
+}
+
+/* ---- kept between runs ---- */
+
+static char *
+cache_key(const Kind *kind, double cell_mm)
+{
+  return g_strdup_printf("%s cell_mm=%a", kind->name, cell_mm);
+}
+
+/* the mesh as pos, tet and region, the item of the muscles as its metadata and arrays */
+static void
+keep(const Kind *kind, double cell_mm, const PlaActiveBody *self)
+{
+  g_autoptr(PlaContent) mesh = NULL;
+  g_autoptr(PlaContent) muscles = NULL;
+  if (pla_active_body_to_contents(self, kind->name, &mesh, &muscles, NULL) != PLA_OK)
+    return;
+  const PlaField *region = pla_mesh_find_field(self->mesh, PLA_MESH_REGION, PLA_ON_CELLS);
+  const size_t n_tets = (size_t)self->mesh->n_tets;
+  g_autofree char *key = cache_key(kind, cell_mm);
+  g_autofree char *meta = pla_json_canonical(muscles->meta);
+  g_autofree PlaNamedArray *array = g_new(PlaNamedArray, (size_t)muscles->n_arrays + 4);
+  int n = 0;
+  array[n++] = pla_cache_array("mesh/pos", PLA_F64, 3, (size_t)self->mesh->n_verts, self->mesh->pos);
+  array[n++] = pla_cache_array("mesh/tet", PLA_I32, 4, n_tets, self->mesh->tet);
+  array[n++] = pla_cache_array("meta", PLA_U8, 1, strlen(meta), meta);
+  if (region)
+    array[n++] = pla_cache_array("mesh/region", PLA_I32, 1, n_tets, region->data);
+  for (int a = 0; a < muscles->n_arrays; a++) {
+    const PlaStoreArray *from = &muscles->array[a];
+    array[n] = pla_cache_array(from->name, from->dtype, 1, 0, from->data);
+    array[n].n_dims = from->n_dims;
+    memcpy(array[n++].dim, from->shape, (size_t)from->n_dims * sizeof *from->shape);
+  }
+  pla_cache_write("active-body", key, array, n);
+}
+
+static PlaStatus
+mesh_from_arrays(const PlaArrays *arrays, PlaMesh **out, PlaError *err)
+{
+  const PlaNamedArray *pos = pla_arrays_find(arrays, "mesh/pos");
+  const PlaNamedArray *tet = pla_arrays_find(arrays, "mesh/tet");
+  const void *from;
+  if (!pos || !tet || pos->n_dims != 2 || tet->n_dims != 2 || pos->dim[1] > INT_MAX / 3 ||
+      tet->dim[1] > INT_MAX / 4)
+    return pla_fail(err, PLA_ERR_FORMAT, "the kept mesh is damaged");
+  const size_t n_verts = (size_t)pos->dim[1], n_tets = (size_t)tet->dim[1];
+  PlaStatus st = pla_mesh_new((int)n_verts, 0, (int)n_tets, 0, out, err);
+  if (st == PLA_OK)
+    st = pla_arrays_get(arrays, "mesh/pos", PLA_F64, 3 * n_verts, &from, err);
+  if (st == PLA_OK) {
+    memcpy((*out)->pos, from, 3 * n_verts * sizeof(double));
+    st = pla_arrays_get(arrays, "mesh/tet", PLA_I32, 4 * n_tets, &from, err);
+  }
+  if (st == PLA_OK)
+    memcpy((*out)->tet, from, 4 * n_tets * sizeof(int));
+  if (st == PLA_OK && pla_arrays_find(arrays, "mesh/region")) {
+    int *region = pla_mesh_add_field(*out, PLA_MESH_REGION, PLA_ON_CELLS, PLA_I32, 1);
+    st = region ? pla_arrays_get(arrays, "mesh/region", PLA_I32, n_tets, &from, err)
+                : pla_fail_memory(err, "the mesh");
+    if (st == PLA_OK)
+      memcpy(region, from, n_tets * sizeof *region);
+  }
+  return st == PLA_OK ? pla_mesh_check(*out, err) : st;
+}
+
+/* the body as it was kept, or NULL */
+static PlaActiveBody *
+recall(const Kind *kind, double cell_mm, double young_pa, double poisson)
+{
+  const PlaActiveBodyOptions opts = { .young_pa = young_pa, .poisson = poisson };
+  g_autofree char *key = cache_key(kind, cell_mm);
+  PlaArrays arrays;
+  PlaActiveBody *self = NULL;
+  if (!pla_cache_read("active-body", key, &arrays))
+    return NULL;
+  g_autoptr(PlaContent) mesh = pla_content_new(PLA_ITEM_MESH);
+  g_autoptr(PlaContent) muscles = pla_content_new(PLA_ITEM_MUSCLES);
+  const PlaNamedArray *meta = pla_arrays_find(&arrays, "meta");
+  g_autofree char *text =
+      meta ? g_strndup(meta->data, pla_named_array_count(meta)) : g_strdup("");
+  g_autoptr(JsonNode) root = json_from_string(text, NULL);
+  PlaStatus st = mesh_from_arrays(&arrays, &mesh->mesh, NULL);
+  if (st == PLA_OK && root && JSON_NODE_HOLDS_OBJECT(root)) {
+    json_object_unref(muscles->meta);
+    muscles->meta = json_node_dup_object(root);
+    for (int a = 0; a < arrays.n && st == PLA_OK; a++) {
+      const PlaNamedArray *array = &arrays.array[a];
+      if (!g_str_has_prefix(array->name, "mesh/") && strcmp(array->name, "meta") != 0 &&
+          strcmp(array->name, "key") != 0)
+        st = pla_content_add_array(muscles, array->name, array->dtype, array->n_dims, array->dim,
+                                   array->data, NULL);
+    }
+    if (st == PLA_OK &&
+        pla_active_body_from_contents(kind->name, mesh, muscles, &opts, &self, NULL) != PLA_OK)
+      self = NULL;
+  }
+  pla_arrays_clear(&arrays);
+  return self;
+}
+
+PlaStatus
+pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,
+                             PlaProgress *progress, PlaActiveBody **out, PlaError *err)
+{
+  const Kind *kind = find_kind(name);
+  *out = NULL;
+  if (!kind)
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "there is no body 'phantom:%s'; phantom:face, phantom:tongue and phantom:arm "
+                    "have muscles",
+                    name);
+  const double cell_mm = opts->cell_mm > 0.0 ? opts->cell_mm : kind->cell_mm;
+  const double young_pa = opts->young_pa > 0.0 ? opts->young_pa : kind->young_pa;
+  const double poisson = opts->poisson > 0.0 ? opts->poisson : 0.45;
+  *out = recall(kind, cell_mm, young_pa, poisson);
+  if (*out)
+    return PLA_OK;
+  PlaStatus st = build(kind, cell_mm, young_pa, poisson, progress, out, err);
+  if (st == PLA_OK)
+    keep(kind, cell_mm, *out);
   return st;
 }
 

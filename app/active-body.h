@@ -26,7 +26,8 @@ typedef struct {
 } PlaActiveBodyOptions;
 PlaActiveBodyOptions pla_active_body_options_default(void);
 
-/* @name: "face" (the head phantom's), "tongue" or "arm".  PLA_ERR_USAGE lists them for any other. */
+/* @name: "face" (the head phantom's), "tongue" or "arm".  PLA_ERR_USAGE lists them for any other.  What was
+ * built once is kept (app/cache.h) and has the same bits when it comes from there. */
 PlaStatus pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,
                                        PlaProgress *progress, PlaActiveBody **out, PlaError *err);
 void pla_active_body_free(PlaActiveBody *self); /* NULL is fine */

@@ -505,7 +505,9 @@ print_man(FILE *out)
   }
   fputs(".SH EXIT STATUS\n0 done; 1 the work ran but did not reach what was asked; 2 bad usage or\n"
         "unusable input; 130 interrupted.\n"
-        ".SH ENVIRONMENT\n.TP\nPLATYSMA_KERNEL\n\"plain\" chooses the kernels that run on any CPU.\n",
+        ".SH ENVIRONMENT\n.TP\nPLATYSMA_KERNEL\n\"plain\" chooses the kernels that run on any CPU.\n"
+        ".TP\nPLATYSMA_CACHE\nthe folder for bodies that were built once (default: platysma in\n"
+        "$XDG_CACHE_HOME); \"none\" keeps nothing.\n",
         out);
 }
 

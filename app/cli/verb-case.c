@@ -286,6 +286,8 @@ run_replay(PlaInvocation *inv, PlaError *err)
 {
   g_autoptr(PlaSession) session = NULL;
   PlaReplay replay = { 0 };
+  /* everything is made again, nothing taken from what earlier runs kept */
+  g_setenv("PLATYSMA_CACHE", "none", TRUE);
   PlaStatus st = open_case(inv, &session, err);
   if (st == PLA_OK)
     st = pla_session_replay(session, pla_invocation_progress(inv), &replay, err);
