@@ -40,7 +40,7 @@ cut_along(PlaInvocation *inv, PlaCutMesh *cut, const char *path, double *seconds
     st = pla_fail(err, PLA_ERR_USAGE, "%s has no triangles to cut along", path);
   if (st == PLA_OK) {
     PlaTriMesh tris = pla_mesh_tris(blade.mesh);
-    st = pla_cut_mesh_cut(cut, NULL, &tris, pla_invocation_progress(inv), &report, NULL, err);
+    st = pla_cut_mesh_cut(cut, &tris, pla_invocation_progress(inv), &report, NULL, err);
     if (st != PLA_OK && st != PLA_ERR_CANCELLED)
       pla_fail_within(err, "%s", path);
   }

@@ -3,6 +3,7 @@
 
 #include "sim/cut/complex.h"
 #include "sim/cut/cut-mesh.h"
+#include "sim/cut/cut-search.h"
 
 /* material of two tets that meets across a face, seen from one of them */
 typedef struct {
@@ -24,11 +25,20 @@ struct PlaCutMesh {
   PlaCutLink *link; /* dropped ones are chained from free_link */
   int free_link;
   PlaCutComplex **complex; /* NULL: the tet is whole */
+  double *shape;           /* m (n_verts x 3); NULL: at rest */
+  PlaCutTree tree;         /* around the tets in that shape */
+  int *chain;              /* the tree's (n_tets) */
+  /* scratch of a cut, all zero between cuts, so that a cut costs as much as it touches */
+  int *slot;     /* 1 + the place among the tets of this cut (n_tets) */
+  uint8_t *met;  /* bit c: corner c has its node (n_tets) */
+  uint8_t *kept; /* the node went to a group of corners already (n_verts) */
 };
 
 /* corners of face i, counter-clockwise from outside; face i lies opposite corner i */
 extern const int pla_cut_face_corner[4][3];
 
+/* Once the tets are there, room for scratch included: makes the tree for the rest shape. */
+bool pla_cut_mesh_make_tree(PlaCutMesh *self);
 /* m3 */
 double pla_cut_tet_volume(const double *pos, const int *tet);
 /* Drops the link of @face of @tet with @other, on this side. */

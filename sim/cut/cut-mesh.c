@@ -1,6 +1,6 @@
 /* The mesh around the cut tets: which ones the blade meets, what stays connected, who shares nodes.
  *
- *   1. tets whose boxes meet triangles of the blade, all in the deformed shape
+ *   1. tets whose boxes meet triangles of the blade, all in the deformed shape (cut-search.h)
  *   2. the triangles go into each tet's complex, which falls into pieces    (parallel)
  *   3. pieces on both sides of a face are linked where they share an area of it
  *   4. around each node, corners that are linked with each other keep one node in common
@@ -9,8 +9,6 @@
 #include "sim/cut/cut-mesh-private.h"
 
 #include "anatomy/base/memory.h"
-#include "anatomy/base/parallel.h"
-#include "anatomy/base/union-find.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +23,16 @@ grow(void *array, int n, int capacity, size_t size)
   return n <= capacity || pla_array_resize((void **)array, (size_t)n, size);
 }
 
+/* @n elements stay; those beyond are zero */
+static bool
+grow_zeroed(void *array, int n, int wanted, size_t size)
+{
+  if (!pla_array_resize((void **)array, (size_t)wanted, size))
+    return false;
+  memset(*(char **)array + (size_t)n * size, 0, (size_t)(wanted - n) * size);
+  return true;
+}
+
 static bool
 reserve_tets(PlaCutMesh *self, int n)
 {
@@ -36,7 +44,11 @@ reserve_tets(PlaCutMesh *self, int n)
             grow(&self->tet_copied, wanted, 0, sizeof *self->tet_copied) &&
             grow(&self->skin, wanted, 0, sizeof *self->skin) &&
             grow(&self->link_head, 4 * wanted, 0, sizeof *self->link_head) &&
-            grow(&self->complex, wanted, 0, sizeof(PlaCutComplex *));
+            grow(&self->complex, wanted, 0, sizeof(PlaCutComplex *)) &&
+            grow(&self->chain, wanted, 0, sizeof *self->chain) &&
+            grow_zeroed(&self->slot, self->cap_tets, wanted, sizeof *self->slot) &&
+            grow_zeroed(&self->met, self->cap_tets, wanted, sizeof *self->met);
+  self->tree.chain = self->chain;
   if (ok)
     self->cap_tets = wanted;
   return ok;
@@ -49,7 +61,9 @@ reserve_verts(PlaCutMesh *self, int n)
     return true;
   int wanted = n + n / 8;
   bool ok = grow(&self->rest, 3 * wanted, 0, sizeof *self->rest) &&
-            grow(&self->vert_source, wanted, 0, sizeof *self->vert_source);
+            grow(&self->vert_source, wanted, 0, sizeof *self->vert_source) &&
+            grow_zeroed(&self->kept, self->cap_verts, wanted, sizeof *self->kept) &&
+            (!self->shape || grow(&self->shape, 3 * wanted, 0, sizeof *self->shape));
   if (ok)
     self->cap_verts = wanted;
   return ok;
@@ -165,6 +179,13 @@ pla_cut_tet_volume(const double *pos, const int *tet)
          6.0;
 }
 
+bool
+pla_cut_mesh_make_tree(PlaCutMesh *self)
+{
+  const PlaTetMesh mesh = { self->n_verts, self->n_tets, self->rest, self->tet };
+  return pla_cut_tree_init(&self->tree, &mesh, self->chain);
+}
+
 PlaStatus
 pla_cut_mesh_new(const PlaTetMesh *mesh, PlaCutMesh **out, PlaError *err)
 {
@@ -194,6 +215,8 @@ pla_cut_mesh_new(const PlaTetMesh *mesh, PlaCutMesh **out, PlaError *err)
       self->vert_source[v] = v;
     st = link_faces(self, err);
   }
+  if (st == PLA_OK && !pla_cut_mesh_make_tree(self))
+    st = pla_fail_memory(err, "the mesh to cut");
   if (st != PLA_OK) {
     pla_cut_mesh_free(self);
     return st;
@@ -208,13 +231,19 @@ pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err)
   *out = NULL;
   PlaCutMesh *copy = pla_array_new0(1, sizeof *copy);
   bool ok = copy && reserve_tets(copy, self->n_tets) && reserve_verts(copy, self->n_verts) &&
-            reserve_links(copy, self->n_links);
+            reserve_links(copy, self->n_links) &&
+            pla_cut_tree_dup(&self->tree, copy->chain, &copy->tree);
+  if (ok && self->shape)
+    ok = (copy->shape = pla_array_new(3 * (size_t)copy->cap_verts, sizeof *copy->shape)) != NULL;
   if (ok) {
     const size_t n = (size_t)self->n_tets;
     memcpy(copy->tet, self->tet, 4 * n * sizeof *copy->tet);
     memcpy(copy->tet_source, self->tet_source, n * sizeof *copy->tet_source);
     memcpy(copy->tet_copied, self->tet_copied, n * sizeof *copy->tet_copied);
     memcpy(copy->skin, self->skin, n);
+    memcpy(copy->chain, self->chain, n * sizeof *copy->chain);
+    if (self->shape)
+      memcpy(copy->shape, self->shape, 3 * (size_t)self->n_verts * sizeof *copy->shape);
     memcpy(copy->link_head, self->link_head, 4 * n * sizeof *copy->link_head);
     memcpy(copy->rest, self->rest, 3 * (size_t)self->n_verts * sizeof *copy->rest);
     memcpy(copy->vert_source, self->vert_source, (size_t)self->n_verts * sizeof *copy->vert_source);
@@ -253,6 +282,12 @@ pla_cut_mesh_free(PlaCutMesh *self)
   free(self->link_head);
   free(self->link);
   free(self->complex);
+  pla_cut_tree_clear(&self->tree);
+  free(self->chain);
+  free(self->slot);
+  free(self->met);
+  free(self->kept);
+  free(self->shape);
   free(self);
 }
 
@@ -266,145 +301,30 @@ pla_cut_mesh_get(const PlaCutMesh *self)
   };
 }
 
-/* ---- finding the tets ---- */
-
-typedef struct {
-  double lo[3], hi[3];
-} Box;
-
-static void
-box_of(const double *pos, const int *vert, int n, Box *box)
+static const double *
+shape_of(const PlaCutMesh *self)
 {
-  for (int d = 0; d < 3; d++) {
-    box->lo[d] = INFINITY;
-    box->hi[d] = -INFINITY;
-    for (int k = 0; k < n; k++) {
-      double x = pos[3 * vert[k] + d];
-      box->lo[d] = fmin(box->lo[d], x);
-      box->hi[d] = fmax(box->hi[d], x);
-    }
-  }
+  return self->shape ? self->shape : self->rest;
 }
 
-static bool
-boxes_meet(const Box *a, const Box *b)
+PlaStatus
+pla_cut_mesh_set_shape(PlaCutMesh *self, const double *pos, PlaError *err)
 {
-  for (int d = 0; d < 3; d++)
-    if (a->lo[d] > b->hi[d] || b->lo[d] > a->hi[d])
-      return false;
-  return true;
-}
-
-/* the blade's triangles in a grid of boxes */
-typedef struct {
-  Box box;      /* of the blade */
-  Box *tri_box; /* (n_tris) */
-  int dims[3];
-  int *start; /* of each grid box in @tri (n + 1) */
-  int *tri;
-} BladeGrid;
-
-static void
-blade_grid_clear(BladeGrid *self)
-{
-  free(self->tri_box);
-  free(self->start);
-  free(self->tri);
-}
-
-static void
-grid_range(const BladeGrid *self, const Box *box, int lo[3], int hi[3])
-{
-  for (int d = 0; d < 3; d++) {
-    double size = self->box.hi[d] - self->box.lo[d];
-    double scale = size > 0.0 ? self->dims[d] / size : 0.0;
-    lo[d] = (int)fmin(fmax((box->lo[d] - self->box.lo[d]) * scale, 0.0), self->dims[d] - 1);
-    hi[d] = (int)fmin(fmax((box->hi[d] - self->box.lo[d]) * scale, 0.0), self->dims[d] - 1);
+  const size_t n = 3 * (size_t)self->n_verts;
+  for (size_t i = 0; pos && i < n; i++)
+    if (!isfinite(pos[i]))
+      return pla_fail(err, PLA_ERR_GEOMETRY, "vertex %zu of the body is not a number", i / 3);
+  if (pos && !self->shape &&
+      !(self->shape = pla_array_new(3 * (size_t)self->cap_verts, sizeof *self->shape)))
+    return pla_fail_memory(err, "the shape of the body");
+  if (pos) {
+    memcpy(self->shape, pos, n * sizeof *pos);
+  } else {
+    free(self->shape);
+    self->shape = NULL;
   }
-}
-
-#define FOR_GRID(g, lo, hi, i)                                                                     \
-  for (int z_ = lo[2]; z_ <= hi[2]; z_++)                                                          \
-    for (int y_ = lo[1]; y_ <= hi[1]; y_++)                                                        \
-      for (int x_ = lo[0], i = (z_ * (g)->dims[1] + y_) * (g)->dims[0] + x_; x_ <= hi[0]; x_++, i++)
-
-static bool
-blade_grid_init(BladeGrid *self, const PlaTriMesh *blade)
-{
-  *self = (BladeGrid){ .tri_box = pla_array_new((size_t)blade->n_tris, sizeof *self->tri_box) };
-  if (!self->tri_box)
-    return false;
-  double longest = 0.0;
-  for (int d = 0; d < 3; d++) {
-    self->box.lo[d] = INFINITY;
-    self->box.hi[d] = -INFINITY;
-  }
-  for (int t = 0; t < blade->n_tris; t++) {
-    box_of(blade->pos, &blade->tri[3 * t], 3, &self->tri_box[t]);
-    for (int d = 0; d < 3; d++) {
-      self->box.lo[d] = fmin(self->box.lo[d], self->tri_box[t].lo[d]);
-      self->box.hi[d] = fmax(self->box.hi[d], self->tri_box[t].hi[d]);
-    }
-  }
-  for (int d = 0; d < 3; d++)
-    longest = fmax(longest, self->box.hi[d] - self->box.lo[d]);
-  /* boxes about as large as triangles, were they spread evenly on a sheet */
-  double step = longest / fmin(fmax(sqrt(blade->n_tris), 1.0), 128.0);
-  for (int d = 0; d < 3; d++)
-    self->dims[d] = step > 0.0 ? 1 + (int)((self->box.hi[d] - self->box.lo[d]) / step) : 1;
-  const size_t n = (size_t)self->dims[0] * (size_t)self->dims[1] * (size_t)self->dims[2];
-  self->start = pla_array_new0(n + 2, sizeof *self->start);
-  if (!self->start)
-    return false;
-  int lo[3], hi[3];
-  for (int t = 0; t < blade->n_tris; t++) {
-    grid_range(self, &self->tri_box[t], lo, hi);
-    FOR_GRID(self, lo, hi, i)
-    self->start[i + 2]++;
-  }
-  for (size_t i = 2; i < n + 2; i++)
-    self->start[i] += self->start[i - 1];
-  self->tri = pla_array_new((size_t)self->start[n + 1], sizeof *self->tri);
-  if (!self->tri)
-    return false;
-  for (int t = 0; t < blade->n_tris; t++) {
-    grid_range(self, &self->tri_box[t], lo, hi);
-    FOR_GRID(self, lo, hi, i)
-    self->tri[self->start[i + 1]++] = t;
-  }
-  return true;
-}
-
-static int
-compare_ints(const void *a, const void *b)
-{
-  int x = *(const int *)a, y = *(const int *)b;
-  return x < y ? -1 : x > y;
-}
-
-/* triangles whose boxes meet @box, rising and each once; -1: memory is short */
-static int
-blade_grid_find(const BladeGrid *self, const Box *box, int **found, int *capacity)
-{
-  int lo[3], hi[3], n = 0;
-  grid_range(self, box, lo, hi);
-  FOR_GRID(self, lo, hi, i)
-  for (int k = self->start[i]; k < self->start[i + 1]; k++)
-    if (boxes_meet(box, &self->tri_box[self->tri[k]])) {
-      if (n == *capacity) {
-        if (!pla_array_resize((void **)found, 2 * (size_t)n + 64, sizeof **found))
-          return -1;
-        *capacity = 2 * n + 64;
-      }
-      (*found)[n++] = self->tri[k];
-    }
-  if (n > 1)
-    qsort(*found, (size_t)n, sizeof **found, compare_ints);
-  int kept = 0;
-  for (int k = 0; k < n; k++)
-    if (k == 0 || (*found)[k] != (*found)[k - 1])
-      (*found)[kept++] = (*found)[k];
-  return kept;
+  pla_cut_tree_fit(&self->tree, self->tet, shape_of(self));
+  return PLA_OK;
 }
 
 /* ---- one cut ---- */
@@ -422,12 +342,18 @@ typedef struct {
   PlaCutMesh *mesh;
   const double *pos;
   const PlaTriMesh *blade;
-  BladeGrid grid;
+  PlaBladeGrid grid;
   double origin[3], quantum; /* m */
   int n;
   Touched *touched;
-  int *slot; /* place of each original tet in @touched, -1 (n_tets before the cut) */
 } Cut;
+
+/* place of @tet in cut->touched, -1 */
+static int
+slot_of(const Cut *cut, int tet)
+{
+  return cut->mesh->slot[tet] - 1;
+}
 
 static void
 snap(const Cut *cut, const double *x, int64_t out[3])
@@ -439,13 +365,8 @@ snap(const Cut *cut, const double *x, int64_t out[3])
 static PlaStatus
 choose_grid(Cut *cut, PlaError *err)
 {
-  Box body = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
+  const PlaCutBox body = *pla_cut_tree_get_box(&cut->mesh->tree);
   double size = 0.0, body_size = 0.0;
-  for (int v = 0; v < cut->mesh->n_verts; v++)
-    for (int d = 0; d < 3; d++) {
-      body.lo[d] = fmin(body.lo[d], cut->pos[3 * v + d]);
-      body.hi[d] = fmax(body.hi[d], cut->pos[3 * v + d]);
-    }
   for (int d = 0; d < 3; d++) {
     double lo = fmin(body.lo[d], cut->grid.box.lo[d]), hi = fmax(body.hi[d], cut->grid.box.hi[d]);
     cut->origin[d] = 0.5 * (lo + hi);
@@ -458,6 +379,7 @@ choose_grid(Cut *cut, PlaError *err)
                     size / body_size, 1e3 * body_size);
   /* a power of two, so that symmetric input stays symmetric */
   cut->quantum = exp2(ceil(log2(size)) - 35.0);
+  cut->grid.slack = 16.0 * cut->quantum;
   return PLA_OK;
 }
 
@@ -465,36 +387,16 @@ choose_grid(Cut *cut, PlaError *err)
 static bool
 find_tets(Cut *cut)
 {
-  const PlaCutMesh *mesh = cut->mesh;
-  const int n_blocks = (mesh->n_tets + PLA_BLOCK - 1) / PLA_BLOCK;
-  int *count = pla_array_new0((size_t)n_blocks + 1, sizeof *count);
-  uint8_t *near = pla_array_new((size_t)mesh->n_tets, sizeof *near);
-  cut->slot = pla_array_new((size_t)mesh->n_tets, sizeof *cut->slot);
-  bool ok = count && near && cut->slot;
-  if (ok) {
-#pragma omp parallel for schedule(static) if (n_blocks > 4)
-    for (int b = 0; b < n_blocks; b++) {
-      int end = b + 1 < n_blocks ? (b + 1) * PLA_BLOCK : mesh->n_tets;
-      for (int t = b * PLA_BLOCK; t < end; t++) {
-        Box box;
-        box_of(cut->pos, &mesh->tet[4 * t], 4, &box);
-        near[t] = boxes_meet(&box, &cut->grid.box);
-        count[b + 1] += near[t];
-        cut->slot[t] = -1;
-      }
-    }
-    for (int b = 0; b < n_blocks; b++)
-      count[b + 1] += count[b];
-    cut->n = count[n_blocks];
-    cut->touched = pla_array_new0((size_t)cut->n, sizeof *cut->touched);
-    ok = cut->touched != NULL;
+  int *found = NULL;
+  const int n = pla_cut_tree_find(&cut->mesh->tree, cut->mesh->tet, cut->pos, &cut->grid, &found);
+  cut->touched = n >= 0 ? pla_array_new0((size_t)n, sizeof *cut->touched) : NULL;
+  if (cut->touched) {
+    cut->n = n;
+    for (int i = 0; i < n; i++)
+      cut->touched[i].tet = found[i];
   }
-  for (int t = 0, n = 0; ok && t < mesh->n_tets; t++)
-    if (near[t])
-      cut->touched[n++].tet = t;
-  free(count);
-  free(near);
-  return ok;
+  free(found);
+  return cut->touched != NULL;
 }
 
 /* puts the blade into one tet; false when memory is short */
@@ -503,9 +405,9 @@ cut_tet(const Cut *cut, Touched *at, int **found, int *capacity)
 {
   const PlaCutMesh *mesh = cut->mesh;
   const int *tet = &mesh->tet[4 * at->tet];
-  Box box;
-  box_of(cut->pos, tet, 4, &box);
-  int n = blade_grid_find(&cut->grid, &box, found, capacity);
+  PlaCutBox box;
+  pla_cut_box_of(cut->pos, tet, 4, &box);
+  int n = pla_blade_grid_find(&cut->grid, &box, found, capacity);
   if (n < 0)
     return false;
   bool ok = true, touched = false;
@@ -573,7 +475,7 @@ cut_tets(Cut *cut, PlaProgress *progress, PlaError *err)
       cut->touched[n++] = cut->touched[i];
   cut->n = n;
   for (int i = 0; i < n; i++)
-    cut->slot[cut->touched[i].tet] = i;
+    cut->mesh->slot[cut->touched[i].tet] = i + 1;
   return PLA_OK;
 }
 
@@ -622,7 +524,7 @@ faces_meet(const Cut *cut, PlaCutComplex *a, int tet_a, int fa, PlaCutComplex *b
 static bool
 relink(const Cut *cut, int tet_a, int fa, int tet_b, int fb, LinkList *list)
 {
-  int slot_a = cut->slot[tet_a], slot_b = cut->slot[tet_b];
+  int slot_a = slot_of(cut, tet_a), slot_b = slot_of(cut, tet_b);
   int n_a = slot_a < 0 ? 1 : cut->touched[slot_a].n_pieces;
   int n_b = slot_b < 0 ? 1 : cut->touched[slot_b].n_pieces;
   for (int i = 0; i < n_a; i++)
@@ -651,7 +553,7 @@ find_links(const Cut *cut, LinkList *list)
       for (int k = mesh->link_head[4 * t + f]; k >= 0; k = mesh->link[k].next) {
         int other = mesh->link[k].tet;
         /* two touched tets are looked at from the first */
-        if (cut->slot[other] >= 0 && other < t)
+        if (slot_of(cut, other) >= 0 && other < t)
           continue;
         if (!relink(cut, t, f, other, mesh->link[k].face, list))
           return false;
@@ -684,6 +586,7 @@ commit_tets(Cut *cut, const LinkList *list)
         memcpy(&mesh->tet[4 * t], &mesh->tet[4 * at->tet], 4 * sizeof *mesh->tet);
         mesh->tet_source[t] = mesh->tet_source[at->tet];
         mesh->tet_copied[t] = at->tet;
+        pla_cut_tree_add_copy(&mesh->tree, at->tet, t);
         mesh->skin[t] = mesh->skin[at->tet];
         for (int f = 0; f < 4; f++)
           mesh->link_head[4 * t + f] = -1;
@@ -707,7 +610,7 @@ typedef struct {
 } Corner;
 
 typedef struct {
-  int n;
+  int n, capacity;
   Corner *corner;
 } CornerList;
 
@@ -720,72 +623,71 @@ corner_of(const int *tet, int vert)
   return -1;
 }
 
+static bool
+corner_list_add(CornerList *list, int tet, int corner, int vert)
+{
+  if (!pla_array_reserve(&list->corner, list->n + 1, &list->capacity, sizeof *list->corner))
+    return false;
+  list->corner[list->n++] = (Corner){ tet, corner, vert };
+  return true;
+}
+
+/* all corners linked with (@tet, @corner) around the node they have so far, as a group of @vert */
+static bool
+gather_group(PlaCutMesh *mesh, int tet, int corner, int vert, CornerList *list)
+{
+  const int node = mesh->tet[4 * tet + corner];
+  int at = list->n;
+  bool ok = corner_list_add(list, tet, corner, vert);
+  mesh->met[tet] |= (uint8_t)(1u << corner);
+  for (; ok && at < list->n; at++) {
+    Corner from = list->corner[at];
+    for (int f = 0; ok && f < 4; f++) {
+      if (f == from.corner)
+        continue;
+      for (int k = mesh->link_head[4 * from.tet + f]; ok && k >= 0; k = mesh->link[k].next) {
+        int other = mesh->link[k].tet, c = corner_of(&mesh->tet[4 * other], node);
+        if (c < 0 || mesh->met[other] >> c & 1)
+          continue;
+        ok = corner_list_add(list, other, c, vert);
+        mesh->met[other] |= (uint8_t)(1u << c);
+      }
+    }
+  }
+  return ok;
+}
+
 typedef struct {
-  const PlaCutMesh *mesh;
-  uint8_t *met;    /* bit c: corner c has its node (n_tets after the cut) */
-  uint8_t *kept;   /* the node went to a group of corners already (n_verts before) */
   CornerList list; /* all corners met, group after group */
   CornerList made; /* first corner of each group that gets a new node */
 } Renumber;
 
-/* room for every corner at a node of a touched tet: no group can be larger than all of them */
+/* Room for every corner around the nodes of touched tets.  Links only become fewer by a cut, so
+ * what is reached now, once for each piece, is all that can be reached afterwards. */
 static bool
 reserve_corners(Renumber *self, const Cut *cut)
 {
-  const PlaCutMesh *mesh = cut->mesh;
-  size_t n = 0;
-  for (int i = 0; i < cut->n; i++)
-    for (int c = 0; c < 4; c++)
-      self->kept[mesh->tet[4 * cut->touched[i].tet + c]] = 1;
-  for (int t = 0; t < mesh->n_tets; t++) {
-    int copies = cut->slot[t] < 0 ? 1 : cut->touched[cut->slot[t]].n_pieces;
-    for (int c = 0; c < 4; c++)
-      n += self->kept[mesh->tet[4 * t + c]] ? (size_t)copies : 0;
-  }
-  memset(self->kept, 0, (size_t)mesh->n_verts * sizeof *self->kept);
-  self->list.corner = pla_array_new(n, sizeof *self->list.corner);
-  self->made.corner = pla_array_new(n, sizeof *self->made.corner);
-  return self->list.corner && self->made.corner;
-}
-
-static void
-corner_list_add(CornerList *list, int tet, int corner, int vert)
-{
-  list->corner[list->n++] = (Corner){ tet, corner, vert };
-}
-
-/* the group of corners linked with (tet, corner) around the node they have so far */
-static void
-gather_group(Renumber *self, int tet, int corner, int *n_verts)
-{
-  const PlaCutMesh *mesh = self->mesh;
-  const int node = mesh->tet[4 * tet + corner];
-  int vert = node;
-  if (self->kept[node]) {
-    vert = (*n_verts)++;
-    corner_list_add(&self->made, tet, corner, node);
-  }
-  self->kept[node] = 1;
-  int at = self->list.n;
-  corner_list_add(&self->list, tet, corner, vert);
-  self->met[tet] |= (uint8_t)(1u << corner);
-  for (; at < self->list.n; at++) {
-    Corner from = self->list.corner[at];
-    for (int f = 0; f < 4; f++) {
-      if (f == from.corner)
-        continue;
-      for (int k = mesh->link_head[4 * from.tet + f]; k >= 0; k = mesh->link[k].next) {
-        int other = mesh->link[k].tet, c = corner_of(&mesh->tet[4 * other], node);
-        if (c < 0 || self->met[other] >> c & 1)
-          continue;
-        self->met[other] |= (uint8_t)(1u << c);
-        corner_list_add(&self->list, other, c, vert);
-      }
+  PlaCutMesh *mesh = cut->mesh;
+  CornerList *list = &self->list;
+  bool ok = true;
+  int n = 0;
+  for (int i = 0; ok && i < cut->n; i++)
+    for (int c = 0; ok && c < 4; c++) {
+      const int t = cut->touched[i].tet;
+      if (!(mesh->met[t] >> c & 1))
+        ok = gather_group(mesh, t, c, -1, list);
     }
+  for (int i = 0; i < list->n; i++) {
+    const int slot = slot_of(cut, list->corner[i].tet);
+    n += slot < 0 ? 1 : cut->touched[slot].n_pieces;
+    mesh->met[list->corner[i].tet] = 0;
   }
+  list->n = 0;
+  return ok && pla_array_reserve(&list->corner, n, &list->capacity, sizeof *list->corner) &&
+         pla_array_reserve(&self->made.corner, n, &self->made.capacity, sizeof *list->corner);
 }
 
-/* after the tets are linked: gives each group of corners its node */
+/* after the tets are linked: gives each group of corners its node; room was reserved */
 static void
 renumber(Cut *cut, int n_verts_before, Renumber *self)
 {
@@ -793,18 +695,29 @@ renumber(Cut *cut, int n_verts_before, Renumber *self)
   int n_verts = n_verts_before;
   for (int i = 0; i < cut->n; i++)
     for (int k = 0; k < cut->touched[i].n_pieces; k++) {
-      int t = piece_tet(cut, i, cut->touched[i].tet, k);
-      for (int c = 0; c < 4; c++)
-        if (!(self->met[t] >> c & 1))
-          gather_group(self, t, c, &n_verts);
+      const int t = piece_tet(cut, i, cut->touched[i].tet, k);
+      for (int c = 0; c < 4; c++) {
+        if (mesh->met[t] >> c & 1)
+          continue;
+        /* the first group keeps the node */
+        const int node = mesh->tet[4 * t + c], vert = mesh->kept[node] ? n_verts++ : node;
+        if (vert != node)
+          corner_list_add(&self->made, t, c, node);
+        mesh->kept[node] = 1;
+        gather_group(mesh, t, c, vert, &self->list);
+      }
     }
   for (int i = 0; i < self->list.n; i++) {
     const Corner *c = &self->list.corner[i];
+    mesh->kept[mesh->tet[4 * c->tet + c->corner]] = 0;
+    mesh->met[c->tet] = 0;
     mesh->tet[4 * c->tet + c->corner] = c->vert;
   }
   for (int i = 0; i < self->made.n; i++) {
     int from = self->made.corner[i].vert, to = n_verts_before + i;
     memcpy(&mesh->rest[3 * to], &mesh->rest[3 * from], 3 * sizeof *mesh->rest);
+    if (mesh->shape)
+      memcpy(&mesh->shape[3 * to], &mesh->shape[3 * from], 3 * sizeof *mesh->shape);
     mesh->vert_source[to] = mesh->vert_source[from];
   }
   mesh->n_verts = n_verts;
@@ -819,7 +732,7 @@ now_s(void)
 }
 
 static PlaStatus
-check_input(const PlaCutMesh *self, const double *pos, const PlaTriMesh *blade, PlaError *err)
+check_input(const PlaCutMesh *self, const PlaTriMesh *blade, PlaError *err)
 {
   if (blade->n_tris == 0)
     return pla_fail(err, PLA_ERR_GEOMETRY, "the blade has no triangle");
@@ -830,28 +743,25 @@ check_input(const PlaCutMesh *self, const double *pos, const PlaTriMesh *blade, 
   for (int i = 0; i < 3 * blade->n_verts; i++)
     if (!isfinite(blade->pos[i]))
       return pla_fail(err, PLA_ERR_GEOMETRY, "vertex %d of the blade is not a number", i / 3);
-  for (int i = 0; i < 3 * self->n_verts; i++)
-    if (!isfinite(pos[i]))
-      return pla_fail(err, PLA_ERR_GEOMETRY, "vertex %d of the body is not a number", i / 3);
   if (blade->n_tris > INT32_MAX - self->n_triangles)
     return pla_fail(err, PLA_ERR_GEOMETRY, "the body was cut too often");
   return PLA_OK;
 }
 
 PlaStatus
-pla_cut_mesh_cut(PlaCutMesh *self, const double *pos, const PlaTriMesh *blade,
-                 PlaProgress *progress, PlaCutReport *report, int **from, PlaError *err)
+pla_cut_mesh_cut(PlaCutMesh *self, const PlaTriMesh *blade, PlaProgress *progress,
+                 PlaCutReport *report, int **from, PlaError *err)
 {
   const int n_verts = self->n_verts, n_tets = self->n_tets;
   double start = now_s();
   LinkList links = { 0 };
-  Renumber nodes = { .mesh = self };
-  Cut cut = { .mesh = self, .pos = pos ? pos : self->rest, .blade = blade };
+  Renumber nodes = { 0 };
+  Cut cut = { .mesh = self, .pos = shape_of(self), .blade = blade };
   *report = (PlaCutReport){ 0 };
   if (from)
     *from = NULL;
-  PlaStatus st = check_input(self, cut.pos, blade, err);
-  if (st == PLA_OK && !blade_grid_init(&cut.grid, blade))
+  PlaStatus st = check_input(self, blade, err);
+  if (st == PLA_OK && !pla_blade_grid_init(&cut.grid, blade))
     st = pla_fail_memory(err, "the blade");
   if (st == PLA_OK)
     st = choose_grid(&cut, err);
@@ -868,10 +778,8 @@ pla_cut_mesh_cut(PlaCutMesh *self, const double *pos, const PlaTriMesh *blade,
       n += cut.touched[i].n_pieces - 1;
     }
     /* all memory that committing needs is taken here, so that a failure changes nothing */
-    nodes.met = pla_array_new0((size_t)n, sizeof *nodes.met);
-    nodes.kept = pla_array_new0((size_t)n_verts, sizeof *nodes.kept);
-    if (!nodes.met || !nodes.kept || !find_links(&cut, &links) || !reserve_corners(&nodes, &cut) ||
-        !reserve_tets(self, n) || !reserve_links(self, self->n_links + 2 * links.n) ||
+    if (!find_links(&cut, &links) || !reserve_corners(&nodes, &cut) || !reserve_tets(self, n) ||
+        !reserve_links(self, self->n_links + 2 * links.n) ||
         !reserve_verts(self, n_verts + 4 * (n - n_tets + cut.n))) {
       st = pla_fail_memory(err, "the cut");
     } else {
@@ -892,17 +800,15 @@ pla_cut_mesh_cut(PlaCutMesh *self, const double *pos, const PlaTriMesh *blade,
     }
   }
   for (int i = 0; i < cut.n; i++) {
+    self->slot[cut.touched[i].tet] = 0;
     pla_cut_complex_free(cut.touched[i].complex);
     for (int k = 0; cut.touched[i].piece && k < cut.touched[i].n_pieces; k++)
       pla_cut_complex_free(cut.touched[i].piece[k]);
     free(cut.touched[i].piece);
   }
   free(cut.touched);
-  free(cut.slot);
-  blade_grid_clear(&cut.grid);
+  pla_blade_grid_clear(&cut.grid);
   free(links.link);
-  free(nodes.met);
-  free(nodes.kept);
   free(nodes.list.corner);
   free(nodes.made.corner);
   report->seconds[3] = now_s() - start;

@@ -37,12 +37,16 @@ typedef struct {
   double seconds[4]; /* finding the tets, parting them, connecting the pieces, all of it */
 } PlaCutReport;
 
-/* Cuts the mesh in the shape @pos (n_verts x 3, m; NULL: at rest) along @blade.  Vertices keep
+/* Bends the mesh into the shape @pos (n_verts x 3, m; NULL: back to rest), where blades meet it
+ * from now on. */
+PlaStatus pla_cut_mesh_set_shape(PlaCutMesh *self, const double *pos, PlaError *err);
+
+/* Cuts the mesh in its shape along @blade, in time that grows with what it touches.  Vertices keep
  * their numbers; each new one starts where vertex *from stands: (*from)[i] belongs to vertex
  * n_verts + i (may be NULL; caller frees).  When it fails nothing has changed.  A blade that
  * reaches no tet is no failure: report->n_touched is 0. */
-PlaStatus pla_cut_mesh_cut(PlaCutMesh *self, const double *pos, const PlaTriMesh *blade,
-                           PlaProgress *progress, PlaCutReport *report, int **from, PlaError *err);
+PlaStatus pla_cut_mesh_cut(PlaCutMesh *self, const PlaTriMesh *blade, PlaProgress *progress,
+                           PlaCutReport *report, int **from, PlaError *err);
 
 /* Where a point of the material went: the tet before the last cut and its weights there give the
  * tet now.  @n_before: tets before that cut. */

@@ -45,6 +45,8 @@ pla_cut_mesh_remove(PlaCutMesh *self, const bool *remove, int *vert, int *tet, P
     if (vert[v] == 0) {
       vert[v] = n_verts;
       memmove(&self->rest[3 * n_verts], &self->rest[3 * v], 3 * sizeof *self->rest);
+      if (self->shape)
+        memmove(&self->shape[3 * n_verts], &self->shape[3 * v], 3 * sizeof *self->shape);
       self->vert_source[n_verts++] = self->vert_source[v];
     }
   /* links between a tet that stays and one that goes, then all numbers */
@@ -72,8 +74,10 @@ pla_cut_mesh_remove(PlaCutMesh *self, const bool *remove, int *vert, int *tet, P
     self->skin[to] = self->skin[t];
     self->complex[to] = self->complex[t];
   }
+  pla_cut_tree_renumber(&self->tree, tet, self->n_tets);
   self->n_tets = n_tets;
   self->n_verts = n_verts;
+  pla_cut_tree_fit(&self->tree, self->tet, self->shape ? self->shape : self->rest);
   return PLA_OK;
 }
 

@@ -360,7 +360,12 @@ pla_cut_mesh_load(const PlaNamedArrays *arrays, PlaCutMesh **out, PlaError *err)
     st = pla_named_arrays_get(arrays, "cut/count", PLA_I32, 1, &two, &count, err);
   if (st == PLA_OK) {
     self->complex = pla_array_new0((size_t)n_tets, sizeof(PlaCutComplex *));
-    st = self->complex ? PLA_OK : pla_fail_memory(err, "the cut mesh");
+    self->chain = pla_array_new((size_t)n_tets, sizeof *self->chain);
+    self->slot = pla_array_new0((size_t)n_tets, sizeof *self->slot);
+    self->met = pla_array_new0((size_t)n_tets, sizeof *self->met);
+    self->kept = pla_array_new0((size_t)n_verts, sizeof *self->kept);
+    if (!self->complex || !self->chain || !self->slot || !self->met || !self->kept)
+      st = pla_fail_memory(err, "the cut mesh");
   }
   if (st == PLA_OK) {
     self->n_verts = self->cap_verts = n_verts;
@@ -379,6 +384,8 @@ pla_cut_mesh_load(const PlaNamedArrays *arrays, PlaCutMesh **out, PlaError *err)
   }
   if (st == PLA_OK)
     st = load_complexes(self, arrays, err);
+  if (st == PLA_OK && !pla_cut_mesh_make_tree(self))
+    st = pla_fail_memory(err, "the cut mesh");
   if (st == PLA_OK)
     *out = self;
   else

@@ -199,6 +199,8 @@ pla_surgery_solve(PlaSurgery *self, double tolerance_rel, PlaProgress *progress,
     PlaFemConditions conditions = { .fixed = fixed, .target = self->pos, .springs = &springs };
     st = solve_steps(self, model, &conditions, spring, tolerance_rel, progress, pos, report, err);
   }
+  if (st == PLA_OK)
+    st = pla_cut_mesh_set_shape(self->cut, pos, err);
   if (st == PLA_OK) {
     free(self->pos);
     self->pos = pos;

@@ -406,6 +406,8 @@ pla_surgery_load(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
     st = ok ? load_materials(self, arrays, err) : damaged(err, "vertices");
   }
   if (st == PLA_OK)
+    st = pla_cut_mesh_set_shape(self->cut, self->pos, err);
+  if (st == PLA_OK)
     st = load_wounds(self, arrays, n_tets, err);
   if (st == PLA_OK)
     st = load_threads(&self->stitches, "body/stitch_tet", "body/stitch", n_tets, arrays, err);

@@ -62,7 +62,7 @@ cut_along(PlaSurgery *self, const PlaBlade *blade, PlaProgress *progress, PlaErr
   int *from = NULL;
   const PlaCutMeshView before = pla_cut_mesh_get(self->cut);
   const int n_tets = before.mesh.n_tets, n_verts = before.mesh.n_verts;
-  PlaStatus st = pla_cut_mesh_cut(self->cut, self->pos, &tris, progress, &report, &from, err);
+  PlaStatus st = pla_cut_mesh_cut(self->cut, &tris, progress, &report, &from, err);
   if (st == PLA_OK && report.n_touched == 0)
     st = pla_fail(err, PLA_ERR_EMPTY, "the blade does not reach the body");
   if (st == PLA_OK) {

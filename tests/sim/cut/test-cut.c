@@ -86,7 +86,7 @@ cut(PlaCutMesh *mesh, const Blade *blade)
   PlaCutReport report;
   PlaError err = { 0 };
   PlaTriMesh tris = blade_get(blade);
-  if (pla_cut_mesh_cut(mesh, NULL, &tris, NULL, &report, NULL, &err) != PLA_OK)
+  if (pla_cut_mesh_cut(mesh, &tris, NULL, &report, NULL, &err) != PLA_OK)
     g_error("%s", err.message);
   return report;
 }
@@ -451,10 +451,10 @@ test_any_order(void)
       PlaError err = { 0 };
       tris.n_tris = 1;
       tris.tri = &blade_get(&all).tri[3 * i];
-      g_assert_cmpint(pla_cut_mesh_cut(forward, NULL, &tris, NULL, &report, NULL, &err), ==,
+      g_assert_cmpint(pla_cut_mesh_cut(forward, &tris, NULL, &report, NULL, &err), ==,
                       PLA_OK);
       tris.tri = &blade_get(&all).tri[3 * (n - 1 - i)];
-      g_assert_cmpint(pla_cut_mesh_cut(backward, NULL, &tris, NULL, &report, NULL, &err), ==,
+      g_assert_cmpint(pla_cut_mesh_cut(backward, &tris, NULL, &report, NULL, &err), ==,
                       PLA_OK);
     }
     g_autoptr(GArray) a = body_volumes(batch);
@@ -558,7 +558,8 @@ test_deformed(void)
   PlaError err = { 0 };
   g_autofree int *from = NULL;
   const int n_before = c->n_verts;
-  g_assert_cmpint(pla_cut_mesh_cut(c, pos, &tris, NULL, &report, &from, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_cut_mesh_set_shape(c, pos, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_cut_mesh_cut(c, &tris, NULL, &report, &from, &err), ==, PLA_OK);
   g_assert_cmpint(pla_cut_mesh_bodies(c, NULL), ==, 2);
   pos = g_renew(double, pos, 3 * (gsize)c->n_verts);
   for (int i = 0; i < report.n_new_verts; i++)
@@ -706,6 +707,71 @@ test_threads(void)
   pla_mesh_free(mesh);
 }
 
+/* every tet near the blade, asked one by one, is what the tree finds */
+static void
+assert_tree_finds(const PlaCutMesh *c, const Blade *blade)
+{
+  PlaTriMesh tris = blade_get(blade);
+  PlaBladeGrid grid;
+  g_autofree int *tris_near = NULL;
+  const double *pos = c->shape ? c->shape : c->rest;
+  int *found = NULL, capacity = 0, n = 0;
+  g_assert_true(pla_blade_grid_init(&grid, &tris));
+  const int n_found = pla_cut_tree_find(&c->tree, c->tet, pos, &grid, &found);
+  for (int t = 0; t < c->n_tets; t++) {
+    PlaCutBox box;
+    pla_cut_box_of(pos, &c->tet[4 * t], 4, &box);
+    if (pla_blade_grid_find(&grid, &box, &tris_near, &capacity) == 0)
+      continue;
+    g_assert_cmpint(n, <, n_found);
+    g_assert_cmpint(found[n++], ==, t);
+  }
+  g_assert_cmpint(n, ==, n_found);
+  free(found);
+  pla_blade_grid_clear(&grid);
+}
+
+/* the search follows cuts, pieces taken away and changes of shape, and leaves no scratch behind */
+static void
+test_search(void)
+{
+  PlaMesh *mesh = box(7, 6, 5, PLA_BOX_TETS_5);
+  PlaCutMesh *c = cut_mesh(mesh);
+  PlaError err = { 0 };
+  g_autoptr(GRand) rand = g_rand_new_with_seed(20);
+  for (int round = 0; round < 12; round++) {
+    Blade blade = blade_new();
+    double p[3][3];
+    for (int k = 0; k < 3; k++)
+      for (int d = 0; d < 3; d++)
+        p[k][d] = g_rand_double_range(rand, -2.0, 8.0);
+    blade_add_tri(&blade, p[0], p[1], p[2]);
+    assert_tree_finds(c, &blade);
+    cut(c, &blade);
+    assert_tree_finds(c, &blade);
+    if (round % 4 == 1) {
+      g_autofree double *pos = g_new(double, 3 * (gsize)c->n_verts);
+      for (int i = 0; i < 3 * c->n_verts; i++)
+        pos[i] = c->rest[i] * (1.0 + 0.1 * round) + 0.3 * sin(c->rest[i / 3 * 3 + (i + 1) % 3]);
+      g_assert_cmpint(pla_cut_mesh_set_shape(c, pos, &err), ==, PLA_OK);
+    } else if (round % 4 == 3) {
+      g_autofree bool *gone = g_new0(bool, (gsize)c->n_tets);
+      g_autofree int *vert = g_new(int, (gsize)c->n_verts), *tet = g_new(int, (gsize)c->n_tets);
+      for (int t = 0; t < c->n_tets; t++)
+        gone[t] = g_rand_int_range(rand, 0, 7) == 0;
+      g_assert_cmpint(pla_cut_mesh_remove(c, gone, vert, tet, &err), ==, PLA_OK);
+    }
+    assert_tree_finds(c, &blade);
+    for (int t = 0; t < c->n_tets; t++)
+      g_assert_true(c->slot[t] == 0 && c->met[t] == 0);
+    for (int v = 0; v < c->n_verts; v++)
+      g_assert_cmpint(c->kept[v], ==, 0);
+    blade_clear(&blade);
+  }
+  pla_cut_mesh_free(c);
+  pla_mesh_free(mesh);
+}
+
 /* what cannot be cut along says so and changes nothing */
 static void
 test_bad_blades(void)
@@ -719,21 +785,21 @@ test_bad_blades(void)
   PlaTriMesh blade = { 3, 1, pos, tri };
   /* misses */
   pos[0] = pos[3] = pos[6] = 5.0;
-  g_assert_cmpint(pla_cut_mesh_cut(c, NULL, &blade, NULL, &report, NULL, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_cut_mesh_cut(c, &blade, NULL, &report, NULL, &err), ==, PLA_OK);
   g_assert_cmpint(report.n_touched, ==, 0);
   /* no area */
   memcpy(pos, (double[]){ 0, 0, 0, 1, 1, 1, 2, 2, 2 }, sizeof pos);
-  g_assert_cmpint(pla_cut_mesh_cut(c, NULL, &blade, NULL, &report, NULL, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_cut_mesh_cut(c, &blade, NULL, &report, NULL, &err), ==, PLA_OK);
   g_assert_cmpint(report.n_touched, ==, 0);
   /* no number, no vertex, no sense of scale */
   pos[4] = NAN;
-  g_assert_cmpint(pla_cut_mesh_cut(c, NULL, &blade, NULL, &report, NULL, &err), ==,
+  g_assert_cmpint(pla_cut_mesh_cut(c, &blade, NULL, &report, NULL, &err), ==,
                   PLA_ERR_GEOMETRY);
   pos[4] = 1e9;
-  g_assert_cmpint(pla_cut_mesh_cut(c, NULL, &blade, NULL, &report, NULL, &err), ==,
+  g_assert_cmpint(pla_cut_mesh_cut(c, &blade, NULL, &report, NULL, &err), ==,
                   PLA_ERR_GEOMETRY);
   tri[1] = 3;
-  g_assert_cmpint(pla_cut_mesh_cut(c, NULL, &blade, NULL, &report, NULL, &err), ==,
+  g_assert_cmpint(pla_cut_mesh_cut(c, &blade, NULL, &report, NULL, &err), ==,
                   PLA_ERR_GEOMETRY);
   g_assert_cmpint(c->n_tets, ==, mesh->n_tets);
   g_assert_cmpint(c->n_verts, ==, mesh->n_verts);
@@ -758,6 +824,7 @@ main(int argc, char **argv)
   g_test_add_func("/sim/cut/organ", test_organ);
   g_test_add_func("/sim/cut/lips", test_lips);
   g_test_add_func("/sim/cut/threads", test_threads);
+  g_test_add_func("/sim/cut/search", test_search);
   g_test_add_func("/sim/cut/bad-blades", test_bad_blades);
   return g_test_run();
 }
