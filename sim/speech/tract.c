@@ -114,37 +114,49 @@ draw_wall(const double *sensor, double out[PLA_TRACT_WALL][2])
   }
 }
 
-/* the nearest point of a segment */
-static Point
-nearest_on(const double a[2], const double b[2], const double x[2])
+/* a stretch of the tongue's outline: where it begins, its direction, 1 / its length squared */
+typedef struct {
+  double x, y, dx, dy, inverse;
+} Stretch;
+
+static void
+measure_stretches(double tongue[PLA_TRACT_TONGUE][2], Stretch out[PLA_TRACT_TONGUE - 1])
 {
-  const double d[2] = { b[0] - a[0], b[1] - a[1] };
-  const double length2 = d[0] * d[0] + d[1] * d[1];
-  double t = length2 > 0.0 ? ((x[0] - a[0]) * d[0] + (x[1] - a[1]) * d[1]) / length2 : 0.0;
-  t = fmin(fmax(t, 0.0), 1.0);
-  return (Point){ a[0] + t * d[0], a[1] + t * d[1] };
+  for (int k = 0; k + 1 < PLA_TRACT_TONGUE; k++) {
+    Stretch *s = &out[k];
+    s->x = tongue[k][0];
+    s->y = tongue[k][1];
+    s->dx = tongue[k + 1][0] - s->x;
+    s->dy = tongue[k + 1][1] - s->y;
+    const double length2 = s->dx * s->dx + s->dy * s->dy;
+    s->inverse = length2 > 0.0 ? 1.0 / length2 : 0.0;
+  }
 }
 
 /* gap of wall point @i, negative where the tongue has passed the wall; the middle of the tract */
 static double
-gap_at(const PlaTract *tract, int i, Point *middle)
+gap_at(const PlaTract *tract, const Stretch stretch[PLA_TRACT_TONGUE - 1], int i, Point *middle)
 {
   const double *w = tract->wall[i];
+  double best = INFINITY, best_dx = 0.0, best_dy = 0.0;
+  for (int k = 0; k + 1 < PLA_TRACT_TONGUE; k++) {
+    const Stretch *s = &stretch[k];
+    double t = ((w[0] - s->x) * s->dx + (w[1] - s->y) * s->dy) * s->inverse;
+    t = t < 0.0 ? 0.0 : t > 1.0 ? 1.0 : t;
+    const double dx = s->x + t * s->dx - w[0], dy = s->y + t * s->dy - w[1];
+    const double d2 = dx * dx + dy * dy;
+    if (d2 < best) {
+      best = d2;
+      best_dx = dx;
+      best_dy = dy;
+    }
+  }
+  *middle = (Point){ w[0] + 0.5 * best_dx, w[1] + 0.5 * best_dy };
   /* into the tract, left of the way from the glottis to the lips */
   const double *before = tract->wall[i > 0 ? i - 1 : 0];
   const double *after = tract->wall[i < PLA_TRACT_WALL - 1 ? i + 1 : i];
   const double inward[2] = { after[1] - before[1], before[0] - after[0] };
-  double best = 1e9, gap = 1e9;
-  for (int k = 0; k + 1 < PLA_TRACT_TONGUE; k++) {
-    const Point q = nearest_on(tract->tongue[k], tract->tongue[k + 1], w);
-    const double dx = q.x - w[0], dy = q.y - w[1], d = hypot(dx, dy);
-    if (d < best) {
-      best = d;
-      gap = dx * inward[0] + dy * inward[1] < 0.0 ? -d : d;
-      *middle = (Point){ 0.5 * (q.x + w[0]), 0.5 * (q.y + w[1]) };
-    }
-  }
-  return gap;
+  return best_dx * inward[0] + best_dy * inward[1] < 0.0 ? -sqrt(best) : sqrt(best);
 }
 
 /* cm^2 of a gap in cm, by how far along the wall it is (0: glottis, 1: lips) */
@@ -165,14 +177,16 @@ void
 pla_tract_shape(const double sensor[PLA_SENSOR_CHANNELS], PlaTract *out)
 {
   Point control[CONTROL], middle[PLA_TRACT_WALL];
+  Stretch stretch[PLA_TRACT_TONGUE - 1];
   outline_points(sensor, control);
   draw_outline(control, out->tongue);
   draw_wall(sensor, out->wall);
+  measure_stretches(out->tongue, stretch);
   /* lips spread over 42 mm at rest, less when they come forward */
   const double protrusion = fmax(0.0, (PLA_SENSOR_X0 - 104.0) - 0.5 * (sensor[10] + sensor[12]));
   const double width = fmax(10.0, 42.0 - 5.0 * protrusion);
   for (int i = 0; i < PLA_TRACT_WALL; i++) {
-    const double gap = gap_at(out, i, &middle[i]);
+    const double gap = gap_at(out, stretch, i, &middle[i]);
     out->gap_mm[i] = fmax(gap, 0.0);
     const double along = (double)i / (PLA_TRACT_WALL - 1);
     out->area_mm2[i] = 100.0 * area_of(0.1 * out->gap_mm[i], along);

@@ -105,75 +105,94 @@ pla_waves_init(PlaWaves *self, double length_m)
   self->rate_hz = PLA_SOUND_SPEED * PLA_WAVE_SECTIONS / length_m;
 }
 
-/* the part of a wave that an open end sends back: its sign turned, highs let out.  A first-order
- * filter stands for the piston in a sphere: corner where ka is about 1. */
+/* An open end sends a part of the wave back: its sign turned, highs let out.  A first-order filter
+ * stands for the piston in a sphere: corner where ka is about 1. */
 static double
-reflect_open(double wave, double area, double rate_hz, double *load)
+open_share(double area, double rate_hz)
 {
   const double radius = sqrt(fmax(area, least_area) / M_PI);
   const double corner = PLA_SOUND_SPEED / (2.0 * M_PI * radius);
-  const double k = 1.0 - exp(-2.0 * M_PI * corner / rate_hz);
-  *load += k * (-0.97 * wave - *load);
-  return *load;
+  return 1.0 - exp(-2.0 * M_PI * corner / rate_hz);
 }
 
 /* what two tubes do to waves normalised by the root of their area: a rotation */
-static inline void
-junction(double s, double t, double in_right, double in_left, double *out_right, double *out_left)
+static void
+join(double s, double t, double *back, double *through)
 {
-  const double k = (s - t) / (s + t), through = 2.0 * sqrt(s * t) / (s + t);
-  *out_right = through * in_right - k * in_left;
-  *out_left = k * in_right + through * in_left;
+  *back = (s - t) / (s + t);
+  *through = 2.0 * sqrt(s * t) / (s + t);
+}
+
+void
+pla_waves_set(PlaWaves *self, const PlaWaveShape *shape)
+{
+  enum { N = PLA_WAVE_SECTIONS, M = PLA_NASAL_SECTIONS };
+  PlaWaveJoints *j = &self->joints;
+  double a[N];
+  for (int i = 0; i < N; i++) {
+    a[i] = fmax(shape->area[i], least_area);
+    j->root[i] = sqrt(a[i]);
+    /* narrow sections lose more: friction goes as perimeter over area */
+    j->keep[i] = self->lossless
+                     ? 1.0
+                     : 1.0 - 2.2e-5 / sqrt(fmax(a[i], 5e-6)) * (64000.0 / self->rate_hz);
+  }
+  for (int i = 1; i < N; i++)
+    join(a[i - 1], a[i], &j->back[i], &j->through[i]);
+  j->velum = self->lossless ? 0.0 : fmax(shape->velum, 0.0);
+  j->root_velum = sqrt(j->velum);
+  for (int i = 1; i < M; i++)
+    join(i == 1 ? fmax(j->velum, least_area) : nasal_area[i - 1], nasal_area[i], &j->nose_back[i],
+         &j->nose_through[i]);
+  j->lip_share = open_share(a[N - 1], self->rate_hz);
+  j->nose_share = open_share(nasal_area[M - 1], self->rate_hz);
 }
 
 double
-pla_waves_step(PlaWaves *self, const PlaWaveShape *shape, double glottis, double noise,
-               int noise_section)
+pla_waves_step(PlaWaves *self, double glottis, double noise, int noise_section)
 {
   enum { N = PLA_WAVE_SECTIONS, M = PLA_NASAL_SECTIONS, V = PLA_VELUM_SECTION };
   const double rho_c = PLA_AIR_DENSITY * PLA_SOUND_SPEED;
-  double a[N], right[N], left[N]; /* waves that leave the junctions */
-  for (int i = 0; i < N; i++)
-    a[i] = fmax(shape->area[i], least_area);
+  const PlaWaveJoints *j = &self->joints;
+  double right[N], left[N]; /* waves that leave the junctions */
   /* the glottis gives a flow and returns most of what comes */
-  right[0] = glottis * rho_c / sqrt(a[0]) + (self->lossless ? 1.0 : 0.9) * self->backward[0];
-  for (int i = 1; i < N; i++)
-    junction(a[i - 1], a[i], self->forward[i - 1], self->backward[i], &right[i], &left[i - 1]);
+  right[0] = glottis * rho_c / j->root[0] + (self->lossless ? 1.0 : 0.9) * self->backward[0];
+  for (int i = 1; i < N; i++) {
+    const double from = self->forward[i - 1], against = self->backward[i];
+    right[i] = j->through[i] * from - j->back[i] * against;
+    left[i - 1] = j->back[i] * from + j->through[i] * against;
+  }
 
   /* three tubes meet at the velum: pressure is common, flows add to nothing */
-  const double v = self->lossless ? 0.0 : fmax(shape->velum, 0.0);
   double nose_right[M], nose_left[M];
   nose_right[0] = self->nose_backward[0];
-  if (v > 0.0) {
-    const double s = sqrt(a[V - 1]), t = sqrt(a[V]), u = sqrt(v);
+  if (j->velum > 0.0) {
+    const double s = j->root[V - 1], t = j->root[V], u = j->root_velum;
     const double p = 2.0 * (s * self->forward[V - 1] + t * self->backward[V] +
-                            u * self->nose_backward[0]) / (s * s + t * t + v);
+                            u * self->nose_backward[0]) / (s * s + t * t + j->velum);
     left[V - 1] = s * p - self->forward[V - 1];
     right[V] = t * p - self->backward[V];
     nose_right[0] = u * p - self->nose_backward[0];
   }
   if (noise_section >= 0 && noise_section < N)
-    right[noise_section] += noise * sqrt(a[noise_section]);
-  left[N - 1] = self->lossless
-                    ? -self->forward[N - 1]
-                    : reflect_open(self->forward[N - 1], a[N - 1], self->rate_hz, &self->lip_load);
-  const double lips = (self->forward[N - 1] - left[N - 1]) * sqrt(a[N - 1]) / rho_c;
+    right[noise_section] += noise * j->root[noise_section];
+  self->lip_load += j->lip_share * (-0.97 * self->forward[N - 1] - self->lip_load);
+  left[N - 1] = self->lossless ? -self->forward[N - 1] : self->lip_load;
+  const double lips = (self->forward[N - 1] - left[N - 1]) * j->root[N - 1] / rho_c;
 
-  for (int i = 1; i < M; i++)
-    junction(i == 1 ? fmax(v, least_area) : nasal_area[i - 1], nasal_area[i],
-             self->nose_forward[i - 1], self->nose_backward[i], &nose_right[i], &nose_left[i - 1]);
-  nose_left[M - 1] = reflect_open(self->nose_forward[M - 1], nasal_area[M - 1], self->rate_hz,
-                                  &self->nose_load);
+  for (int i = 1; i < M; i++) {
+    const double from = self->nose_forward[i - 1], against = self->nose_backward[i];
+    nose_right[i] = j->nose_through[i] * from - j->nose_back[i] * against;
+    nose_left[i - 1] = j->nose_back[i] * from + j->nose_through[i] * against;
+  }
+  self->nose_load += j->nose_share * (-0.97 * self->nose_forward[M - 1] - self->nose_load);
+  nose_left[M - 1] = self->nose_load;
   const double nose = (self->nose_forward[M - 1] - nose_left[M - 1]) * sqrt(nasal_area[M - 1]) /
                       rho_c;
 
-  /* narrow sections lose more: friction goes as perimeter over area */
   for (int i = 0; i < N; i++) {
-    const double keep = self->lossless
-                            ? 1.0
-                            : 1.0 - 2.2e-5 / sqrt(fmax(a[i], 5e-6)) * (64000.0 / self->rate_hz);
-    self->forward[i] = keep * right[i];
-    self->backward[i] = keep * left[i];
+    self->forward[i] = j->keep[i] * right[i];
+    self->backward[i] = j->keep[i] * left[i];
   }
   for (int i = 0; i < M; i++) {
     self->nose_forward[i] = 0.996 * nose_right[i];

@@ -39,18 +39,30 @@ typedef struct {
   double velum;                   /* opening into the nose, m^2 */
 } PlaWaveShape;
 
+/* What a shape does to the waves that meet where sections do. */
+typedef struct {
+  double back[PLA_WAVE_SECTIONS], through[PLA_WAVE_SECTIONS]; /* between i - 1 and i */
+  double nose_back[PLA_NASAL_SECTIONS], nose_through[PLA_NASAL_SECTIONS];
+  double root[PLA_WAVE_SECTIONS]; /* of the areas, m */
+  double keep[PLA_WAVE_SECTIONS]; /* of a wave that passes a section */
+  double velum, root_velum;       /* m^2, m */
+  double lip_share, nose_share;   /* of their open ends' filters */
+} PlaWaveJoints;
+
 typedef struct {
   double rate_hz; /* of its samples: the speed of sound over a section's length */
   double forward[PLA_WAVE_SECTIONS], backward[PLA_WAVE_SECTIONS];
   double nose_forward[PLA_NASAL_SECTIONS], nose_backward[PLA_NASAL_SECTIONS];
   double lip_last, nose_last, lip_load, nose_load;
   bool lossless; /* hard walls, a rigid glottis and an ideal opening: for tests */
+  PlaWaveJoints joints;
 } PlaWaves;
 
 /* A tract of @length_m. */
 void pla_waves_init(PlaWaves *self, double length_m);
+/* The shape from now on. */
+void pla_waves_set(PlaWaves *self, const PlaWaveShape *shape);
 /* One sample: @glottis is the volume velocity there; @noise is added behind section
  * @noise_section (-1: none).  Returns the change of the flow from lips and nostrils, m^3/s:
  * what is heard in front. */
-double pla_waves_step(PlaWaves *self, const PlaWaveShape *shape, double glottis, double noise,
-                      int noise_section);
+double pla_waves_step(PlaWaves *self, double glottis, double noise, int noise_section);

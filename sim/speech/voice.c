@@ -141,8 +141,16 @@ control_at(const PlaSpeaker *speaker, const PlaSegment *segment, int n, double t
 
 typedef struct {
   double phase, period, low, wall, mean;
+  double tilt, slow, dull; /* shares of the filters behind low, mean and wall */
   PlaRandom *random;
 } Source;
+
+/* share of a new sample in a first-order filter with its corner at @hz */
+static double
+share_of(double hz, double rate_hz)
+{
+  return 1.0 - exp(-2.0 * M_PI * hz / rate_hz);
+}
 
 /* flow through the vibrating folds at @phase of a period, 0..1 */
 static double
@@ -175,8 +183,7 @@ speak_sample(const PlaSpeaker *speaker, const Control *c, PlaWaves *waves, Sourc
     source->period = 1.0 + speaker->jitter * pla_random_normal(source->random);
   }
   const double pulse = rosenberg(source->phase, speaker->open_quotient);
-  const double k = 1.0 - exp(-2.0 * M_PI * speaker->tilt_hz / waves->rate_hz);
-  source->low += k * (c->voicing * pulse - source->low);
+  source->low += source->tilt * (c->voicing * pulse - source->low);
   const double hiss = pla_random_unit(source->random) + pla_random_unit(source->random) +
                       pla_random_unit(source->random) - 1.5;
   /* breath: at the open glottis, more when the folds are apart */
@@ -184,7 +191,7 @@ speak_sample(const PlaSpeaker *speaker, const Control *c, PlaWaves *waves, Sourc
   const double breath = hiss * (0.05 * speaker->breath * source->low + 0.035 * open);
   double flow = 2e-4 * (source->low * sqrt(fmax(c->pressure, 0.0) / lung_pressure) + breath);
   /* the steady flow makes no sound, but would fill a closed tract without end */
-  source->mean += (1.0 - exp(-2.0 * M_PI * 40.0 / waves->rate_hz)) * (flow - source->mean);
+  source->mean += source->slow * (flow - source->mean);
   flow -= source->mean;
 
   /* turbulence at the narrow place */
@@ -197,11 +204,10 @@ speak_sample(const PlaSpeaker *speaker, const Control *c, PlaWaves *waves, Sourc
     const double excess = fmax(0.0, u / a - 12.0);
     noise = 0.06 * hiss * excess * excess * sqrt(a / 1e-5);
   }
-  double sound = pla_waves_step(waves, &c->shape, flow, noise, c->narrow + 1);
+  double sound = pla_waves_step(waves, flow, noise, c->narrow + 1);
   /* a closed mouth lets the voice out through the walls */
-  const double wall_k = 1.0 - exp(-2.0 * M_PI * 180.0 / waves->rate_hz);
   const double last = source->wall;
-  source->wall += wall_k * (source->low - source->wall);
+  source->wall += source->dull * (source->low - source->wall);
   sound += 0.6e-4 * (source->wall - last);
   return sound;
 }
@@ -258,7 +264,11 @@ pla_voice_say(const PlaSpeaker *speaker, const PlaSegment *segment, int n, doubl
   pla_waves_init(&waves, PLA_SOUND_SPEED * PLA_WAVE_SECTIONS / rate);
   PlaStatus st = pla_resampler_new(rate, PLA_SPEECH_HZ, &resampler, err);
   const long total = (long)(seconds * rate);
-  Source source = { .period = 1.0, .random = random };
+  Source source = { .period = 1.0,
+                    .tilt = share_of(speaker->tilt_hz, waves.rate_hz),
+                    .slow = share_of(40.0, waves.rate_hz),
+                    .dull = share_of(180.0, waves.rate_hz),
+                    .random = random };
   Control from, to, now;
   double piece[STEP], from_s = 0.0;
   const double tune = pla_random_range(random, 0.0, 6.28);
@@ -272,6 +282,7 @@ pla_voice_say(const PlaSpeaker *speaker, const PlaSegment *segment, int n, doubl
       control_at(speaker, segment, n, from_s + control_s, &to);
     }
     blend(&from, &to, (t - from_s) / control_s, &now);
+    pla_waves_set(&waves, &now.shape);
     const double pitch = pitch_at(speaker, t, seconds, tune);
     for (int k = 0; k < STEP; k++)
       piece[k] = speak_sample(speaker, &now, &waves, &source, pitch);
