@@ -163,7 +163,10 @@ build_from_phantom(const PlaTongueMotionOptions *options, PlaTongueInput *input,
   pla_progress_phase(options->progress, "Reduced tongue", 1.0);
   span = pla_progress_push(options->progress);
   if (st == PLA_OK) {
+    PlaSpeakerFit fit;
     pla_tongue_phantom_input(&phantom, input);
+    pla_tongue_phantom_fit(&phantom, &fit);
+    input->fit = options->own_plane ? &fit : NULL;
     st = pla_tongue_new(input, options->progress, out, err);
   }
   pla_progress_pop(options->progress, span);

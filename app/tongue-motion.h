@@ -14,6 +14,8 @@ typedef struct {
   double mesh_unit_mm;    /* size of a unit of the mesh; 0: as fits the speaker */
   const char *forward, *up; /* "x", "-y", ...; NULL: guessed */
   double cell_mm;         /* of the phantom's tets; 0: 3.5 */
+  bool own_plane;         /* tracks lie in the phantom's own plane, as those of texts and of the built-in
+                             model do: they are taken as they are, without a fit; no mesh_path then */
   bool quasistatic;
   bool without_volume, without_contact;
   PlaProgress *progress;

@@ -207,7 +207,8 @@ describe(PlaInvocation *inv, const PlaTongueMotion *motion, const PlaTrack *trac
 }
 
 PlaStatus
-pla_speak_tongue(PlaInvocation *inv, PlaTrack **track, double *seconds, PlaError *err)
+pla_speak_tongue(PlaInvocation *inv, bool own_plane, PlaTrack **track, double *seconds,
+                 PlaError *err)
 {
   const int n_tracks = 1 + pla_invocation_count(inv, "speaker");
   PlaTongueMotionOptions options = pla_tongue_motion_options_default();
@@ -234,6 +235,7 @@ pla_speak_tongue(PlaInvocation *inv, PlaTrack **track, double *seconds, PlaError
   options.forward = pla_invocation_text(inv, "forward", 0, NULL);
   options.up = pla_invocation_text(inv, "up", 0, NULL);
   options.cell_mm = pla_invocation_number(inv, "cell-mm", 0.0);
+  options.own_plane = own_plane && !options.mesh_path;
   options.quasistatic = pla_invocation_has(inv, "quasistatic");
   options.without_volume = pla_invocation_has(inv, "no-volume");
   options.without_contact = pla_invocation_has(inv, "no-contact");
@@ -264,7 +266,7 @@ pla_speak_tongue(PlaInvocation *inv, PlaTrack **track, double *seconds, PlaError
                        (const char *const *)animation.file->pdata, err);
   if (st == PLA_OK) {
     describe(inv, motion, *track, build_s);
-    *seconds = pla_tongue_motion_stats(motion)->seconds;
+    *seconds = build_s + pla_tongue_motion_stats(motion)->seconds;
     pla_track_free(*track);
     *track = result;
     result = NULL;

@@ -19,6 +19,8 @@
       { "up", 0, PLA_OPT_TEXT, "AXIS", "where its upper side is (default: guessed)" },             \
       { "cell-mm", 0, PLA_OPT_NUMBER, "H", "tets of the phantom's tongue (default 3.5)", 1.0,      \
         8.0 },                                                                                     \
+      { "own-plane", 0, PLA_OPT_FLAG, NULL,                                                        \
+        "the sensors lie in the phantom's own plane, as speak writes them: no fit" },              \
       { "animation", 0, PLA_OPT_TEXT, "OUT.pvd", "write the moving mesh, one file a frame" },      \
       { "picture", 0, PLA_OPT_TEXT, "OUT.png", "draw midsagittal views of eight moments" },        \
       { "at", 0, PLA_OPT_NUMBER, "S", "draw this moment alone, s", 0, 1e6 },                       \
@@ -28,8 +30,10 @@
       { "track-only", 0, PLA_OPT_FLAG, NULL, "make the track alone, no tongue" }
 
 /* Moves the tongue along @track, to which it adds the channels jaw_deg, volume_ratio, penetration_mm and
- * contacts, and adds what it found to the JSON.  *seconds: time spent on frames. */
-PlaStatus pla_speak_tongue(PlaInvocation *inv, PlaTrack **track, double *seconds, PlaError *err);
+ * contacts, and adds what it found to the JSON.  @own_plane: as in PlaTongueMotionOptions.  *seconds: time
+ * spent on building and on frames. */
+PlaStatus pla_speak_tongue(PlaInvocation *inv, bool own_plane, PlaTrack **track, double *seconds,
+                           PlaError *err);
 
 /* A file that must hold a track. */
 PlaStatus pla_speak_read_track(const char *path, PlaItem *item, PlaError *err);

@@ -19,6 +19,7 @@ typedef struct {
   PlaTrack *track; /* owned */
   double seconds;  /* of sound or recording */
   double work_s;   /* time that inverting the sound took */
+  bool own_plane;  /* the track lies in the phantom's own plane */
   PlaNotes notes;
 } Spoken;
 
@@ -50,6 +51,13 @@ describe_live(PlaInvocation *inv, const PlaLiveReport *live)
           1000.0 * live->look_ahead_s, 1000.0 * live->median_late_s, 1000.0 * live->most_late_s);
 }
 
+/* the built-in model speaks in the phantom's plane; of others it must be said */
+static bool
+speaks_in_own_plane(PlaInvocation *inv)
+{
+  return !pla_invocation_has(inv, "model") || pla_invocation_has(inv, "own-plane");
+}
+
 static PlaStatus
 from_microphone(PlaInvocation *inv, double seconds, Spoken *out, PlaError *err)
 {
@@ -62,6 +70,7 @@ from_microphone(PlaInvocation *inv, double seconds, Spoken *out, PlaError *err)
   if (st == PLA_OK) {
     out->seconds = out->track->n_samples / out->track->rate_hz;
     out->work_s = 0.0;
+    out->own_plane = speaks_in_own_plane(inv);
     describe_live(inv, &live);
   }
   pla_speech_model_free(model);
@@ -87,6 +96,7 @@ invert(PlaInvocation *inv, const PlaAudio *audio, Spoken *out, PlaError *err)
   }
   out->work_s = (double)(g_get_monotonic_time() - start) * 1e-6;
   out->seconds = (double)audio->n_frames / audio->rate_hz;
+  out->own_plane = speaks_in_own_plane(inv);
   if (st == PLA_OK) {
     JsonBuilder *json = pla_invocation_json(inv);
     pla_json_text(json, "trained_on", model->provenance);
@@ -163,6 +173,7 @@ from_text(PlaInvocation *inv, const char *words, Spoken *out, PlaError *err)
     st = invert(inv, text.spoken.audio, out, err);
   else
     st = pla_text_speech_track(&text, &how, &out->track, err);
+  out->own_plane = !pla_invocation_has(inv, "heard") || speaks_in_own_plane(inv);
   out->work_s = (double)(g_get_monotonic_time() - start) * 1e-6;
   out->seconds = text.seconds;
   if (st == PLA_OK && pla_invocation_has(inv, "sound")) {
@@ -189,8 +200,10 @@ get_track(PlaInvocation *inv, Spoken *out, PlaError *err)
                     "say what to speak, one thing: platysma-cli speak voice.wav -o track.csv, or "
                     "--text \"good morning\", --microphone SECONDS or --sensors TRACK "
                     "instead of the sound");
-  if (sensors)
+  if (sensors) {
+    out->own_plane = pla_invocation_has(inv, "own-plane");
     return from_sensors(sensors, out, err);
+  }
   if (microphone)
     return from_microphone(inv, pla_invocation_number(inv, "microphone", 5.0), out, err);
   return text ? from_text(inv, text, out, err) : from_sound(inv, sound, out, err);
@@ -241,7 +254,7 @@ run_speak(PlaInvocation *inv, PlaError *err)
     st = get_track(inv, &spoken, err);
   if (st == PLA_OK && !pla_invocation_has(inv, "track-only")) {
     double moving_s;
-    st = pla_speak_tongue(inv, &spoken.track, &moving_s, err);
+    st = pla_speak_tongue(inv, spoken.own_plane, &spoken.track, &moving_s, err);
     spoken.work_s += moving_s;
   }
   if (st == PLA_OK && pla_invocation_output(inv))
@@ -281,8 +294,9 @@ const PlaVerb pla_verb_speak = {
       "targets of its phonemes, blended where they meet.\n\n"
       "A reduced elastic tongue of 150 degrees of freedom then follows the track: exact positions of\n"
       "the four tongue coils, volume kept, contact with palate, teeth and jaw; what holds the tongue\n"
-      "goes with the lower incisors.  A similarity takes the mean places of the tongue coils, over\n"
-      "the track and every --speaker, to vertices on the back of the tongue; sideways they stay.  For\n"
+      "goes with the lower incisors.  Texts and the built-in model speak in the phantom's own plane.  Of\n"
+      "recorded coils, and for a --mesh, a similarity takes the mean places of the tongue coils, over the\n"
+      "track and every --speaker, to vertices on the back of the tongue; sideways they stay.  For\n"
       "a mesh without a palate one is built above the envelope of all paths.  Targets inside palate\n"
       "or teeth are put out and counted.  Lengths are in the speaker's millimetres; TRACK.csv also\n"
       "gets the jaw's angle, the volume and the deepest contact of every frame.",

@@ -12,6 +12,7 @@ typedef struct {
   int n;
   double *line;  /* (forward, up) of the roof's middle, m, from back to front (n x 2) */
   double fall;   /* to the sides, 1/m */
+  bool ends;     /* no roof before the foremost place, rather than one that falls at 45 degrees */
 } Roof;
 
 static int
@@ -50,7 +51,7 @@ roof_height(const Roof *roof, double forward)
     if (forward <= p[2 * i])
       return p[2 * i - 1] + (p[2 * i + 1] - p[2 * i - 1]) * (forward - p[2 * i - 2]) /
                                 (p[2 * i] - p[2 * i - 2]);
-  return p[2 * n - 1] - (forward - p[2 * n - 2]);
+  return roof->ends ? INFINITY : p[2 * n - 1] - (forward - p[2 * n - 2]);
 }
 
 static double
@@ -79,6 +80,36 @@ side_fall(const Roof *roof, const PlaTetMesh *mesh, double margin)
       fall = fmin(fall, fmax(0.0, room) / (aside * aside));
   }
   return fall;
+}
+
+/* the nearer of a roof and what was there */
+typedef struct {
+  const Roof *roof;
+  const PlaLevelSet *solid;
+} Lined;
+
+static double
+lined_distance(const double pos_mm[3], const void *data)
+{
+  const Lined *lined = data;
+  return fmin(roof_distance(pos_mm, lined->roof), pla_levelset_at(lined->solid, pos_mm));
+}
+
+PlaStatus
+pla_palate_line(PlaLevelSet *solid, const PlaTetMesh *mesh, const PlaHeadFrame *frame, int n,
+                double *line, double margin, PlaError *err)
+{
+  Roof roof = { .frame = frame, .n = n, .line = line, .ends = true };
+  PlaLevelSet *bone = NULL;
+  PlaStatus st = pla_levelset_dup(solid, &bone, err);
+  if (st == PLA_OK) {
+    const Lined lined = { &roof, bone };
+    roof.fall = side_fall(&roof, mesh, margin);
+    pla_levelset_fill(solid, lined_distance, &lined);
+    st = pla_levelset_redistance(solid, INFINITY, NULL, err);
+  }
+  pla_levelset_free(bone);
+  return st;
 }
 
 PlaStatus

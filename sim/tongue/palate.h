@@ -1,4 +1,4 @@
-/* A palate from nothing but where coils have been. */
+/* Roofs of the mouth: from nothing but where coils have been, or as a lining of bone. */
 #pragma once
 
 #include "sim/tongue/shape.h"
@@ -11,3 +11,9 @@ PlaStatus pla_palate_build(const PlaTetMesh *mesh, const PlaHeadFrame *frame,
                            const PlaOutline *outline, const PlaSpeakerFit *fit,
                            const PlaCoilPaths *paths, int n_paths, double margin, PlaLevelSet **out,
                            PlaError *err);
+
+/* Lines @solid with what covers its bone: all that is above @line, (forward, up) of the roof's middle, m, from
+ * back to front (n x 2), falls to the sides as @mesh at rest leaves room by half of @margin (m), and ends at
+ * the foremost place. */
+PlaStatus pla_palate_line(PlaLevelSet *solid, const PlaTetMesh *mesh, const PlaHeadFrame *frame, int n,
+                          double *line, double margin, PlaError *err);

@@ -4,6 +4,8 @@
 #include "anatomy/boundary.h"
 #include "anatomy/mesher/tets.h"
 #include "anatomy/phantom/phantom.h"
+#include "sim/speech/sounds.h"
+#include "sim/tongue/palate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -132,6 +134,22 @@ place_coils(PlaTonguePhantom *self, const PlaPhantom *phantom, PlaError *err)
   return st;
 }
 
+/* mucosa and soft palate, as the tract has them whose shapes the sounds were made for: a tongue that closes
+ * the tract touches them, not the bone */
+static PlaStatus
+line_palate(PlaTonguePhantom *self, PlaError *err)
+{
+  enum { FIRST = 22, LAST = 87 }; /* mm to the front: uvula, upper incisors */
+  double line[LAST - FIRST + 1][2];
+  const PlaTetMesh tets = pla_mesh_tets(self->mesh);
+  const PlaHeadFrame frame = pla_head_frame_ras();
+  for (int front = FIRST; front <= LAST; front++) {
+    line[front - FIRST][0] = 1e-3 * front;
+    line[front - FIRST][1] = 1e-3 * (PLA_SENSOR_Y0 - pla_tract_palate_y(PLA_SENSOR_X0 - front));
+  }
+  return pla_palate_line(self->palate, &tets, &frame, LAST - FIRST + 1, line[0], 1e-3, err);
+}
+
 PlaStatus
 pla_tongue_phantom_init(PlaTonguePhantom *self, double cell_mm, PlaProgress *progress, PlaError *err)
 {
@@ -166,6 +184,8 @@ pla_tongue_phantom_init(PlaTonguePhantom *self, double cell_mm, PlaProgress *pro
     st = pla_tets_from_levelsets((const PlaLevelSet *const *)&body, &id, 1, NULL, &opts, NULL,
                                  &self->mesh, NULL, err);
   if (st == PLA_OK)
+    st = line_palate(self, err);
+  if (st == PLA_OK)
     st = hold(self, model, err);
   if (st == PLA_OK)
     st = place_coils(self, &phantom, err);
@@ -193,4 +213,28 @@ pla_tongue_phantom_input(const PlaTonguePhantom *self, PlaTongueInput *input)
   input->hinge = self->hinge;
   input->n_solids = 2;
   input->solid = self->solid;
+}
+
+void
+pla_tongue_phantom_fit(const PlaTonguePhantom *self, PlaSpeakerFit *out)
+{
+  static const double closed[2] = { 88, -57 }; /* the lower incisors' coil with the teeth together */
+  const double *rest = pla_sound_neutral();
+  double off = 0.0;
+  *out = (PlaSpeakerFit){ .scale = 1.0,
+                          .cosine = 1.0,
+                          .shift = { 1e-3 * PLA_SENSOR_X0, 1e-3 * PLA_SENSOR_Y0 } };
+  memcpy(out->vert, self->coil_vert, sizeof out->vert);
+  for (int k = 0; k < PLA_N_COILS; k++)
+    for (int a = 0; a < 2; a++)
+      out->rest_mm[k][a] = -rest[2 * k + a];
+  out->rest_mm[PLA_COIL_LI][0] = closed[0] - PLA_SENSOR_X0;
+  out->rest_mm[PLA_COIL_LI][1] = closed[1] - PLA_SENSOR_Y0;
+  for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
+    double at[2];
+    pla_speaker_fit_place(out, out->rest_mm[k], at);
+    for (int a = 0; a < 2; a++)
+      off += pow(1000.0 * (self->mesh->pos[3 * (size_t)out->vert[k] + 1 + (size_t)a] - at[a]), 2.0);
+  }
+  out->residual_mm = sqrt(off / PLA_N_TONGUE_COILS);
 }

@@ -53,6 +53,11 @@ register_speaker(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
 {
   PlaTetMesh tets = pla_mesh_tets(self->mesh);
   PlaStatus st = pla_outline_init(&self->outline, &tets, &self->frame, err);
+  self->mesh_factor = 1.0;
+  if (st == PLA_OK && input->fit) {
+    self->fit = *input->fit;
+    return PLA_OK;
+  }
   if (st == PLA_OK)
     st = pla_speaker_fit(&tets, &self->frame, &self->outline, input->coil_vert, NULL, input->paths,
                          input->n_paths, &self->fit, err);
@@ -66,7 +71,6 @@ register_speaker(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
         laid.residual_mm < self->fit.residual_mm)
       self->fit = laid;
   }
-  self->mesh_factor = 1.0;
   if (st != PLA_OK || !input->scale_mesh)
     return st;
   /* the same fit with the mesh at the speaker's size */
@@ -284,7 +288,7 @@ random_normal(uint64_t *state)
   return sum;
 }
 
-/* shapes that a speaking tongue may take: coils displaced together, in a slope along the tongue, and each by
+/* shapes that a speaking tongue may take: coils displaced from their means together, in a slope along the tongue, and each by
  * itself */
 static PlaStatus
 make_poses(PlaTongue *self, const PlaReducedModel *rough, int n_poses, PlaProgress *progress,
@@ -307,12 +311,15 @@ make_poses(PlaTongue *self, const PlaReducedModel *rough, int n_poses, PlaProgre
       slope[a] = 1.2 * mm * random_normal(&state);
     }
     for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
-      double by[2];
+      double at[2];
+      pla_speaker_fit_place(&self->fit, self->fit.rest_mm[k], at);
       for (int a = 0; a < 2; a++)
-        by[a] = all[a] + (k - 1.5) * slope[a] + 1.2 * mm * random_normal(&state);
+        at[a] += all[a] + (k - 1.5) * slope[a] + 1.2 * mm * random_normal(&state);
+      const double aside =
+          pla_vec3_dot(self->frame.right, self->mesh->pos + 3 * (size_t)self->fit.vert[k]);
       for (int d = 0; d < 3; d++)
-        target[3 * k + d] = self->mesh->pos[3 * (size_t)self->fit.vert[k] + (size_t)d] +
-                            by[0] * self->frame.forward[d] + by[1] * self->frame.up[d];
+        target[3 * k + d] = aside * self->frame.right[d] + at[0] * self->frame.forward[d] +
+                            at[1] * self->frame.up[d];
     }
     lift[3] = 0.02 * random_normal(&state);
     lift[2] = sqrt(1.0 - lift[3] * lift[3]) - 1.0;

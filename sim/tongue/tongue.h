@@ -24,6 +24,7 @@ typedef struct {
   const int *coil_vert;        /* vertices of TR, TD, TB, TT; NULL: chosen along the outline */
   const PlaCoilPaths *paths;   /* recordings of one speaker: fit, and palate where none is given */
   int n_paths;
+  const PlaSpeakerFit *fit;    /* where the speaker lies is known: no fit to the paths; or NULL */
   bool scale_mesh;             /* the mesh takes the speaker's size, rather than the speaker the mesh's */
   int n_solids;                /* 0: a palate is built above the envelope of all coil paths */
   const PlaTongueSolid *solid;
