@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UTTERANCES_EACH = 4, MAX_SEGMENTS = 400, PARALLEL = 16 };
+enum { MAX_SEGMENTS = 400, PARALLEL = 16, FEWEST = 4, FEWEST_HELD_OUT = 24 };
 static const double utterance_s = 4.0;
 
 static const char *const words[] = {
@@ -57,12 +57,6 @@ count(const char *const *list, int most)
   while (n < most && list[n])
     n++;
   return n;
-}
-
-int
-pla_made_speaker(int i)
-{
-  return i / UTTERANCES_EACH;
 }
 
 void
@@ -119,7 +113,7 @@ fill_sensors(const PlaSegment *segment, int n, const PlaArticulation *how, doubl
 static PlaStatus
 make_tract(PlaSpeechSet set, int i, bool clean, PlaMadeUtterance *out, PlaError *err)
 {
-  PlaRandom who = pla_random_start(seed_of(PLA_MADE_TRACT, set, pla_made_speaker(i)));
+  PlaRandom who = pla_random_start(seed_of(PLA_MADE_TRACT, set, i));
   PlaRandom random = pla_random_start(seed_of(PLA_MADE_TRACT, set, i) * 3 + 1);
   const PlaSpeaker speaker = pla_speaker_random(&who);
   PlaTextSpeech text = { 0 };
@@ -150,7 +144,7 @@ make_tract(PlaSpeechSet set, int i, bool clean, PlaMadeUtterance *out, PlaError 
 static PlaStatus
 make_espeak(PlaSpeechSet set, int i, bool clean, PlaMadeUtterance *out, PlaError *err)
 {
-  PlaRandom who = pla_random_start(seed_of(PLA_MADE_ESPEAK, set, pla_made_speaker(i)));
+  PlaRandom who = pla_random_start(seed_of(PLA_MADE_ESPEAK, set, i));
   PlaRandom random = pla_random_start(seed_of(PLA_MADE_ESPEAK, set, i) * 3 + 1);
   const char *variant = pick(variants[set], G_N_ELEMENTS(variants[set]), &who);
   const double pace = pla_random_range(&who, 0.8, 1.3);
@@ -216,7 +210,7 @@ add_made(PlaMadeSource source, PlaSpeechSet set, int first, int n, PlaSpeechData
       if (err)
         *err = errors[k];
     }
-    const int speaker = (int)source * 1000000 + pla_made_speaker(first + k);
+    const int speaker = (int)source * 1000000 + first + k;
     if (st == PLA_OK)
       st = pla_speech_data_add(out, speaker, made[k].sample, made[k].n_samples, made[k].value,
                                made[k].n_values, PLA_FRAMES_HZ, 0.0, err);
@@ -233,20 +227,20 @@ pla_speech_made_load(unsigned sources, double minutes, bool causal, unsigned set
   PlaStatus st = PLA_OK;
   *out = (PlaSpeechCorpus){ .n_channels = PLA_SENSOR_CHANNELS };
   out->name = pla_speech_channel_names(pla_sensor_names, PLA_SENSOR_COUNT);
-  const int n_train = (int)fmax(UTTERANCES_EACH, 60.0 * minutes / utterance_s);
+  const int n_train = (int)fmax(FEWEST, 60.0 * minutes / utterance_s);
   const int n_sources = (sources & PLA_MADE_TRACT ? 1 : 0) + (sources & PLA_MADE_ESPEAK ? 1 : 0);
   int done = 0, total = 0;
   for (int s = 0; s < PLA_N_SETS; s++) {
     pla_speech_data_init(&out->set[s], PLA_SENSOR_CHANNELS, causal);
-    total += sets & 1u << s ? n_sources * (s == 0 ? n_train : MAX(n_train / 10, 24)) : 0;
+    total += sets & 1u << s ? n_sources * (s == 0 ? n_train : MAX(n_train / 10, FEWEST_HELD_OUT)) : 0;
   }
   pla_progress_phase(progress, "Making speech", 1.0);
   for (int s = 0; st == PLA_OK && s < PLA_N_SETS; s++)
     for (unsigned source = 1; source <= 2; source *= 2) {
       if (!(sets & 1u << s) || !(sources & source))
         continue;
-      const int n = s == 0 ? n_train : MAX(n_train / 10, 24);
-      out->n_speakers += (n + UTTERANCES_EACH - 1) / UTTERANCES_EACH;
+      const int n = s == 0 ? n_train : MAX(n_train / 10, FEWEST_HELD_OUT);
+      out->n_speakers += n;
       for (int i = 0; st == PLA_OK && i < n; i += PARALLEL) {
         st = add_made((PlaMadeSource)source, (PlaSpeechSet)s, i, MIN(PARALLEL, n - i),
                       &out->set[s], err);

@@ -17,11 +17,9 @@ typedef struct {
 } PlaMadeUtterance;
 void pla_made_utterance_clear(PlaMadeUtterance *self);
 
-/* Utterance @i of @set by one of the speakers of that set, who are in no other; each speaker says
- * four in a row.  @clean: as in a quiet room, else as people record.  The same bits every time. */
+/* Utterance @i of @set by a speaker of its own, who is in no other set.  @clean: as in a quiet room, else as people record.  The same bits every time. */
 PlaStatus pla_made_utterance(PlaMadeSource source, PlaSpeechSet set, int i, bool clean,
                              PlaMadeUtterance *out, PlaError *err);
-int pla_made_speaker(int i);
 
 /* "made:tract", "made:espeak" or "made:both": @minutes of each for training, a tenth of that for
  * each of the other sets. */

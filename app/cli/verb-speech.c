@@ -78,17 +78,43 @@ load_corpus(PlaInvocation *inv, const char *name, bool causal, unsigned sets, Pl
 
 /* ---- training */
 
+/* frames that the network hears: a name, or their offsets from the present one */
+static PlaStatus
+parse_context(const char *text, PlaContext *out, PlaError *err)
+{
+  if (strcmp(text, "seven") == 0) {
+    *out = pla_context_default();
+  } else if (strcmp(text, "causal") == 0) {
+    *out = pla_context_causal();
+  } else if (strcmp(text, "long") == 0) {
+    *out = pla_context_long();
+  } else {
+    g_auto(GStrv) parts = g_strsplit(text, ",", PLA_CONTEXT_MAX + 1);
+    bool fine = g_strv_length(parts) <= PLA_CONTEXT_MAX;
+    *out = (PlaContext){ 0 };
+    for (int i = 0; fine && parts[i]; i++) {
+      gint64 at = 0;
+      fine = g_ascii_string_to_signed(parts[i], 10, -PLA_CONTEXT_REACH, PLA_CONTEXT_REACH, &at,
+                                      NULL);
+      out->offset[out->n++] = (int)at;
+    }
+    if (!fine || !pla_context_check(out))
+      return pla_fail(err, PLA_ERR_USAGE,
+                      "--context is seven, causal, long or up to %d ascending offsets between -%d "
+                      "and %d such as -4,-2,0,2, not '%s'",
+                      PLA_CONTEXT_MAX, PLA_CONTEXT_REACH, PLA_CONTEXT_REACH, text);
+  }
+  return PLA_OK;
+}
+
 static PlaStatus
 train_options(PlaInvocation *inv, PlaTrainOptions *out, PlaError *err)
 {
   *out = pla_train_options_default();
-  const char *context = pla_invocation_text(inv, "context", 0, "seven");
-  if (strcmp(context, "causal") == 0)
-    out->context = pla_context_causal();
-  else if (strcmp(context, "long") == 0)
-    out->context = pla_context_long();
-  else if (strcmp(context, "seven") != 0)
-    return pla_fail(err, PLA_ERR_USAGE, "--context is seven, causal or long, not '%s'", context);
+  const PlaStatus st =
+      parse_context(pla_invocation_text(inv, "context", 0, "seven"), &out->context, err);
+  if (st != PLA_OK)
+    return st;
   const char *method = pla_invocation_text(inv, "method", 0, "adam");
   if (strcmp(method, "momentum") == 0) {
     out->method = PLA_TRAIN_MOMENTUM;
@@ -100,6 +126,9 @@ train_options(PlaInvocation *inv, PlaTrainOptions *out, PlaError *err)
   out->n_units = pla_invocation_int(inv, "units", out->n_units);
   out->rate = pla_invocation_number(inv, "rate", out->rate);
   out->noise = pla_invocation_number(inv, "noise", 0.0);
+  out->drop = pla_invocation_number(inv, "drop", 0.0);
+  out->vary = pla_invocation_number(inv, "vary", 0.0);
+  out->decay = pla_invocation_number(inv, "decay", out->decay);
   out->max_epochs = pla_invocation_int(inv, "epochs", out->max_epochs);
   out->smooth = pla_invocation_int(inv, "smooth", out->smooth);
   if (out->smooth % 2 == 0)
@@ -205,10 +234,16 @@ static const PlaOpt train_option_table[] = {
   { "layers", 0, PLA_OPT_INT, "N", "hidden layers (default: 6)", 1, PLA_NET_MAX_LAYERS },
   { "units", 0, PLA_OPT_INT, "N", "units in each (default: 400)", 8, PLA_NET_MAX_UNITS },
   { "context", 0, PLA_OPT_TEXT, "NAME",
-    "frames heard: seven (3 before and after, default), causal (6 before), long (20 before, 3 after)" },
+    "frames heard: seven (3 before and after, default), causal (6 before), long (20 before, 3 after), "
+    "or offsets such as -4,-2,0,2" },
   { "method", 0, PLA_OPT_TEXT, "NAME", "adam (default) or momentum" },
   { "rate", 0, PLA_OPT_NUMBER, "R", "learning rate at the start (default: 0.001)", 1e-7, 1.0 },
   { "noise", 0, PLA_OPT_NUMBER, "S", "disturb the inputs by S deviations (default: 0)", 0, 2.0 },
+  { "drop", 0, PLA_OPT_NUMBER, "P", "leave out a share of the units in each pass (default: 0)", 0, 0.9 },
+  { "vary", 0, PLA_OPT_NUMBER, "S",
+    "other tract lengths and microphones every epoch: deviation of log frequencies (default: 0)", 0,
+    0.2 },
+  { "decay", 0, PLA_OPT_NUMBER, "F", "factor of the rate after an epoch (default: 0.9)", 0.1, 1.0 },
   { "epochs", 0, PLA_OPT_INT, "N", "at most (default: 50; stops early)", 1, 10000 },
   { "smooth", 0, PLA_OPT_INT, "N", "frames over which the output is smoothed (default: 21)", 1,
     101 },

@@ -54,18 +54,53 @@ pla_mel(double hz)
   return 2595.0 * log10(1.0 + hz / 700.0);
 }
 
+static double
+lift(int j)
+{
+  return 1.0 + 0.5 * LIFTER * sin(M_PI * j / LIFTER);
+}
+
+/* middle of the bands in mels: the first, and their distance */
+static double
+band_step(double *first)
+{
+  const double lo = pla_mel(60.0), step = (pla_mel(0.5 * PLA_SPEECH_HZ) - lo) / (BANDS + 1);
+  *first = lo + step;
+  return step;
+}
+
+void
+pla_features_warp(double factor, double a[(PLA_N_STATIC - 1) * (PLA_N_STATIC - 1)])
+{
+  enum { N = PLA_N_STATIC - 1 };
+  double first;
+  const double step = band_step(&first);
+  memset(a, 0, N * N * sizeof *a);
+  for (int b = 0; b < BANDS; b++) {
+    /* what is heard in band b came from there */
+    const double hz = 700.0 * (pow(10.0, (first + b * step) / 2595.0) - 1.0) / factor;
+    const double from = fmin(fmax((pla_mel(hz) - first) / step, 0.0), BANDS - 1.0);
+    for (int i = 1; i <= N; i++)
+      for (int j = 1; j <= N; j++)
+        a[(i - 1) * N + j - 1] += 2.0 / BANDS * lift(i) / lift(j) *
+                                  cos(M_PI * i * (b + 0.5) / BANDS) *
+                                  cos(M_PI * j * (from + 0.5) / BANDS);
+  }
+}
+
 static void
 fill_tables(PlaFeatures *self)
 {
   for (int i = 0; i < PLA_FRAME_SAMPLES; i++)
     self->window[i] = 0.5 - 0.5 * cos(2.0 * M_PI * i / (PLA_FRAME_SAMPLES - 1));
   /* triangles between equidistant mels up to 8 kHz, the lowest from 60 Hz: mains hum stays out */
-  const double lo = pla_mel(60.0), step = (pla_mel(0.5 * PLA_SPEECH_HZ) - lo) / (BANDS + 1);
+  double first;
+  const double step = band_step(&first);
   for (int b = 0; b < BANDS; b++) {
     self->mel_from[b] = FFT / 2 + 1;
     for (int k = 0; k <= FFT / 2; k++) {
-      const double m = (pla_mel((double)k * PLA_SPEECH_HZ / FFT) - lo) / step - b;
-      const double weight = fmax(0.0, 1.0 - fabs(m - 1.0));
+      const double m = (pla_mel((double)k * PLA_SPEECH_HZ / FFT) - first) / step - b;
+      const double weight = fmax(0.0, 1.0 - fabs(m));
       self->mel[b][k] = weight;
       if (weight > 0.0) {
         if (self->mel_from[b] > k)
@@ -76,8 +111,7 @@ fill_tables(PlaFeatures *self)
   }
   for (int j = 1; j < PLA_N_STATIC; j++)
     for (int b = 0; b < BANDS; b++)
-      self->cosine[j - 1][b] = sqrt(2.0 / BANDS) * cos(M_PI * j * (b + 0.5) / BANDS) *
-                               (1.0 + 0.5 * LIFTER * sin(M_PI * j / LIFTER));
+      self->cosine[j - 1][b] = sqrt(2.0 / BANDS) * cos(M_PI * j * (b + 0.5) / BANDS) * lift(j);
 }
 
 PlaStatus

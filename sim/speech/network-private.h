@@ -11,6 +11,8 @@ struct PlaNetScratch {
   void *active[PLA_NET_MAX_LAYERS]; /* o (batch x units) */
   void *scale;                      /* 1 / sqrt(var + eps) (n_hidden x units) */
   void *error[2];                   /* gradients of activations (batch x widest) */
+  double drop;                      /* share of units that are left out */
+  uint64_t drop_seed;
 };
 
 /* y[r] = w x[r] + b for @n <= PLA_NET_ROWS rows, rectified if asked; @n_in a multiple of

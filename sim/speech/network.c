@@ -167,6 +167,14 @@ pla_net_scratch_new(const PlaNetShape *shape, int batch, size_t real_size)
 }
 
 void
+pla_net_scratch_drop(PlaNetScratch *scratch, double share, uint64_t seed)
+{
+  assert(share >= 0.0 && share < 1.0);
+  scratch->drop = share;
+  scratch->drop_seed = seed;
+}
+
+void
 pla_net_scratch_free(PlaNetScratch *scratch)
 {
   if (!scratch)

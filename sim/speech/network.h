@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define PLA_NET_EPSILON 1e-5 /* added to variances */
 
@@ -47,6 +48,19 @@ PlaStatus pla_net_check(const PlaNet *net, PlaError *err);
 typedef struct PlaNetScratch PlaNetScratch;
 PlaNetScratch *pla_net_scratch_new(const PlaNetShape *shape, int batch, size_t real_size);
 void pla_net_scratch_free(PlaNetScratch *scratch);
+/* From now on passes leave out about @share of the units of every hidden layer, others for every row
+ * and seed, and raise the rest by 1 / (1 - share) (N. Srivastava and others, 2014): what the network
+ * learns must not hang on a few of them. */
+void pla_net_scratch_drop(PlaNetScratch *scratch, double share, uint64_t seed);
+/* Whether a unit stays; @limit is share x 2^32. */
+static inline bool
+pla_net_stays(uint64_t seed, uint32_t limit, int layer, int row, int unit)
+{
+  uint64_t z = seed + ((uint64_t)layer << 48) + ((uint64_t)row << 20) + (uint64_t)unit;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return (uint32_t)(z >> 32) >= limit;
+}
 
 /* Loss 1 / (2 batch) sum (y - target)^2 of a batch and its gradient for all parameters; mean and
  * var (n_hidden x n_units) receive the batch's own.  @x (batch x n_in) and @target (batch x n_out)

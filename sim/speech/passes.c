@@ -126,10 +126,24 @@ normalise(int batch, int units, const Real *b, Real *normal, Real *active, Real 
   }
 }
 
+/* leaves units out and raises the others; normalise_back() does so to their errors */
+static void
+drop_units(const PlaNetScratch *scratch, int layer, int batch, int units, Real *active)
+{
+  const uint32_t limit = (uint32_t)(scratch->drop * 4294967296.0);
+  const Real raise = (Real)(1.0 / (1.0 - scratch->drop));
+#pragma omp parallel for schedule(static)
+  for (int r = 0; r < batch; r++) {
+    Real *o = active + (size_t)r * (size_t)units;
+    for (int u = 0; u < units; u++)
+      o[u] = pla_net_stays(scratch->drop_seed, limit, layer, r, u) ? raise * o[u] : 0;
+  }
+}
+
 /* dx from do, both in @error; gradients of gamma and beta */
 static void
-normalise_back(int batch, int units, const Real *b, const Real *normal, const Real *active,
-               const Real *scale, Real *error, Real *d_gamma, Real *d_beta)
+normalise_back(int batch, int units, Real raise, const Real *b, const Real *normal,
+               const Real *active, const Real *scale, Real *error, Real *d_gamma, Real *d_beta)
 {
   const Real *gamma = b + units;
   const int tiles = (units + SUM_TILE - 1) / SUM_TILE;
@@ -140,8 +154,7 @@ normalise_back(int batch, int units, const Real *b, const Real *normal, const Re
     for (int r = 0; r < batch; r++) {
       const size_t at = (size_t)r * (size_t)units + (size_t)u;
       for (int k = 0; k < n; k++) {
-        if (!(active[at + (size_t)k] > 0))
-          error[at + (size_t)k] = 0;
+        error[at + (size_t)k] = active[at + (size_t)k] > 0 ? raise * error[at + (size_t)k] : 0;
         sum[k] += error[at + (size_t)k];
         with_normal[k] += error[at + (size_t)k] * normal[at + (size_t)k];
       }
@@ -179,6 +192,8 @@ GRADIENT(const PlaNetShape *shape, const Real *param, const Real *x, const Real 
     product_forward(batch, units, n_in, input, w, scratch->normal[l]);
     normalise(batch, units, w + (size_t)units * (size_t)n_in, scratch->normal[l],
               scratch->active[l], scale + stat, mean + stat, var + stat);
+    if (scratch->drop > 0.0)
+      drop_units(scratch, l, batch, units, scratch->active[l]);
     input = scratch->active[l];
   }
 
@@ -206,8 +221,9 @@ GRADIENT(const PlaNetShape *shape, const Real *param, const Real *x, const Real 
     Real *swap = error;
     error = other;
     other = swap;
-    normalise_back(batch, units, param + at_b, scratch->normal[l], scratch->active[l],
-                   scale + stat, error, grad + at_b + units, grad + at_b + 2 * units);
+    normalise_back(batch, units, (Real)(1.0 / (1.0 - scratch->drop)), param + at_b,
+                   scratch->normal[l], scratch->active[l], scale + stat, error,
+                   grad + at_b + units, grad + at_b + 2 * units);
     product_weights(batch, units, n_in, error, l > 0 ? scratch->active[l - 1] : x, grad + at,
                     grad + at_b);
     if (l > 0)

@@ -230,10 +230,21 @@ measure(const PlaSpeechData *data, const Frames *frames, PlaNet *net)
   }
 }
 
+enum { CEPSTRA = PLA_N_STATIC - 1, WARPS = 25 };
+static const double most_warp = 0.15; /* of the logarithm of frequencies */
+
+/* who speaks an utterance this time, and through what */
+typedef struct {
+  int warp;              /* which of the tables */
+  float offset[CEPSTRA]; /* of the cepstra */
+} Guise;
+
 typedef struct {
   const PlaSpeechData *data;
   const PlaTrainOptions *opts;
   PlaNet *net;
+  float (*warp)[CEPSTRA * CEPSTRA]; /* for factors exp(-most_warp) .. exp(most_warp) (WARPS) */
+  Guise *guise;                     /* (n_utterances) */
   Frames frames;
   long *order; /* shuffled */
   float *x, *y, *grad, *mean, *var;
@@ -257,11 +268,19 @@ trainer_init(Trainer *t, PlaError *err)
   t->first = pla_array_new0(n, sizeof *t->first);
   t->second = pla_array_new0(n, sizeof *t->second);
   t->scratch = pla_net_scratch_new(shape, t->opts->batch, sizeof(float));
-  if (!t->order || !t->x || !t->y || !t->grad || !t->mean || !t->var || !t->first || !t->second ||
+  t->warp = pla_array_new(WARPS, sizeof *t->warp);
+  t->guise = pla_array_new((size_t)t->data->n_utterances, sizeof *t->guise);
+  if (!t->warp || !t->guise || !t->order || !t->x || !t->y || !t->grad || !t->mean || !t->var || !t->first || !t->second ||
       !t->scratch)
     return pla_fail_memory(err, "training");
   for (long i = 0; i < t->frames.n; i++)
     t->order[i] = i;
+  for (int w = 0; w < WARPS; w++) {
+    double a[CEPSTRA * CEPSTRA];
+    pla_features_warp(exp(most_warp * (2.0 * w / (WARPS - 1) - 1.0)), a);
+    for (int i = 0; i < CEPSTRA * CEPSTRA; i++)
+      t->warp[w][i] = (float)a[i];
+  }
   return PLA_OK;
 }
 
@@ -269,6 +288,8 @@ static void
 trainer_clear(Trainer *t)
 {
   frames_clear(&t->frames);
+  free(t->warp);
+  free(t->guise);
   free(t->order);
   free(t->x);
   free(t->y);
@@ -278,6 +299,37 @@ trainer_clear(Trainer *t)
   free(t->first);
   free(t->second);
   pla_net_scratch_free(t->scratch);
+}
+
+/* draws a guise for every utterance */
+static void
+disguise(Trainer *t, PlaRandom *random)
+{
+  for (int u = 0; u < t->data->n_utterances; u++) {
+    const double log_factor = t->opts->vary * pla_random_normal(random);
+    const double at = fmin(fmax(log_factor / most_warp, -1.0), 1.0);
+    t->guise[u].warp = (int)lrint(0.5 * (at + 1.0) * (WARPS - 1));
+    for (int k = 0; k < CEPSTRA; k++)
+      t->guise[u].offset[k] =
+          (float)(3.0 * t->opts->vary * pla_random_normal(random)) * t->net->in_std[k];
+  }
+}
+
+/* a frame as it sounds in a guise; slopes have no offset */
+static void
+put_on(const Trainer *t, const Guise *guise, float *row)
+{
+  const float *a = t->warp[guise->warp];
+  for (int part = 0; part < PLA_N_FEATURES; part += PLA_N_STATIC) {
+    float c[CEPSTRA];
+    memcpy(c, row + part, sizeof c);
+    for (int i = 0; i < CEPSTRA; i++) {
+      float sum = part == 0 ? guise->offset[i] : 0.0f;
+      for (int j = 0; j < CEPSTRA; j++)
+        sum += a[i * CEPSTRA + j] * c[j];
+      row[part + i] = sum;
+    }
+  }
 }
 
 /* normalised inputs and targets of @batch frames from place @first of the order */
@@ -291,6 +343,8 @@ gather(Trainer *t, long first, int batch, uint64_t seed)
     const long i = t->order[first + r], frame = t->frames.frame[i];
     float *x = t->x + (size_t)r * (size_t)n_in, *y = t->y + (size_t)r * (size_t)n_out;
     stack_frame(&t->opts->context, t->data, t->frames.utterance[i], frame, x);
+    for (int k = 0; t->opts->vary > 0.0 && k < t->opts->context.n; k++)
+      put_on(t, &t->guise[t->frames.utterance[i]], x + k * PLA_N_FEATURES);
     PlaRandom random = pla_random_start(seed + (uint64_t)r);
     for (int k = 0; k < n_in; k++) {
       x[k] = (x[k] - net->in_mean[k]) / net->in_std[k];
@@ -354,6 +408,8 @@ run_epoch(Trainer *t, int epoch, double rate, double *loss, PlaProgress *progres
     t->order[i] = t->order[j];
     t->order[j] = swap;
   }
+  if (o->vary > 0.0)
+    disguise(t, &random);
   double sum = 0.0;
   long n_batches = 0;
   /* a last batch too small for sound statistics is left to the next shuffle */
@@ -362,6 +418,8 @@ run_epoch(Trainer *t, int epoch, double rate, double *loss, PlaProgress *progres
     if (batch < 2 || (first > 0 && batch < o->batch / 4))
       break;
     gather(t, first, batch, pla_random_bits(&random));
+    if (o->drop > 0.0)
+      pla_net_scratch_drop(t->scratch, o->drop, pla_random_bits(&random));
     sum += pla_net_gradient_single(&t->net->shape, t->net->param, t->x, t->y, batch, t->scratch,
                                    t->grad, t->mean, t->var);
     n_batches++;

@@ -40,6 +40,9 @@ typedef struct {
   double decay;    /* factor after each epoch */
   double momentum; /* PLA_TRAIN_MOMENTUM */
   double noise;    /* of the normalised inputs, deviations: forgets what does not carry over */
+  double drop;     /* share of units left out in each pass */
+  double vary;     /* every epoch other speakers and microphones: deviation of the logarithm of all
+                      frequencies, and three times that in deviations of the cepstra */
   int batch, max_epochs;
   int patience; /* epochs without a better validation before stopping */
   int smooth;   /* window of the model */

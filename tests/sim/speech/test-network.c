@@ -16,8 +16,9 @@ static const PlaNetShape small = { 9, 3, 13, 4 };
 /* the loss of a batch in complex numbers, from the formulae and nothing else */
 static double complex
 promoted_loss(const PlaNetShape *s, const double complex *param, const double *x,
-              const double *target, int batch)
+              const double *target, int batch, double drop, uint64_t seed)
 {
+  const uint32_t limit = (uint32_t)(drop * 4294967296.0);
   double complex *a = g_new(double complex, batch * MAX(s->n_in, s->n_units));
   double complex *z = g_new(double complex, batch * MAX(s->n_out, s->n_units));
   double complex loss = 0.0;
@@ -43,7 +44,8 @@ promoted_loss(const PlaNetShape *s, const double complex *param, const double *x
       for (int r = 0; r < batch; r++) {
         const double complex v = b[n_out + o] * (z[r * n_out + o] - mean) /
                                      csqrt(var + PLA_NET_EPSILON) + b[2 * n_out + o];
-        a[r * n_out + o] = creal(v) > 0.0 ? v : 0.0;
+        a[r * n_out + o] =
+            creal(v) > 0.0 && pla_net_stays(seed, limit, l, r, o) ? v / (1.0 - drop) : 0.0;
       }
     }
   }
@@ -54,9 +56,10 @@ promoted_loss(const PlaNetShape *s, const double complex *param, const double *x
   return loss;
 }
 
-/* every parameter's derivative, batch normalisation included, to 1e-10 of the largest */
+/* every parameter's derivative, batch normalisation and units that are left out included, to 1e-10 of
+ * the largest */
 static void
-test_gradient(void)
+check_gradient(double drop)
 {
   enum { BATCH = 37 };
   const double h = 1e-40;
@@ -74,13 +77,14 @@ test_gradient(void)
   for (int i = 0; i < BATCH * 4; i++)
     y[i] = pla_random_normal(&random);
   PlaNetScratch *scratch = pla_net_scratch_new(&small, BATCH, sizeof(double));
+  pla_net_scratch_drop(scratch, drop, 31);
   const double loss =
       pla_net_gradient_double(&small, param, x, y, BATCH, scratch, grad, mean, var);
-  g_assert_cmpfloat_with_epsilon(loss, creal(promoted_loss(&small, step, x, y, BATCH)), 1e-12);
+  g_assert_cmpfloat_with_epsilon(loss, creal(promoted_loss(&small, step, x, y, BATCH, drop, 31)), 1e-12);
   double largest = 0.0, worst = 0.0;
   for (size_t i = 0; i < n; i++) {
     step[i] += h * I;
-    const double exact = cimag(promoted_loss(&small, step, x, y, BATCH)) / h;
+    const double exact = cimag(promoted_loss(&small, step, x, y, BATCH, drop, 31)) / h;
     step[i] = param[i];
     largest = fmax(largest, fabs(exact));
     worst = fmax(worst, fabs(grad[i] - exact));
@@ -92,6 +96,13 @@ test_gradient(void)
   g_free(param);
   g_free(grad);
   g_free(step);
+}
+
+static void
+test_gradient(void)
+{
+  check_gradient(0.0);
+  check_gradient(0.3);
 }
 
 /* the size that the literature gives: 917,214 weights and 4,800 of batch normalisation */

@@ -213,6 +213,52 @@ test_gain(void)
   pla_features_free(b);
 }
 
+/* a voice of @pitch_hz through resonances at three frequencies times @factor; the cepstra of a frame */
+static void
+vowel_cepstra(double factor, double out[PLA_N_STATIC])
+{
+  static const double formant[3] = { 600.0, 1300.0, 2500.0 };
+  enum { N = PLA_FRAME_SAMPLES };
+  double sample[N] = { 0 };
+  PlaFeatures *features;
+  g_assert_cmpint(pla_features_new(false, &features, NULL), ==, PLA_OK);
+  for (int h = 1; h * 100.0 < 7900.0; h++) {
+    double gain = 0.01;
+    for (int f = 0; f < 3; f++)
+      gain += 1.0 / (1.0 + pow((h * 100.0 - factor * formant[f]) / 150.0, 2.0));
+    for (int i = 0; i < N; i++)
+      sample[i] += 0.01 * gain * cos(2.0 * M_PI * h * 100.0 * i / PLA_SPEECH_HZ + 0.7 * h * h);
+  }
+  pla_features_static(features, sample, 0.0, out);
+  pla_features_free(features);
+}
+
+/* a warp by 1 changes nothing, and one by a factor comes near to what a tract shorter by it sounds like */
+static void
+test_warp(void)
+{
+  enum { N = PLA_N_STATIC - 1 };
+  double a[N * N], rest[PLA_N_STATIC], moved[PLA_N_STATIC];
+  pla_features_warp(1.0, a);
+  for (int i = 0; i < N * N; i++)
+    g_assert_cmpfloat_with_epsilon(a[i], i % (N + 1) == 0 ? 1.0 : 0.0, 1e-12);
+  vowel_cepstra(1.0, rest);
+  for (double factor = 0.9; factor < 1.15; factor += 0.2) {
+    double before = 0.0, after = 0.0;
+    vowel_cepstra(factor, moved);
+    pla_features_warp(factor, a);
+    for (int i = 0; i < N; i++) {
+      double warped = 0.0;
+      for (int j = 0; j < N; j++)
+        warped += a[i * N + j] * rest[j];
+      before += pow(moved[i] - rest[i], 2.0);
+      after += pow(moved[i] - warped, 2.0);
+    }
+    g_test_message("factor %.1f: off by %.2f, warped by %.2f", factor, sqrt(before), sqrt(after));
+    g_assert_cmpfloat(sqrt(after), <, 0.5 * sqrt(before));
+  }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -222,5 +268,6 @@ main(int argc, char **argv)
   g_test_add_func("/speech/smooth", test_smooth);
   g_test_add_func("/speech/features", test_features);
   g_test_add_func("/speech/gain", test_gain);
+  g_test_add_func("/speech/warp", test_warp);
   return g_test_run();
 }
