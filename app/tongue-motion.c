@@ -2,8 +2,8 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "app/phantom-tongue.h"
 #include "io/format.h"
-#include "sim/tongue/phantom.h"
 
 #include <glib.h>
 #include <math.h>
@@ -151,29 +151,6 @@ build_from_mesh(const PlaTongueMotionOptions *options, PlaTongueInput *input, Pl
   return st;
 }
 
-static PlaStatus
-build_from_phantom(const PlaTongueMotionOptions *options, PlaTongueInput *input, PlaTongue **out,
-                   PlaError *err)
-{
-  PlaTonguePhantom phantom;
-  pla_progress_phase(options->progress, "Phantom", 0.3);
-  PlaProgressSpan span = pla_progress_push(options->progress);
-  PlaStatus st = pla_tongue_phantom_init(&phantom, options->cell_mm, options->progress, err);
-  pla_progress_pop(options->progress, span);
-  pla_progress_phase(options->progress, "Reduced tongue", 1.0);
-  span = pla_progress_push(options->progress);
-  if (st == PLA_OK) {
-    PlaSpeakerFit fit;
-    pla_tongue_phantom_input(&phantom, input);
-    pla_tongue_phantom_fit(&phantom, &fit);
-    input->fit = options->own_plane ? &fit : NULL;
-    st = pla_tongue_new(input, options->progress, out, err);
-  }
-  pla_progress_pop(options->progress, span);
-  pla_tongue_phantom_clear(&phantom);
-  return st;
-}
-
 PlaStatus
 pla_tongue_motion_new(const PlaTongueMotionOptions *options, const PlaTrack *const *tracks,
                       int n_tracks, PlaTongueMotion **out, PlaError *err)
@@ -190,7 +167,8 @@ pla_tongue_motion_new(const PlaTongueMotionOptions *options, const PlaTrack *con
   input.n_paths = n_tracks;
   if (st == PLA_OK)
     st = options->mesh_path ? build_from_mesh(options, &input, &self->tongue, err)
-                            : build_from_phantom(options, &input, &self->tongue, err);
+                            : pla_phantom_tongue_new(options->cell_mm, options->own_plane, &input,
+                                                     options->progress, &self->tongue, err);
   body.quasistatic = options->quasistatic;
   body.without_volume = options->without_volume;
   body.without_contact = options->without_contact;

@@ -12,6 +12,7 @@
 
 struct PlaTongueReference {
   const PlaTongue *tongue;
+  PlaFemModel *fem;
   PlaCollider **collider;
   PlaContactSet *contacts;
   unsigned char *prescribed; /* n_verts x 3 */
@@ -32,6 +33,7 @@ pla_tongue_reference_free(PlaTongueReference *self)
   for (int i = 0; self->collider && i < self->tongue->n_solids; i++)
     pla_collider_free(self->collider[i]);
   free(self->collider);
+  pla_fem_model_free(self->fem);
   free(self->prescribed);
   free(self->target);
   free(self->pos);
@@ -55,7 +57,7 @@ make_colliders(PlaTongueReference *self, PlaError *err)
     pla_mesh_free(surface);
   }
   if (st == PLA_OK)
-    st = pla_contact_set_new(tongue->mixed, self->collider, NULL, tongue->n_solids, &options,
+    st = pla_contact_set_new(self->fem, self->collider, NULL, tongue->n_solids, &options,
                              &self->contacts, err);
   return st;
 }
@@ -77,6 +79,11 @@ pla_tongue_reference_new(const PlaTongue *tongue, double dt_s, PlaTongueReferenc
   }
   if (!self || !self->collider || !self->prescribed || !self->target || !self->pos)
     st = pla_fail_memory(err, "a tongue");
+  if (st == PLA_OK)
+    st = pla_tongue_make_fem(tongue,
+                             tongue->material.material->volume_modulus ? PLA_FORMULATION_MIXED
+                                                                       : PLA_FORMULATION_STANDARD,
+                             &self->fem, err);
   if (st == PLA_OK)
     st = make_colliders(self, err);
   if (st == PLA_OK) {
@@ -135,7 +142,7 @@ step_static(PlaTongueReference *self, const PlaTongueFrame *frame, int parts, Pl
     for (int i = 0; i < 3 * self->tongue->mesh->n_verts; i++)
       if (self->prescribed[i])
         self->pos[i] = self->target[i];
-    st = pla_fem_solve(self->tongue->mixed, &self->conditions, &options, self->pos, report, err);
+    st = pla_fem_solve(self->fem, &self->conditions, &options, self->pos, report, err);
   }
   free(from);
   return st;
@@ -160,7 +167,7 @@ pla_tongue_reference_step(PlaTongueReference *self, const double *coil_mm, int p
     options.solve.tolerance_rel = 1e-4;
     options.solve.progress = progress;
     prescribe(self, &frame, self->pos, 1.0);
-    st = pla_dynamics_new(self->tongue->mixed, &self->conditions,
+    st = pla_dynamics_new(self->fem, &self->conditions,
                           pla_integrator_find("backward-euler"), &options, self->pos, NULL,
                           &self->dynamics, err);
   } else

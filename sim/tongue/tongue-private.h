@@ -10,13 +10,19 @@ struct PlaTongue {
   PlaOutline outline;
   PlaSpeakerFit fit;
   double incisor[2], hinge[2]; /* (forward, up), m */
+  PlaFemMaterial material;
   PlaFemModel *fem;      /* as the cubature integrates it */
-  PlaFemModel *mixed;    /* as the reference does */
   PlaReducedModel *model;
   double *lift;          /* PLA_JAW_LIFTS x n_verts x 3 */
+  int n_changes;
+  double *change;        /* of volume in training poses (n_changes x n_verts) */
   int n_solids;
   PlaLevelSet **solid;
   bool *with_jaw;
   double cubature_error;
   double mesh_factor; /* by which the mesh was scaled to the speaker */
 };
+
+/* The whole mesh as finite elements. */
+PlaStatus pla_tongue_make_fem(const PlaTongue *self, PlaFormulation formulation, PlaFemModel **out,
+                              PlaError *err);

@@ -3,6 +3,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "sim/reduced/reduced-private.h"
 #include "sim/reduced/weights.h"
 #include "sim/tongue/palate.h"
 
@@ -33,7 +34,6 @@ pla_tongue_free(PlaTongue *self)
     return;
   pla_reduced_model_free(self->model);
   pla_fem_model_free(self->fem);
-  pla_fem_model_free(self->mixed);
   pla_mesh_free(self->mesh);
   pla_outline_clear(&self->outline);
   for (int i = 0; i < self->n_solids; i++)
@@ -43,6 +43,7 @@ pla_tongue_free(PlaTongue *self)
   free(self->fixed);
   free(self->slides);
   free(self->lift);
+  free(self->change);
   free(self);
 }
 
@@ -109,9 +110,13 @@ make_lifts(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
   const size_t n = (size_t)self->mesh->n_verts;
   const PlaTetMesh tets = pla_mesh_tets(self->mesh);
   double back = INFINITY, front = -INFINITY;
-  self->lift = pla_array_new0(PLA_JAW_LIFTS * n, 3 * sizeof *self->lift);
+  self->lift = input->training
+                   ? pla_array_dup(input->training->lift, PLA_JAW_LIFTS * n, 3 * sizeof *self->lift)
+                   : pla_array_new0(PLA_JAW_LIFTS * n, 3 * sizeof *self->lift);
   if (!self->lift)
     return pla_fail_memory(err, "the jaw's motion");
+  if (input->training)
+    return PLA_OK;
   for (size_t v = 0; v < n; v++) {
     double at[2];
     pla_head_frame_sagittal(&self->frame, self->mesh->pos + 3 * v, at);
@@ -182,29 +187,32 @@ mark_slides(PlaTongue *self, PlaError *err)
 static PlaStatus
 make_fem(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
 {
-  PlaFemMaterial material = { .material = pla_material_find(input->material),
-                              .density = input->density };
+  PlaFemMaterial *material = &self->material;
   double param[PLA_MAX_CONSTANTS];
-  if (!material.material)
+  *material = (PlaFemMaterial){ .material = pla_material_find(input->material),
+                                .density = input->density };
+  if (!material->material)
     return pla_fail(err, PLA_ERR_USAGE, "There is no material '%s'", input->material);
-  for (int i = 0; material.material->params[i].key; i++) {
-    const char *key = material.material->params[i].key;
+  for (int i = 0; material->material->params[i].key; i++) {
+    const char *key = material->material->params[i].key;
     param[i] = strcmp(key, "young_pa") == 0  ? input->young_pa
                : strcmp(key, "poisson") == 0 ? input->poisson
-                                             : material.material->params[i].def;
+                                             : material->material->params[i].def;
   }
+  PlaStatus st = pla_material_check(material->material, param, err);
+  if (st == PLA_OK)
+    st = material->material->prepare(param, material->constants, err);
+  return st == PLA_OK ? pla_tongue_make_fem(self, PLA_FORMULATION_STANDARD, &self->fem, err) : st;
+}
+
+PlaStatus
+pla_tongue_make_fem(const PlaTongue *self, PlaFormulation formulation, PlaFemModel **out,
+                    PlaError *err)
+{
   int *cell = pla_array_new0((size_t)self->mesh->n_tets, sizeof *cell);
-  PlaStatus st = cell ? pla_material_check(material.material, param, err)
-                      : pla_fail_memory(err, "a tongue");
-  if (st == PLA_OK)
-    st = material.material->prepare(param, material.constants, err);
-  if (st == PLA_OK)
-    st = pla_fem_model_new(self->mesh, &material, 1, cell, PLA_FORMULATION_STANDARD, &self->fem, err);
-  if (st == PLA_OK)
-    st = pla_fem_model_new(self->mesh, &material, 1, cell,
-                           material.material->volume_modulus ? PLA_FORMULATION_MIXED
-                                                             : PLA_FORMULATION_STANDARD,
-                           &self->mixed, err);
+  const PlaStatus st = cell ? pla_fem_model_new(self->mesh, &self->material, 1, cell, formulation,
+                                                out, err)
+                            : pla_fail_memory(err, "a tongue");
   free(cell);
   return st;
 }
@@ -362,8 +370,10 @@ volume_changes(const PlaTongue *self, int n_poses, const double *poses, double *
   }
 }
 
+/* trains functions and cubature, and notes the changes of volume */
 static PlaStatus
-make_model(PlaTongue *self, const PlaTongueInput *input, PlaProgress *progress, PlaError *err)
+train(PlaTongue *self, const PlaTongueInput *input, PlaProgress *progress, PlaReducedBasis *basis,
+      PlaCubature *cubature, PlaError *err)
 {
   enum { ROUGH = 100, MOST_PRESSURES = 16 };
   const PlaTetMesh tets = pla_mesh_tets(self->mesh);
@@ -371,45 +381,84 @@ make_model(PlaTongue *self, const PlaTongueInput *input, PlaProgress *progress, 
   const int n_poses = input->n_poses > 1 ? input->n_poses : 2;
   int seed[N_DOMAINS];
   PlaDomains *domains = NULL;
-  PlaReducedBasis basis = { 0 };
   PlaReducedModel *rough = NULL;
-  PlaCubature cubature = { 0 };
   memcpy(seed, self->fit.vert, sizeof self->fit.vert);
   seed[N_DOMAINS - 1] = central_vertex(self);
   double *poses = pla_array_new(n * (size_t)n_poses, 3 * sizeof *poses);
-  double *change = pla_array_new(n, ((size_t)n_poses + 1) * sizeof *change);
-  PlaStatus st = poses && change ? PLA_OK : pla_fail_memory(err, "training poses");
+  self->change = pla_array_new(n, ((size_t)n_poses + 1) * sizeof *self->change);
+  PlaStatus st = poses && self->change ? PLA_OK : pla_fail_memory(err, "training poses");
   if (st == PLA_OK)
     st = pla_domains_new(&tets, seed, N_DOMAINS, &domains, err);
   pla_progress_phase(progress, "Weights of domains", 0.35);
   if (st == PLA_OK)
-    st = make_basis(self, domains, progress, &basis, err);
+    st = make_basis(self, domains, progress, basis, err);
   pla_progress_phase(progress, "Training poses", 0.75);
   if (st == PLA_OK)
-    st = pla_cubature_sample(self->fem, domains, ROUGH, &cubature, err);
+    st = pla_cubature_sample(self->fem, domains, ROUGH, cubature, err);
   if (st == PLA_OK)
-    st = pla_reduced_model_new(self->fem, &basis, PLA_JAW_LIFTS, self->lift, &cubature, &rough, err);
+    st = pla_reduced_model_new(self->fem, basis, PLA_JAW_LIFTS, self->lift, cubature, &rough, err);
   if (st == PLA_OK)
     st = make_poses(self, rough, n_poses, progress, poses, err);
-  pla_cubature_clear(&cubature);
+  pla_cubature_clear(cubature);
   pla_progress_phase(progress, "Cubature", 1.0);
   if (st == PLA_OK)
-    st = pla_cubature_train(self->fem, &basis, domains, n_poses, poses, &input->cubature, progress,
-                            &cubature, &self->cubature_error, err);
+    st = pla_cubature_train(self->fem, basis, domains, n_poses, poses, &input->cubature, progress,
+                            cubature, &self->cubature_error, err);
+  if (st == PLA_OK) {
+    volume_changes(self, n_poses, poses, self->change);
+    self->n_changes = n_poses < MOST_PRESSURES ? n_poses : MOST_PRESSURES;
+  }
+  pla_reduced_model_free(rough);
+  pla_domains_free(domains);
+  free(poses);
+  return st;
+}
+
+/* functions and cubature as they were made before */
+static PlaStatus
+take_training(PlaTongue *self, const PlaTongueTraining *from, PlaReducedBasis *basis,
+              PlaCubature *cubature, PlaError *err)
+{
+  const size_t n = (size_t)from->n_verts;
+  basis->n_verts = from->n_verts;
+  basis->n_funcs = from->n_funcs;
+  basis->phi = pla_array_dup(from->phi, n * (size_t)from->n_funcs, sizeof *basis->phi);
+  cubature->n = from->n_points;
+  cubature->tet = pla_array_dup(from->tet, (size_t)from->n_points, sizeof *cubature->tet);
+  cubature->weight = pla_array_dup(from->weight, (size_t)from->n_points, sizeof *cubature->weight);
+  self->n_changes = from->n_changes;
+  self->change = pla_array_dup(from->change, n * (size_t)from->n_changes, sizeof *self->change);
+  self->cubature_error = from->cubature_error;
+  return basis->phi && cubature->tet && cubature->weight && self->change
+             ? PLA_OK
+             : pla_fail_memory(err, "a tongue");
+}
+
+static bool
+training_fits(const PlaTongueTraining *from, const PlaMesh *mesh)
+{
+  bool fits = from->n_verts == mesh->n_verts && from->n_funcs == N_DOMAINS * PLA_BASIS_QUADRATIC &&
+              from->n_points > 0 && from->n_changes > 0;
+  for (int i = 0; fits && i < from->n_points; i++)
+    fits = from->tet[i] >= 0 && from->tet[i] < mesh->n_tets && from->weight[i] >= 0.0;
+  return fits;
+}
+
+static PlaStatus
+make_model(PlaTongue *self, const PlaTongueInput *input, PlaProgress *progress, PlaError *err)
+{
+  PlaReducedBasis basis = { 0 };
+  PlaCubature cubature = { 0 };
+  PlaStatus st = input->training
+                     ? take_training(self, input->training, &basis, &cubature, err)
+                     : train(self, input, progress, &basis, &cubature, err);
   if (st == PLA_OK)
     st = pla_reduced_model_new(self->fem, &basis, PLA_JAW_LIFTS, self->lift, &cubature, &self->model,
                                err);
-  if (st == PLA_OK) {
-    volume_changes(self, n_poses, poses, change);
-    st = pla_reduced_model_set_pressures(
-        self->model, n_poses < MOST_PRESSURES ? n_poses : MOST_PRESSURES, change, err);
-  }
+  if (st == PLA_OK)
+    st = pla_reduced_model_set_pressures(self->model, self->n_changes, self->change, err);
   pla_cubature_clear(&cubature);
-  pla_reduced_model_free(rough);
   pla_reduced_basis_clear(&basis);
-  pla_domains_free(domains);
-  free(poses);
-  free(change);
   return st;
 }
 
@@ -421,6 +470,8 @@ pla_tongue_new(const PlaTongueInput *input, PlaProgress *progress, PlaTongue **o
   *out = NULL;
   if (st == PLA_OK && input->mesh->n_tets == 0)
     st = pla_fail(err, PLA_ERR_GEOMETRY, "The tongue mesh has no tetrahedra");
+  if (st == PLA_OK && input->training && !training_fits(input->training, input->mesh))
+    st = pla_fail(err, PLA_ERR_FORMAT, "The training is that of another tongue");
   if (st == PLA_OK)
     st = pla_mesh_dup(input->mesh, &self->mesh, err);
   if (st == PLA_OK) {
@@ -505,6 +556,22 @@ double
 pla_tongue_cubature_error(const PlaTongue *self)
 {
   return self->cubature_error;
+}
+
+void
+pla_tongue_get_training(const PlaTongue *self, PlaTongueTraining *out)
+{
+  const PlaReducedModel *model = self->model;
+  *out = (PlaTongueTraining){ .n_verts = model->basis.n_verts,
+                              .n_funcs = model->basis.n_funcs,
+                              .phi = model->basis.phi,
+                              .lift = self->lift,
+                              .n_points = model->n_points,
+                              .tet = model->tet,
+                              .weight = model->weight,
+                              .n_changes = self->n_changes,
+                              .change = self->change,
+                              .cubature_error = self->cubature_error };
 }
 
 double

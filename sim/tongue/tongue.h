@@ -15,6 +15,22 @@ typedef struct {
   bool with_jaw;
 } PlaTongueSolid;
 
+enum { PLA_JAW_LIFTS = 4 };
+
+/* What is dear to make of an input and follows from it alone: the same input with it gives the same tongue, to
+ * the bit, without the work. */
+typedef struct {
+  int n_verts, n_funcs;
+  const double *phi;      /* functions (n_verts x n_funcs) */
+  const double *lift;     /* what follows the jaw (PLA_JAW_LIFTS x n_verts x 3) */
+  int n_points;
+  const int *tet;         /* of the cubature */
+  const double *weight;   /* m^3 */
+  int n_changes;
+  const double *change;   /* of volume, that pressures undo (n_changes x n_verts) */
+  double cubature_error;
+} PlaTongueTraining;
+
 typedef struct {
   const PlaMesh *mesh;         /* tets */
   const unsigned char *fixed;  /* 1: held by jaw and hyoid (n_verts) */
@@ -34,6 +50,7 @@ typedef struct {
   double young_pa, poisson, density; /* 6912 Pa, 0.49, 1000 kg/m^3 */
   PlaCubatureOptions cubature;
   int n_poses;                 /* for training; 24 */
+  const PlaTongueTraining *training; /* as an equal input had it; NULL: made */
 } PlaTongueInput;
 PlaTongueInput pla_tongue_input_default(void);
 
@@ -52,12 +69,12 @@ const PlaFemModel *pla_tongue_get_fem(const PlaTongue *self);
 int pla_tongue_n_solids(const PlaTongue *self);
 const PlaLevelSet *pla_tongue_get_solid(const PlaTongue *self, int i, bool *with_jaw);
 double pla_tongue_cubature_error(const PlaTongue *self);
+/* Borrowed from the tongue. */
+void pla_tongue_get_training(const PlaTongue *self, PlaTongueTraining *out);
 double pla_tongue_mesh_factor(const PlaTongue *self); /* by which the mesh was scaled to the speaker */
 double pla_tongue_mm(const PlaTongue *self, double m); /* a length of the mesh in the speaker's mm */
 
 /* ---- the drive: what one frame of coils asks for ---- */
-
-enum { PLA_JAW_LIFTS = 4 };
 
 typedef struct {
   double target[3 * PLA_N_TONGUE_COILS]; /* m; NaN where the coil is missing */
