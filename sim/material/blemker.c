@@ -129,40 +129,40 @@ matrix_fraction(const PlaPoint *point)
 
 /* r += factor (field of fibre m) for W1, W2 and W3 */
 static void
-add_fibre(const double *c, const PlaPoint *point, int m, PlaField *r)
+add_fibre(const double *c, const PlaPoint *point, int m, PlaInvariant *r)
 {
   const double *v = point->fibre + 3 * m;
   const int order = r->order;
   PlaFibreLaw law = law_of(c);
-  PlaField i1, i4, i5, power, product, total, term;
-  pla_field_i1(point, order, &i1);
-  pla_field_i4(point, v, order, &i4);
-  pla_field_i5(point, v, order, &i5);
+  PlaInvariant i1, i4, i5, power, product, total, term;
+  pla_invariant_i1(point, order, &i1);
+  pla_invariant_i4(point, v, order, &i4);
+  pla_invariant_i5(point, v, order, &i5);
 
   /* W1 */
-  pla_field_chain(&i4, i4_power(i4.g, -2.0), &power);
-  pla_field_mul(&i5, &power, &total);
+  pla_invariant_chain(&i4, i4_power(i4.g, -2.0), &power);
+  pla_invariant_mul(&i5, &power, &total);
   total.g -= 1.0;
-  pla_field_add(r, c[G1] * point->passive[m], &total, r);
+  pla_invariant_add(r, c[G1] * point->passive[m], &total, r);
 
   /* W2 */
-  pla_field_mul(&i1, &i4, &product);
-  pla_field_add(&product, -1.0, &i5, &term);
-  pla_field_chain(&i4, i4_power(i4.g, -0.5), &power);
-  pla_field_mul(&term, &power, &product);
-  pla_field_det_power(point, -1.0, order, &power);
-  pla_field_mul(&product, &power, &total);
+  pla_invariant_mul(&i1, &i4, &product);
+  pla_invariant_add(&product, -1.0, &i5, &term);
+  pla_invariant_chain(&i4, i4_power(i4.g, -0.5), &power);
+  pla_invariant_mul(&term, &power, &product);
+  pla_invariant_det_power(point, -1.0, order, &power);
+  pla_invariant_mul(&product, &power, &total);
   PlaCurve half = { 0.5 * total.g, 0.5, 0.0 };
-  pla_field_chain(&total, half, &total);
-  pla_field_chain(&total, acosh_square(total.g), &total);
-  pla_field_add(r, c[G2] * point->passive[m], &total, r);
+  pla_invariant_chain(&total, half, &total);
+  pla_invariant_chain(&total, acosh_square(total.g), &total);
+  pla_invariant_add(r, c[G2] * point->passive[m], &total, r);
 
   pla_fibre_term(&law, point, m, order, false, &term);
-  pla_field_add(r, 1.0, &term, r);
+  pla_invariant_add(r, 1.0, &term, r);
 }
 
 static void
-evaluate(const double *c, const PlaPoint *point, int order, PlaField *r)
+evaluate(const double *c, const PlaPoint *point, int order, PlaInvariant *r)
 {
   double matrix = c[G2] * matrix_fraction(point), p[3] = { 0.0 }, hessian[6] = { 0.0 };
   PlaSurface first = pla_surface_isochoric_1(point->s);
@@ -181,7 +181,7 @@ evaluate(const double *c, const PlaPoint *point, int order, PlaField *r)
 static double
 energy(const double *c, const PlaPoint *point)
 {
-  PlaField r;
+  PlaInvariant r;
   evaluate(c, point, 0, &r);
   return r.g;
 }
@@ -189,7 +189,7 @@ energy(const double *c, const PlaPoint *point)
 static void
 stress(const double *c, const PlaPoint *point, double p[9])
 {
-  PlaField r;
+  PlaInvariant r;
   evaluate(c, point, 1, &r);
   memcpy(p, r.d, sizeof r.d);
 }
@@ -197,7 +197,7 @@ stress(const double *c, const PlaPoint *point, double p[9])
 static void
 tangent(const double *c, const PlaPoint *point, bool project, double h[81])
 {
-  PlaField r;
+  PlaInvariant r;
   evaluate(c, point, 2, &r);
   memcpy(h, r.h, sizeof r.h);
   if (project)

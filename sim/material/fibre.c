@@ -111,20 +111,20 @@ pla_fibre_energy(PlaFibreCurve curve, PlaDual x, double active, double passive)
 
 void
 pla_fibre_term(const PlaFibreLaw *law, const PlaPoint *point, int m, int order, bool clamp,
-               PlaField *term)
+               PlaInvariant *term)
 {
-  pla_field_i4(point, point->fibre + 3 * m, order, term);
+  pla_invariant_i4(point, point->fibre + 3 * m, order, term);
   double l = sqrt(term->g);
   if (l == 0.0) {
     /* a fibre crushed to nothing carries nothing */
-    *term = (PlaField){ .order = order };
+    *term = (PlaInvariant){ .order = order };
     return;
   }
-  pla_field_chain(term, (PlaCurve){ l, 0.5 / l, -0.25 / (l * l * l) }, term);
+  pla_invariant_chain(term, (PlaCurve){ l, 0.5 / l, -0.25 / (l * l * l) }, term);
   if (law->deviatoric) {
-    PlaField scale, plain = *term;
-    pla_field_det_power(point, -1.0 / 3.0, order, &scale);
-    pla_field_mul(&plain, &scale, term);
+    PlaInvariant scale, plain = *term;
+    pla_invariant_det_power(point, -1.0 / 3.0, order, &scale);
+    pla_invariant_mul(&plain, &scale, term);
   }
   double x = term->g / law->optimal, energy = 0.0, force = 0.0, slope = 0.0;
   if (order == 0)
@@ -134,7 +134,7 @@ pla_fibre_term(const PlaFibreLaw *law, const PlaPoint *point, int m, int order, 
     pla_fibre_force(law->curve, x, point->active[m], point->passive[m], &force, &slope);
   if (clamp)
     slope = fmax(slope, 0.0);
-  pla_field_chain(term,
+  pla_invariant_chain(term,
                   (PlaCurve){ law->sigma * energy, law->sigma / law->optimal * force,
                               law->sigma / (law->optimal * law->optimal) * slope },
                   term);

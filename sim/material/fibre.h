@@ -2,12 +2,12 @@
 #pragma once
 
 #include "sim/material/fibre-curve.h"
-#include "sim/material/field.h"
+#include "sim/material/invariant.h"
 
 /* Fibre @m of the point, with its active and passive fractions.  @clamp: the slope of the force is
  * taken as 0 where negative, which makes the plain (not deviatoric) term positive semidefinite. */
 void pla_fibre_term(const PlaFibreLaw *law, const PlaPoint *point, int m, int order, bool clamp,
-                    PlaField *term);
+                    PlaInvariant *term);
 PlaDual pla_fibre_complex(const PlaFibreLaw *law, const PlaPoint *point, int m, const PlaDual f[9]);
 
 /* I4 of fibre @m on a dual F */

@@ -116,7 +116,7 @@ energy(const double *c, const PlaPoint *point)
   PlaFibreLaw law = law_of(c);
   double sum = pla_stretch_energy(base_of(c), c, point->s) + pla_fascia_energy(c[FASCIA], point->s);
   for (int m = 0; m < point->n_fibres; m++) {
-    PlaField term;
+    PlaInvariant term;
     pla_fibre_term(&law, point, m, 0, false, &term);
     sum += term.g;
   }
@@ -132,7 +132,7 @@ stress(const double *c, const PlaPoint *point, double p[9])
   pla_fascia_add(c[FASCIA], point->s, diagonal, NULL);
   pla_stretch_to_stress(point, diagonal, p);
   for (int m = 0; m < point->n_fibres; m++) {
-    PlaField term;
+    PlaInvariant term;
     pla_fibre_term(&law, point, m, 1, false, &term);
     for (int k = 0; k < 9; k++)
       p[k] += term.d[k];
@@ -145,7 +145,7 @@ active_stress(const double *c, const PlaPoint *point, int m, double p[9])
   static const double one = 1.0, none = 0.0;
   PlaFibreLaw law = law_of(c);
   PlaPoint alone = *point;
-  PlaField term;
+  PlaInvariant term;
   alone.fibre = point->fibre + 3 * m;
   alone.active = &one;
   alone.passive = &none;
@@ -165,7 +165,7 @@ sum_of_parts(const double *c, const PlaPoint *point, bool project, double h[81])
   pla_fascia_add(c[FASCIA], point->s, p, hessian);
   pla_stretch_to_tangent(point, p, hessian, project, h);
   for (int m = 0; m < point->n_fibres; m++) {
-    PlaField term;
+    PlaInvariant term;
     pla_fibre_term(&law, point, m, 2, project && !law.deviatoric, &term);
     if (project && law.deviatoric)
       pla_definite_project_material(point, term.d, term.h);

@@ -1,5 +1,5 @@
 /* Scalar functions of F with their derivatives. */
-#include "sim/material/field.h"
+#include "sim/material/invariant.h"
 
 #include "anatomy/base/mat3.h"
 
@@ -12,7 +12,7 @@ lower(int a, int b)
 }
 
 void
-pla_field_mul(const PlaField *a, const PlaField *b, PlaField *r)
+pla_invariant_mul(const PlaInvariant *a, const PlaInvariant *b, PlaInvariant *r)
 {
   r->order = lower(a->order, b->order);
   r->g = a->g * b->g;
@@ -25,7 +25,7 @@ pla_field_mul(const PlaField *a, const PlaField *b, PlaField *r)
 }
 
 void
-pla_field_add(const PlaField *a, double factor, const PlaField *b, PlaField *r)
+pla_invariant_add(const PlaInvariant *a, double factor, const PlaInvariant *b, PlaInvariant *r)
 {
   r->order = lower(a->order, b->order);
   r->g = a->g + factor * b->g;
@@ -36,7 +36,7 @@ pla_field_add(const PlaField *a, double factor, const PlaField *b, PlaField *r)
 }
 
 void
-pla_field_chain(const PlaField *x, PlaCurve f, PlaField *r)
+pla_invariant_chain(const PlaInvariant *x, PlaCurve f, PlaInvariant *r)
 {
   r->order = x->order;
   r->g = f.g;
@@ -48,7 +48,7 @@ pla_field_chain(const PlaField *x, PlaCurve f, PlaField *r)
 }
 
 void
-pla_field_i1(const PlaPoint *point, int order, PlaField *r)
+pla_invariant_i1(const PlaPoint *point, int order, PlaInvariant *r)
 {
   r->order = order;
   r->g = 0.0;
@@ -61,7 +61,7 @@ pla_field_i1(const PlaPoint *point, int order, PlaField *r)
 }
 
 void
-pla_field_i4(const PlaPoint *point, const double v[3], int order, PlaField *r)
+pla_invariant_i4(const PlaPoint *point, const double v[3], int order, PlaInvariant *r)
 {
   double a[3];
   pla_mat3_apply(point->f, v, a);
@@ -75,7 +75,7 @@ pla_field_i4(const PlaPoint *point, const double v[3], int order, PlaField *r)
 }
 
 void
-pla_field_i5(const PlaPoint *point, const double v[3], int order, PlaField *r)
+pla_invariant_i5(const PlaPoint *point, const double v[3], int order, PlaInvariant *r)
 {
   const double *f = point->f;
   double a[3], b[3], fb[3], slope[3][9];
@@ -102,7 +102,7 @@ pla_field_i5(const PlaPoint *point, const double v[3], int order, PlaField *r)
 }
 
 void
-pla_field_det_power(const PlaPoint *point, double a, int order, PlaField *r)
+pla_invariant_det_power(const PlaPoint *point, double a, int order, PlaInvariant *r)
 {
   PlaCurve power[3];
   for (int i = 0; i < 3; i++)
