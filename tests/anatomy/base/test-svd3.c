@@ -24,7 +24,7 @@ uniform(GRand *rand)
 }
 
 /* kinds in turn: full rank, inverted, rank 2, 1, 0, nearly equal values, graded, tiny, huge,
- * a rotation */
+ * a rotation or, exactly, three or two equal values of either sign of the determinant */
 static void
 make_matrix(GRand *rand, int i, double f[9])
 {
@@ -71,7 +71,16 @@ make_matrix(GRand *rand, int i, double f[9])
   case 9: {
     double u[9], s[3], v[9];
     pla_svd3(f, u, s, v);
-    pla_mat3_mul_nt(u, v, f);
+    if (i % 40 < 20) {
+      pla_mat3_mul_nt(u, v, f);
+    } else {
+      /* axes exchanged and scaled: no rounding */
+      const double a = ldexp(1.0, i % 7 - 3), b = i % 80 < 40 ? a : 0.75 * a;
+      memset(f, 0, 9 * sizeof *f);
+      f[i / 80 % 3] = a;
+      f[3 + (i / 80 + 1) % 3] = i % 3 ? a : -a;
+      f[6 + (i / 80 + 2) % 3] = b;
+    }
     break;
   }
   default:
@@ -96,8 +105,8 @@ check_svd(const double f[9], const double u[9], const double s[3], const double 
   double us[9], back[9], size = 0.0, worst = 0.0;
   g_assert_cmpfloat(orthogonality_error(u), <, 1e-14);
   g_assert_cmpfloat(orthogonality_error(v), <, 1e-14);
-  g_assert_cmpfloat(pla_mat3_det(u), >, 0.5);
-  g_assert_cmpfloat(pla_mat3_det(v), >, 0.5);
+  g_assert_cmpfloat_with_epsilon(pla_mat3_det(u), 1.0, 1e-12);
+  g_assert_cmpfloat_with_epsilon(pla_mat3_det(v), 1.0, 1e-12);
   for (int c = 0; c < 9; c++) {
     us[c] = u[c] * s[c % 3];
     size = fmax(size, fabs(f[c]));
@@ -108,7 +117,8 @@ check_svd(const double f[9], const double u[9], const double s[3], const double 
   for (int c = 0; c < 9; c++)
     worst = fmax(worst, fabs(back[c] - f[c]));
   g_assert_cmpfloat(worst, <=, 1e-14 * size);
-  /* the smallest value carries the sign of the determinant */
+  /* the smallest value, and no other, carries the sign of the determinant */
+  g_assert_true(s[0] >= 0.0 && s[1] >= 0.0);
   double scaled[9];
   for (int c = 0; c < 9; c++)
     scaled[c] = size > 0.0 ? f[c] / size : 0.0;

@@ -51,16 +51,113 @@ shaken(const PlaFemModel *model, double amount, guint32 seed)
 
 static const PlaBoxCells all_cells[3] = { PLA_BOX_HEXES, PLA_BOX_TETS_6, PLA_BOX_TETS_5 };
 
+/* Lumped masses: the whole mass, and the momentum of any velocity field, are those of the interpolated field;
+ * the kinetic energy of a uniform one is exact. */
 static void
 test_mass(void)
 {
   const int n[3] = { 5, 3, 2 };
+  const double whole = 1000.0 * 6e-5;
   for (int k = 0; k < 3; k++) {
     PlaFemModel *model = box_model("neo-hookean", all_cells[k], n);
-    g_assert_cmpfloat_with_epsilon(pla_sum(pla_fem_model_mass(model), (size_t)model->n_verts),
-                                   1000.0 * 6e-5, 1e-14);
+    const double *mass = pla_fem_model_mass(model);
+    double *vel = shaken(model, 3.0, 21), lumped[3] = { 0 }, field[3] = { 0 }, kinetic = 0.0;
+    g_assert_cmpfloat_with_epsilon(pla_sum(mass, (size_t)model->n_verts), whole, 1e-14);
+    for (int v = 0; v < model->n_verts; v++) {
+      kinetic += 0.5 * mass[v] * (2.0 * 2.0 + 1.0 + 0.5 * 0.5);
+      for (int d = 0; d < 3; d++)
+        lumped[d] += mass[v] * vel[3 * v + d];
+    }
+    /* the mean over a tet, and over a brick, of what is linear or trilinear in it is the mean of its corners */
+    for (int c = 0; c < model->n_tets + model->n_hexes; c++) {
+      const int *verts, m = pla_fem_cell_verts(model, c, &verts);
+      const double volume = c < model->n_tets ? model->tet_volume[c] : 6e-5 / model->n_hexes;
+      for (int a = 0; a < m; a++)
+        for (int d = 0; d < 3; d++)
+          field[d] += 1000.0 * volume * vel[3 * verts[a] + d] / m;
+    }
+    for (int d = 0; d < 3; d++)
+      g_assert_cmpfloat_with_epsilon(lumped[d], field[d], 1e-13 * 3.0 * whole);
+    g_assert_cmpfloat_with_epsilon(kinetic, 0.5 * whole * 5.25, 1e-14);
+    free(vel);
     pla_fem_model_free(model);
   }
+}
+
+/* no force at rest; and for every material, cell by cell and inside out, forces that neither push nor turn
+ * the body: but for the linear one, whose energy a rotation changes */
+static void
+test_balance(void)
+{
+  const int n[3] = { 2, 1, 1 };
+  PlaError err = { 0 };
+  for (const PlaMaterial *const *material = pla_materials_get(); *material; material++)
+    for (int k = 0; k < 2; k++)
+      for (int trial = 0; trial < 20; trial++) {
+        PlaFemModel *model = box_model((*material)->id, k ? PLA_BOX_TETS_5 : PLA_BOX_HEXES, n);
+        const size_t nv = (size_t)model->n_verts;
+        double *pos = shaken(model, trial == 0 ? 0.0 : trial < 10 ? 0.003 : 0.1, 30 + (guint32)trial);
+        double *force = pla_array_new(nv, 3 * sizeof *force), sum[3] = { 0 }, torque[3] = { 0 };
+        double mu, lambda, vol;
+        pla_material_moduli(model->material[0].material, model->material[0].constants, &mu, &lambda, &vol);
+        g_assert_cmpint(pla_fem_forces(model, pos, force, &err), ==, PLA_OK);
+        double size = pla_max_abs(force, 3 * nv), arm = pla_max_abs(pos, 3 * nv);
+        if (trial == 0)
+          g_assert_cmpfloat(size, <, 1e-12 * (mu + fabs(lambda)) * 0.1 * 0.1);
+        for (size_t v = 0; trial > 0 && v < nv; v++) {
+          double t[3];
+          pla_vec3_cross(pos + 3 * v, force + 3 * v, t);
+          for (size_t d = 0; d < 3; d++) {
+            sum[d] += force[3 * v + d];
+            torque[d] += t[d];
+          }
+        }
+        g_assert_cmpfloat(pla_max_abs(sum, 3), <=, 1e-13 * size * (double)nv);
+        if (strcmp((*material)->id, "linear") != 0)
+          g_assert_cmpfloat(pla_max_abs(torque, 3), <=, 1e-12 * size * arm * (double)nv);
+        else if (trial >= 10)
+          g_assert_cmpfloat(pla_max_abs(torque, 3), >, 1e-3 * size * arm);
+        free(pos);
+        free(force);
+        pla_fem_model_free(model);
+      }
+}
+
+/* the projected stiffness of a mesh whose vertices lie anywhere, over random motions of all of them: symmetric,
+ * and no motion gains energy */
+static void
+test_scattered_stiffness(void)
+{
+  const int n[3] = { 3, 2, 2 };
+  for (const PlaMaterial *const *material = pla_materials_get(); *material; material++)
+    for (int k = 0; k < 2; k++) {
+      PlaFemModel *model = box_model((*material)->id, k ? PLA_BOX_TETS_6 : PLA_BOX_HEXES, n);
+      double *pos = shaken(model, 0.5, 40);
+      for (guint32 trial = 0; trial < 4; trial++) {
+        double *x = shaken(model, 1.0, 50 + trial), *y = shaken(model, 1.0, 60 + trial);
+        double xky = 0.0, ykx = 0.0, xkx = 0.0, size = 0.0;
+        for (int c = 0; c < model->n_tets + model->n_hexes; c++) {
+          const int *verts, m = pla_fem_cell_verts(model, c, &verts);
+          double stiffness[576];
+          pla_fem_cell_stiffness(model, c, pos, NULL, true, stiffness);
+          for (int i = 0; i < 3 * m; i++)
+            for (int j = 0; j < 3 * m; j++) {
+              const int p = 3 * verts[i / 3] + i % 3, q = 3 * verts[j / 3] + j % 3;
+              const double entry = stiffness[i * 3 * m + j];
+              xky += x[p] * entry * y[q];
+              ykx += y[p] * entry * x[q];
+              xkx += x[p] * entry * x[q];
+              size += fabs(x[p] * entry * y[q]);
+            }
+        }
+        if (fabs(xky - ykx) > 1e-12 * size || !(xkx >= 0.0))
+          g_error("%s: x K y %.17g, y K x %.17g, x K x %g", (*material)->id, xky, ykx, xkx);
+        free(x);
+        free(y);
+      }
+      free(pos);
+      pla_fem_model_free(model);
+    }
 }
 
 /* forces are the slope of the energy, stiffness that of the forces; nothing pulls the body as a
@@ -234,6 +331,8 @@ main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/fem/model/mass", test_mass);
+  g_test_add_func("/fem/model/balance", test_balance);
+  g_test_add_func("/fem/model/scattered-stiffness", test_scattered_stiffness);
   g_test_add_func("/fem/model/derivatives", test_derivatives);
   g_test_add_func("/fem/model/without-svd", test_without_svd);
   g_test_add_func("/fem/model/threads", test_threads);

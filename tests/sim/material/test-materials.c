@@ -55,6 +55,33 @@ test_rest(void)
   }
 }
 
+/* Lame's constants at rest are those that the parameters promise: of E and nu, and 2 (c10 + c01) and
+ * k - 4/3 (c10 + c01) of flesh (Sifakis 2007); with the printed c10 = 60, c01 = 20, k = 60 kPa lambda is
+ * -46.7 kPa and nu -0.21, not flesh at all */
+static void
+test_moduli(void)
+{
+  static const char *const lame[] = { "neo-hookean", "neo-hookean-mm", "stable-neo-hookean", "corotated",
+                                      "fixed-corotated", "stvk", "linear" };
+  double c[PLA_MAX_CONSTANTS], mu, lambda, vol;
+  for (size_t m = 0; m < G_N_ELEMENTS(lame); m++) {
+    constants_of(pla_material_find(lame[m]), c, "young_pa", 2e4, "poisson", 0.4, NULL);
+    pla_material_moduli(pla_material_find(lame[m]), c, &mu, &lambda, &vol);
+    g_assert_cmpfloat_with_epsilon(mu, 2e4 / 2.8, 1e-9);
+    g_assert_cmpfloat_with_epsilon(lambda, 2e4 * 0.4 / (1.4 * 0.2), 1e-9);
+  }
+  const PlaMaterial *flesh = pla_material_find("mooney-rivlin");
+  static const double bulk[2] = { 1e7, 6e4 };
+  for (int k = 0; k < 2; k++) {
+    constants_of(flesh, c, "c10_pa", 6e4, "c01_pa", 2e4, "bulk_pa", bulk[k], NULL);
+    pla_material_moduli(flesh, c, &mu, &lambda, &vol);
+    g_assert_cmpfloat_with_epsilon(mu, 2.0 * 8e4, 1e-6);
+    g_assert_cmpfloat_with_epsilon(lambda, bulk[k] - 4.0 / 3.0 * 8e4, 1e-6);
+  }
+  g_assert_cmpfloat_with_epsilon(lambda, -46.7e3, 50.0);
+  g_assert_cmpfloat_with_epsilon(0.5 * lambda / (lambda + mu), -0.21, 0.005);
+}
+
 /* away from the stretch floor, where third derivatives jump, and from the poles of the rotation
  * modes */
 static bool
@@ -245,6 +272,30 @@ test_inverted(void)
   }
 }
 
+/* From a stretch of 1 through the floor and flat to inside out: the stress is bounded, and halving the
+ * steps halves the largest change between two of them, which a jump anywhere would not allow. */
+static void
+test_bounded(void)
+{
+  for (const Case *c = cases.at; c < cases.at + cases.n; c++) {
+    double jump[2] = { 0.0, 0.0 };
+    for (int fine = 0; fine < 2; fine++) {
+      const int steps = 3000 << fine;
+      double last[9] = { 0.0 };
+      for (int k = 0; k <= steps; k++) {
+        double f[9] = { 1.1, 0.1, 0, 0, 0.8, 0, 0.05, 0, 1.0 - 3.0 * k / steps }, p[9];
+        stress_at(c, f, p);
+        g_assert_cmpfloat(max_abs(p, 9), <, INFINITY);
+        for (int i = 0; k > 0 && i < 9; i++)
+          jump[fine] = fmax(jump[fine], fabs(p[i] - last[i]));
+        memcpy(last, p, sizeof last);
+      }
+    }
+    if (jump[1] > 0.55 * jump[0])
+      g_error("%s: the stress jumps by %g Pa", c->name, jump[1]);
+  }
+}
+
 /* the projected tangent has no negative eigenvalue, and equals the true one where that is definite
  */
 static void
@@ -319,11 +370,13 @@ main(int argc, char **argv)
   g_test_init(&argc, &argv, NULL);
   cases_init(&cases);
   g_test_add_func("/material/rest", test_rest);
+  g_test_add_func("/material/moduli", test_moduli);
   g_test_add_func("/material/complex-step", test_complex_step);
   g_test_add_func("/material/continuation", test_continuation);
   g_test_add_func("/material/frame-invariance", test_frame_invariance);
   g_test_add_func("/material/no-torque", test_no_torque);
   g_test_add_func("/material/inverted", test_inverted);
+  g_test_add_func("/material/bounded", test_bounded);
   g_test_add_func("/material/projection", test_projection);
   g_test_add_func("/material/bad-parameters", test_bad_parameters);
   int result = g_test_run();
