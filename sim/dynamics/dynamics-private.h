@@ -9,7 +9,7 @@ struct PlaDynamics {
   const PlaFemConditions *conditions; /* borrowed */
   const PlaIntegrator *integrator;
   PlaDynamicsOptions options;
-  double time;
+  int steps; /* done so far */
   double *pos, *vel;         /* m, m/s (n_verts x 3) */
   double *next;              /* positions that a step is looking for */
   double *predicted, *force; /* n_verts x 3 */

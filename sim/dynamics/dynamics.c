@@ -205,7 +205,7 @@ pla_dynamics_step(PlaDynamics *self, PlaError *err)
   const size_t n = 3 * (size_t)self->model->n_verts;
   memcpy(self->target, self->conditions->target, n * sizeof *self->target);
   PlaStatus st = self->integrator->step(self, err);
-  self->time += self->options.dt_s;
+  self->steps++;
   if (st == PLA_OK && self->conditions->contacts) {
     PlaContactReport contact;
     st = pla_contact_set_update(self->conditions->contacts, self->pos, 0.0, err);
@@ -222,7 +222,7 @@ pla_dynamics_step(PlaDynamics *self, PlaError *err)
 double
 pla_dynamics_time(const PlaDynamics *self)
 {
-  return self->time;
+  return self->steps * self->options.dt_s;
 }
 
 const double *

@@ -413,6 +413,20 @@ is_whole(const PlaFemModel *model, double jacobian, const double *pos)
   return isfinite(jacobian) && pla_fem_inverted(model, pos, &least, NULL) == 0 && least > jacobian;
 }
 
+/* no step helps any more: what rounding leaves at the asked residual is an answer nevertheless */
+static PlaStatus
+give_up(Newton *self, const double *pos, const PlaFemOptions *options, PlaFemReport *report,
+        PlaError *err)
+{
+  bool settled = false;
+  PlaStatus st = PLA_OK;
+  if (report->residual_rel <= options->tolerance_rel)
+    st = pla_fem_is_settled(self->model, self->conditions, pos, report->residual_n, PLA_SETTLED_AT_ROUNDING,
+                            self->trial, &settled, err);
+  report->reason = settled ? PLA_STOP_CONVERGED : PLA_STOP_STALLED;
+  return st;
+}
+
 PlaStatus
 pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *conditions,
                      const PlaFemOptions *options, double jacobian, double *pos,
@@ -467,15 +481,20 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
       st = unbalanced(&self, pos, &norm, err);
       continue;
     }
-    if ((self.softness == 1.0 && report->residual_rel <= options->tolerance_rel) ||
-        is_whole(model, jacobian, pos)) {
+    bool done = is_whole(model, jacobian, pos);
+    if (!done && self.softness == 1.0 && report->residual_rel <= options->tolerance_rel)
+      st = pla_fem_is_settled(model, conditions, pos, norm, options->tolerance_rel, self.trial, &done,
+                              err);
+    if (st != PLA_OK)
+      break;
+    if (done) {
       report->reason = PLA_STOP_CONVERGED;
       break;
     }
     if (it >= options->max_iterations)
       break;
-    double done = log(report->residual_rel) / log(options->tolerance_rel);
-    if (!pla_progress_step(options->progress, done)) {
+    double way = log(report->residual_rel) / log(options->tolerance_rel);
+    if (!pla_progress_step(options->progress, way)) {
       report->reason = PLA_STOP_CANCELLED;
       break;
     }
@@ -525,7 +544,7 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
       continue;
     }
     if (!accepted) {
-      report->reason = PLA_STOP_STALLED;
+      st = give_up(&self, pos, options, report, err);
       break;
     }
     if (conditions->pressure)
@@ -542,8 +561,7 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
     if (st == PLA_OK && idle >= MOST_IDLE) {
       report->residual_n = norm;
       report->residual_rel = norm / scale;
-      report->reason = report->residual_rel <= options->tolerance_rel ? PLA_STOP_CONVERGED
-                                                                      : PLA_STOP_STALLED;
+      st = give_up(&self, pos, options, report, err);
       break;
     }
   }

@@ -30,7 +30,8 @@ typedef struct {
   PlaFemConditions conditions; /* without bindings, with their springs */
   PlaFemSprings springs;
   PlaSpring *spring;           /* those given, then one for each binding */
-  double *force, *pos;         /* n_verts x 3; only with bindings */
+  double *force;               /* n_verts x 3 */
+  double *pos;                 /* n_verts x 3; only with bindings */
   PlaPbng *state;
 } Sweeps;
 
@@ -61,9 +62,8 @@ bind(Sweeps *self, PlaError *err)
   const int n_given = self->given->springs ? self->given->springs->n : 0;
   const size_t n = 3 * (size_t)self->model->n_verts;
   self->spring = pla_array_new0((size_t)(n_given + bindings->n), sizeof *self->spring);
-  self->force = pla_array_new(n, sizeof *self->force);
   self->pos = pla_array_new(n, sizeof *self->pos);
-  if (!self->spring || !self->force || !self->pos)
+  if (!self->spring || !self->pos)
     return pla_fail_memory(err, "the solver");
   if (n_given)
     memcpy(self->spring, self->given->springs->spring, (size_t)n_given * sizeof *self->spring);
@@ -137,7 +137,8 @@ pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *conditions,
   PlaPbngOptions own = pla_pbng_options_default();
   Sweeps self = { .model = model, .given = conditions, .conditions = *conditions };
   double *best = pla_array_dup(pos, n_coords, sizeof *best), least = INFINITY, marked = INFINITY;
-  PlaStatus st = best ? PLA_OK : pla_fail_memory(err, "the solver");
+  self.force = pla_array_new(n_coords, sizeof *self.force);
+  PlaStatus st = best && self.force ? PLA_OK : pla_fail_memory(err, "the solver");
   if (st == PLA_OK && conditions->bindings)
     st = bind(&self, err);
   if (st == PLA_OK)
@@ -159,14 +160,17 @@ pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *conditions,
     double rel = report->residual_scale_n > 0.0 ? least / report->residual_scale_n : 0.0;
     report->residual_n = least;
     report->residual_rel = rel;
-    if (rel <= options->tolerance_rel) {
-      report->reason = PLA_STOP_CONVERGED;
-      break;
-    }
     since = least < 0.99 * marked ? 0 : since + 1;
     marked = since == 0 ? least : marked;
-    if (since >= STALLED) {
-      report->reason = PLA_STOP_STALLED;
+    bool settled = false;
+    if (rel <= options->tolerance_rel)
+      st = pla_fem_is_settled(model, conditions, best, least,
+                              since < STALLED ? options->tolerance_rel : PLA_SETTLED_AT_ROUNDING, self.force,
+                              &settled, err);
+    if (st != PLA_OK)
+      break;
+    if (settled || since >= STALLED) {
+      report->reason = settled ? PLA_STOP_CONVERGED : PLA_STOP_STALLED;
       break;
     }
     if (sweeps >= limit)

@@ -65,10 +65,8 @@ check_bindings(const PlaFemModel *model, const PlaFemConditions *conditions, Pla
   return st;
 }
 
-/* A force, N, that moves a body by a billionth of its size: below it, a residual is rounding, and
- * nothing to be relative to. */
-static double
-least_force(const PlaFemModel *model)
+double
+pla_fem_least_force(const PlaFemModel *model)
 {
   double mu = 0.0, extent = 0.0;
   for (int m = 0; m < model->n_materials; m++) {
@@ -80,6 +78,20 @@ least_force(const PlaFemModel *model)
   for (size_t i = 3; i < 3 * (size_t)model->n_verts; i++)
     extent = fmax(extent, fabs(model->rest[i] - model->rest[i % 3]));
   return 1e-9 * mu * extent * extent;
+}
+
+PlaStatus
+pla_fem_is_settled(const PlaFemModel *model, const PlaFemConditions *conditions, const double *pos,
+                   double residual_n, double rel, double *scratch, bool *settled, PlaError *err)
+{
+  /* steps in time begin close to where they end */
+  *settled = conditions->inertia || residual_n <= pla_fem_least_force(model);
+  if (*settled)
+    return PLA_OK;
+  PlaStatus st = pla_fem_forces(model, pos, scratch, err);
+  *settled = st == PLA_OK &&
+             residual_n <= 10.0 * rel * pla_norm2(scratch, 3 * (size_t)model->n_verts);
+  return st;
 }
 
 /* the unbalanced force on free coordinates at the start, which the residual is measured against */
@@ -187,7 +199,7 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
     pla_bindings_place(conditions->bindings, pos);
   if (st == PLA_OK)
     st = start_residual(model, conditions, pos, &report->residual_scale_n, err);
-  report->residual_scale_n = fmax(report->residual_scale_n, least_force(model));
+  report->residual_scale_n = fmax(report->residual_scale_n, pla_fem_least_force(model));
   if (st == PLA_OK && !options->warm_start)
     st = pla_fem_coarse_start(model, conditions, options, pos, report, err);
   if (st == PLA_OK && options->method == PLA_SOLVER_PBNG) {
