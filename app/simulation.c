@@ -1,13 +1,11 @@
-/* Scenes: reading, checking, solving, and the fields that come out. */
-#include "app/simulation.h"
+/* Scenes: reading and checking. */
+#include "app/simulation-private.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "anatomy/base/svd3.h"
 #include "anatomy/boundary.h"
 #include "app/bound-mesh.h"
-#include "app/json.h"
-#include "app/scene-contact.h"
+#include "app/scene-where.h"
 #include "app/simulation-materials.h"
 #include "io/format.h"
 
@@ -16,57 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-  char *name;
-  int vert;
-} ProbeSpec;
-
-/* a spring or a prescribed vertex that pulls, and tells how hard */
-typedef struct {
-  char *name;
-  int vert;
-  int spring; /* in springs, or -1 where the vertex is prescribed */
-} HookSpec;
-
-struct PlaSimulation {
-  PlaMesh *mesh;
-  PlaFemModel *model;
-  PlaFemBindings *bindings; /* of vertices that follow others, or NULL */
-  unsigned char *fixed;     /* n_verts x 3 */
-  int *motion_of;       /* vertex -> motion, or -1 (n_verts) */
-  GArray *motions;      /* of PlaRigidMotion */
-  int steps;            /* increments of the motions */
-  double *force;        /* N (n_verts x 3) */
-  GArray *springs;      /* of PlaSpring */
-  PlaFemSprings spring_list;
-  GArray *pressure_tri; /* of int, three a triangle */
-  GArray *pressure_pa;  /* of double */
-  PlaFemPressure pressure;
-  GArray *hooks;        /* of HookSpec */
-  PlaSceneColliders colliders;
-  PlaContactSet *contacts; /* or NULL */
-  PlaSceneDynamics dynamics;
-  GArray *probes;       /* of ProbeSpec */
-  PlaFemOptions options;
-  PlaLabelTable labels; /* names of the mesh's labels */
-  GPtrArray *mixtures;  /* that the model's materials belong to */
-  GPtrArray *notes;     /* what was assumed, a sentence each */
-  int stiffness;        /* PlaStiffness instead of that of every preset, or -1 */
-  int n_presets;        /* elements whose stiffness comes from a preset */
-  bool sensitivity;     /* asked for */
-  GPtrArray *held;      /* vertices of each constraint (GArray of int) */
-};
-
 static void
 hook_spec_clear(void *data)
 {
-  g_free(((HookSpec *)data)->name);
+  g_free(((PlaHookSpec *)data)->name);
 }
 
 static void
 probe_spec_clear(void *data)
 {
-  g_free(((ProbeSpec *)data)->name);
+  g_free(((PlaProbeSpec *)data)->name);
 }
 
 void
@@ -95,227 +52,15 @@ pla_simulation_free(PlaSimulation *scene)
   g_free(scene);
 }
 
-/* ---- selections --------------------------------------------------------------------------- */
+/* ---- materials ---------------------------------------------------------------------------- */
 
-/* "region" by the cell tag of that name, "label" by the tag "label" (or "region" where the mesh has
- * no such tag), with a number or a name that "labels" explains */
-static PlaStatus
-select_by_tag(const PlaSimulation *scene, PlaJson value, const char *field_name, bool *cells,
-              PlaError *err)
-{
-  const PlaField *field = pla_mesh_find_field(scene->mesh, field_name, PLA_ON_CELLS);
-  int64_t tag = 0;
-  PlaStatus st = PLA_OK;
-  if (JSON_NODE_HOLDS_VALUE(value.node) && json_node_get_value_type(value.node) == G_TYPE_STRING) {
-    const char *name = json_node_get_string(value.node);
-    const PlaLabel *label = pla_label_table_find_name(&scene->labels, name);
-    if (!label)
-      return pla_json_fail(value, err, "is '%s', and \"labels\" has no such name", name);
-    tag = label->id;
-  } else {
-    st = pla_json_int_value(value, INT32_MIN, INT32_MAX, &tag, err);
-  }
-  if (!field && strcmp(field_name, "label") == 0)
-    field = pla_mesh_find_field(scene->mesh, "region", PLA_ON_CELLS);
-  if (st == PLA_OK && (!field || field->n_components != 1))
-    st = pla_fail(err, PLA_ERR_USAGE, "the mesh has no cell field '%s' to select by", field_name);
-  size_t first = (size_t)scene->mesh->n_tris;
-  for (size_t c = first; st == PLA_OK && c < pla_mesh_n_cells(scene->mesh); c++)
-    cells[c - first] = pla_dtype_get(field->dtype, field->data, c) == (double)tag;
-  return st;
-}
-
-static bool
-in_box(const double *x_m, const double box_mm[6])
-{
-  for (int d = 0; d < 3; d++)
-    if (x_m[d] * 1e3 < box_mm[d] || x_m[d] * 1e3 > box_mm[3 + d])
-      return false;
-  return true;
-}
-
-/* how far a point of the body may lie from the place that a `near` names */
-#define NEAR_LIMIT_MM 5.0
-
-/* {"at_mm": [x, y, z], "radius_mm": r}: what lies within r of a place, and the nearest in any case */
-static PlaStatus
-select_near(PlaJson near, const double *centre_m, size_t n, bool *marked, PlaError *err)
-{
-  static const char *const known[] = { "at_mm", "radius_mm", NULL };
-  double at[3], radius = 0.0, best = INFINITY;
-  size_t nearest = 0;
-  PlaJson value;
-  PlaStatus st = pla_json_check_keys(near, known, err);
-  if (st == PLA_OK && !pla_json_get(near, "at_mm", &value))
-    st = pla_json_fail(near, err, "needs 'at_mm'");
-  if (st == PLA_OK)
-    st = pla_json_vector(value, 3, at, err);
-  if (st == PLA_OK && pla_json_get(near, "radius_mm", &value)) {
-    st = pla_json_number_value(value, &radius, err);
-    if (st == PLA_OK && !(radius >= 0.0))
-      st = pla_json_fail(value, err, "must not be negative");
-  }
-  for (size_t i = 0; st == PLA_OK && i < n; i++) {
-    double r[3];
-    for (size_t d = 0; d < 3; d++)
-      r[d] = 1000.0 * centre_m[3 * i + d] - at[d];
-    double dist = pla_vec3_norm(r);
-    marked[i] = dist <= radius;
-    if (dist < best) {
-      best = dist;
-      nearest = i;
-    }
-  }
-  if (st == PLA_OK && best > fmax(radius, NEAR_LIMIT_MM))
-    return pla_json_fail(near, err,
-                         "names a place %.1f mm away from the body; pick a point of its surface",
-                         best);
-  if (st == PLA_OK && n > 0)
-    marked[nearest] = true;
-  return st;
-}
-
-/* {"through_mm": [x, y, z], "normal": [x, y, z], "within_mm": d}: what lies so close to a plane */
-static PlaStatus
-select_plane(PlaJson plane, const double *centre_m, size_t n, bool *marked, PlaError *err)
-{
-  static const char *const known[] = { "through_mm", "normal", "within_mm", NULL };
-  double through[3], normal[3], within;
-  PlaJson value[3];
-  PlaStatus st = pla_json_check_keys(plane, known, err);
-  for (int k = 0; st == PLA_OK && k < 3; k++)
-    if (!pla_json_get(plane, known[k], &value[k]))
-      st = pla_json_fail(plane, err, "needs '%s'", known[k]);
-  if (st == PLA_OK)
-    st = pla_json_vector(value[0], 3, through, err);
-  if (st == PLA_OK)
-    st = pla_json_vector(value[1], 3, normal, err);
-  if (st == PLA_OK)
-    st = pla_json_number_value(value[2], &within, err);
-  double length = st == PLA_OK ? pla_vec3_norm(normal) : 1.0;
-  if (st == PLA_OK && !(length > 0.0))
-    st = pla_json_fail(value[1], err, "has no length");
-  for (size_t i = 0; st == PLA_OK && i < n; i++) {
-    double r[3];
-    for (size_t d = 0; d < 3; d++)
-      r[d] = 1000.0 * centre_m[3 * i + d] - through[d];
-    marked[i] = fabs(pla_vec3_dot(r, normal)) <= within * length;
-  }
-  return st;
-}
-
-/* vertices of cell @c of the solids: tets, then hexes */
-static int
-cell_of(const PlaMesh *mesh, size_t c, const int **verts)
-{
-  if (c < (size_t)mesh->n_tets) {
-    *verts = mesh->tet + 4 * c;
-    return 4;
-  }
-  *verts = mesh->hex + 8 * (c - (size_t)mesh->n_tets);
-  return 8;
-}
-
-/* vertices, or middles of the cells, m; g_free() */
-static double *
-centres(const PlaMesh *mesh, bool of_cells)
-{
-  const size_t n = of_cells ? (size_t)mesh->n_tets + (size_t)mesh->n_hexes : (size_t)mesh->n_verts;
-  double *out = g_new0(double, 3 * n);
-  for (size_t i = 0; i < n; i++) {
-    const int vert = (int)i, *verts = &vert;
-    int k = of_cells ? cell_of(mesh, i, &verts) : 1;
-    for (int a = 0; a < k; a++)
-      for (size_t d = 0; d < 3; d++)
-        out[3 * i + d] += mesh->pos[3 * (size_t)verts[a] + d] / k;
-  }
-  return out;
-}
-
-/* Marks the vertices or (by centroid) the cells that a `where` names; an empty one is an error. */
 static PlaStatus
 select_where(const PlaSimulation *scene, PlaJson where, bool of_cells, bool *marked, size_t *count,
              PlaError *err)
 {
-  static const char *const known[] = { "all",    "box_mm", "near", "plane", "nodes",
-                                       "region", "label",  NULL };
-  const PlaMesh *mesh = scene->mesh;
-  const size_t n_cells = (size_t)mesh->n_tets + (size_t)mesh->n_hexes;
-  const size_t n = of_cells ? n_cells : (size_t)mesh->n_verts;
-  PlaStatus st = pla_json_check_keys(where, known, err);
-  if (st != PLA_OK)
-    return st;
-  g_autofree bool *cells = g_new0(bool, n_cells);
-  memset(marked, 0, n * sizeof *marked);
-  *count = 0;
-
-  PlaJson value;
-  bool by_cells = false;
-  if (pla_json_get(where, "all", &value)) {
-    bool all;
-    st = pla_json_bool_value(value, &all, err);
-    for (size_t i = 0; st == PLA_OK && i < n; i++)
-      marked[i] = all;
-  } else if (pla_json_get(where, "box_mm", &value) || pla_json_get(where, "near", &value) ||
-             pla_json_get(where, "plane", &value)) {
-    g_autofree double *centre = centres(mesh, of_cells);
-    if (pla_json_has(where, "box_mm")) {
-      double box[6];
-      PlaJson low, high;
-      st = pla_json_at(value, 0, &low, err);
-      if (st == PLA_OK)
-        st = pla_json_at(value, 1, &high, err);
-      if (st == PLA_OK)
-        st = pla_json_vector(low, 3, box, err);
-      if (st == PLA_OK)
-        st = pla_json_vector(high, 3, box + 3, err);
-      for (size_t i = 0; st == PLA_OK && i < n; i++)
-        marked[i] = in_box(centre + 3 * i, box);
-    } else if (pla_json_has(where, "near")) {
-      st = select_near(value, centre, n, marked, err);
-    } else {
-      st = select_plane(value, centre, n, marked, err);
-    }
-  } else if (pla_json_get(where, "nodes", &value)) {
-    int n_nodes = pla_json_length(value);
-    if (of_cells)
-      return pla_json_fail(value, err, "names nodes, and this needs elements; use 'region' or a box");
-    for (int i = 0; st == PLA_OK && i < n_nodes; i++) {
-      PlaJson item;
-      int64_t node = 0;
-      st = pla_json_at(value, i, &item, err);
-      if (st == PLA_OK)
-        st = pla_json_int_value(item, 0, mesh->n_verts - 1, &node, err);
-      if (st == PLA_OK)
-        marked[node] = true;
-    }
-  } else if (pla_json_get(where, "region", &value) || pla_json_get(where, "label", &value)) {
-    by_cells = true;
-    st = select_by_tag(scene, value, pla_json_has(where, "region") ? "region" : "label", cells, err);
-  } else {
-    return pla_json_fail(where, err, "selects nothing: give 'all', 'box_mm', 'near', 'plane', "
-                                     "'nodes', 'region' or 'label'");
-  }
-  if (st != PLA_OK)
-    return st;
-  for (size_t c = 0; by_cells && c < n_cells; c++) {
-    const int *verts;
-    int k = cell_of(mesh, c, &verts);
-    if (of_cells)
-      marked[c] = cells[c];
-    else
-      for (int a = 0; a < k && cells[c]; a++)
-        marked[verts[a]] = true;
-  }
-  for (size_t i = 0; i < n; i++)
-    *count += marked[i];
-  if (*count == 0)
-    return pla_json_fail(where, err, "selects no %s of the mesh; check its numbers and units",
-                         of_cells ? "element" : "vertex");
-  return PLA_OK;
+  const PlaSceneSelection selection = { scene->mesh, &scene->labels };
+  return pla_scene_select(&selection, where, of_cells, marked, count, err);
 }
-
-/* ---- materials ---------------------------------------------------------------------------- */
 
 static PlaStatus
 select_cells(const void *scene, PlaJson where, bool *marked, PlaError *err)
@@ -563,7 +308,7 @@ read_hooks(PlaSimulation *scene, PlaJson root, PlaError *err)
     return PLA_OK;
   for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
     PlaJson item, at, pull, value;
-    HookSpec hook = { .spring = -1 };
+    PlaHookSpec hook = { .spring = -1 };
     PlaRigidMotion motion = { .axis = { 1, 0, 0 } };
     double stiffness = 0.0;
     st = pla_json_at(list, i, &item, err);
@@ -652,7 +397,7 @@ read_probes(PlaSimulation *scene, PlaJson root, PlaError *err)
     return PLA_OK;
   for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
     PlaJson item, name, at;
-    ProbeSpec probe = { 0 };
+    PlaProbeSpec probe = { 0 };
     st = pla_json_at(list, i, &item, err);
     if (st == PLA_OK)
       st = pla_json_check_keys(item, known, err);
@@ -752,11 +497,11 @@ read_scene(PlaSimulation *scene, PlaJson root, const char *folder, PlaError *err
   int formulation = 0;
   PlaStatus st = PLA_OK;
   scene->motions = g_array_new(FALSE, FALSE, sizeof(PlaRigidMotion));
-  scene->probes = g_array_new(FALSE, FALSE, sizeof(ProbeSpec));
+  scene->probes = g_array_new(FALSE, FALSE, sizeof(PlaProbeSpec));
   scene->springs = g_array_new(FALSE, FALSE, sizeof(PlaSpring));
   scene->pressure_tri = g_array_new(FALSE, FALSE, sizeof(int));
   scene->pressure_pa = g_array_new(FALSE, FALSE, sizeof(double));
-  scene->hooks = g_array_new(FALSE, FALSE, sizeof(HookSpec));
+  scene->hooks = g_array_new(FALSE, FALSE, sizeof(PlaHookSpec));
   g_array_set_clear_func(scene->hooks, hook_spec_clear);
   g_array_set_clear_func(scene->probes, probe_spec_clear);
   scene->held = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
@@ -800,9 +545,9 @@ read_scene(PlaSimulation *scene, PlaJson root, const char *folder, PlaError *err
   return st;
 }
 
-/* the scene with presets at @stiffness, or as it says where that is -1 */
-static PlaStatus
-load_at(const char *path, int stiffness, PlaProgress *progress, PlaSimulation **out, PlaError *err)
+PlaStatus
+pla_simulation_load_at(const char *path, int stiffness, PlaProgress *progress, PlaSimulation **out,
+                       PlaError *err)
 {
   static const char *const known[] = { "mesh",        "mesh_unit", "materials", "gravity_m_s2",
                                        "constraints", "loads",     "probes",    "solver",
@@ -837,7 +582,7 @@ load_at(const char *path, int stiffness, PlaProgress *progress, PlaSimulation **
 PlaStatus
 pla_simulation_load(const char *path, PlaProgress *progress, PlaSimulation **out, PlaError *err)
 {
-  return load_at(path, -1, progress, out, err);
+  return pla_simulation_load_at(path, -1, progress, out, err);
 }
 
 PlaStatus
@@ -912,348 +657,4 @@ pla_simulation_motion_force(const PlaSimulation *scene, int motion, const double
         force_n[d] -= elastic[3 * v + d] + scene->force[3 * v + d];
   }
   return st;
-}
-
-/* ---- solving ------------------------------------------------------------------------------ */
-
-/* fields of the deformed body: displacement, and per element Jacobian, stretches, von Mises stress */
-static PlaStatus
-add_fields(const PlaSimulation *scene, const double *pos, PlaMesh *mesh, PlaError *err)
-{
-  const PlaMesh *rest = scene->mesh;
-  double *disp = pla_mesh_add_field(mesh, "displacement_mm", PLA_ON_VERTS, PLA_F64, 3);
-  double *jacobian = pla_mesh_add_field(mesh, "jacobian", PLA_ON_CELLS, PLA_F64, 1);
-  double *stretch = pla_mesh_add_field(mesh, "principal_stretch", PLA_ON_CELLS, PLA_F64, 3);
-  double *mises = pla_mesh_add_field(mesh, "von_mises_pa", PLA_ON_CELLS, PLA_F64, 1);
-  if (!disp || !jacobian || !stretch || !mises)
-    return pla_fail_memory(err, "the result");
-  for (size_t i = 0; i < 3 * (size_t)rest->n_verts; i++) {
-    disp[i] = (pos[i] - rest->pos[i]) * 1000.0;
-    mesh->pos[i] = pos[i];
-  }
-  const size_t first = (size_t)rest->n_tris;
-  const int n_cells = rest->n_tets + rest->n_hexes;
-#pragma omp parallel for schedule(static)
-  for (int c = 0; c < n_cells; c++) {
-    PlaFemCellState state;
-    pla_fem_cell_state(scene->model, c, pos, &state);
-    jacobian[first + (size_t)c] = state.jacobian;
-    memcpy(stretch + 3 * (first + (size_t)c), state.stretch, sizeof state.stretch);
-    mises[first + (size_t)c] = state.von_mises_pa;
-  }
-  return PLA_OK;
-}
-
-/* the cells with the smallest det F */
-static void
-add_worst(const PlaSimulation *scene, const double *jacobian, PlaSimulationResult *out)
-{
-  const PlaMesh *mesh = scene->mesh;
-  for (int c = 0; c < mesh->n_tets + mesh->n_hexes; c++) {
-    int at = out->n_worst;
-    while (at > 0 && jacobian[c] < out->worst[at - 1].jacobian)
-      at--;
-    if (at == PLA_WORST_ELEMENTS)
-      continue;
-    if (out->n_worst < PLA_WORST_ELEMENTS)
-      out->n_worst++;
-    memmove(out->worst + at + 1, out->worst + at,
-            (size_t)(out->n_worst - 1 - at) * sizeof *out->worst);
-    out->worst[at] = (PlaWorstElement){ .element = c, .jacobian = jacobian[c] };
-  }
-  for (int k = 0; k < out->n_worst; k++) {
-    const int *verts;
-    int n = cell_of(mesh, (size_t)out->worst[k].element, &verts);
-    for (int a = 0; a < n; a++)
-      for (int d = 0; d < 3; d++)
-        out->worst[k].centre_mm[d] += 1e3 * mesh->pos[3 * (size_t)verts[a] + (size_t)d] / n;
-  }
-}
-
-bool
-pla_simulation_wants_sensitivity(const PlaSimulation *scene)
-{
-  return scene->sensitivity;
-}
-
-static double
-reaction_size(const PlaReaction *reaction)
-{
-  return pla_vec3_norm(reaction->force_n);
-}
-
-PlaStatus
-pla_simulation_sensitivity(const char *path, PlaProgress *progress, PlaSimulationResult *result,
-                           PlaError *err)
-{
-  PlaSensitivity *out = &result->sensitivity;
-  PlaMesh *shape[2] = { NULL, NULL };
-  PlaStatus st = PLA_OK;
-  out->reaction_n = g_malloc0_n((gsize)result->n_reactions + 1, sizeof *out->reaction_n);
-  out->probe_mm = g_new0(double, result->n_probes + 1);
-  for (int end = 0; st == PLA_OK && end < 2; end++) {
-    PlaSimulation *scene = NULL;
-    PlaSimulationResult other = { 0 };
-    pla_progress_phase(progress, end ? "Solving with stiff tissues" : "Solving with soft tissues",
-                       0.5 * (end + 1));
-    PlaProgressSpan span = pla_progress_push(progress);
-    st = load_at(path, end ? PLA_STIFFNESS_HIGH : PLA_STIFFNESS_LOW, progress, &scene, err);
-    if (st == PLA_OK && scene->n_presets == 0)
-      st = pla_fail(err, PLA_ERR_USAGE,
-                    "%s: sensitivity needs the ranges of tissues, and no material is a \"preset\"",
-                    path);
-    if (st == PLA_OK)
-      st = pla_simulation_solve(scene, progress, &other, err);
-    pla_progress_pop(progress, span);
-    if (st == PLA_OK) {
-      out->converged[end] = other.solve.reason == PLA_STOP_CONVERGED;
-      for (int i = 0; i < result->n_reactions; i++)
-        out->reaction_n[i][end] = reaction_size(&other.reaction[i]);
-      shape[end] = g_steal_pointer(&other.mesh);
-    }
-    pla_simulation_result_clear(&other);
-    pla_simulation_free(scene);
-  }
-  double *field = st == PLA_OK ? pla_mesh_add_field(result->mesh, "sensitivity_mm", PLA_ON_VERTS,
-                                                    PLA_F64, 1)
-                               : NULL;
-  if (st == PLA_OK && !field)
-    st = pla_fail_memory(err, "the result");
-  for (int v = 0; st == PLA_OK && v < result->mesh->n_verts; v++) {
-    double d[3];
-    pla_vec3_sub(shape[1]->pos + 3 * (size_t)v, shape[0]->pos + 3 * (size_t)v, d);
-    field[v] = 1e3 * pla_vec3_norm(d);
-    if (field[v] > out->spread_mm) {
-      out->spread_mm = field[v];
-      out->spread_vert = v;
-    }
-  }
-  for (int i = 0; st == PLA_OK && i < result->n_probes; i++)
-    out->probe_mm[i] = field[result->probe[i].vert];
-  out->done = st == PLA_OK;
-  pla_mesh_free(shape[0]);
-  pla_mesh_free(shape[1]);
-  return st;
-}
-
-/* motions in equal increments, each from the equilibrium of the last */
-static PlaStatus
-run_statics(const PlaSimulation *scene, PlaProgress *progress, double *pos, double *target,
-            PlaSimulationResult *out, PlaError *err)
-{
-  PlaSceneColliders colliders = scene->colliders;
-  PlaFemOptions options = scene->options;
-  g_autofree double *poses = g_new(double, 12 * (gsize)(colliders.n + 1));
-  PlaStatus st = PLA_OK;
-  int iterations = 0;
-  options.progress = progress;
-  for (int step = 1; st == PLA_OK && step <= scene->steps; step++) {
-    double t = (double)step / scene->steps;
-    pla_progress_phase(progress, "Solving", t);
-    PlaFemConditions conditions = pla_simulation_conditions(scene, t, target);
-    pla_scene_colliders_move(&colliders, t, poses);
-    if (scene->contacts)
-      st = pla_contact_set_begin_step(scene->contacts, pos, poses, err);
-    if (st == PLA_OK)
-      st = pla_fem_solve(scene->model, &conditions, &options, pos, &out->solve, err);
-    iterations += out->solve.iterations;
-    if (st == PLA_OK && out->solve.reason == PLA_STOP_CANCELLED)
-      st = pla_fail_cancelled(err);
-    if (out->solve.reason != PLA_STOP_CONVERGED)
-      break;
-  }
-  out->solve.iterations = iterations;
-  return st;
-}
-
-/* the deformed body with its fields */
-static PlaStatus
-make_result(const PlaSimulation *scene, const double *pos, PlaMesh **out, PlaError *err)
-{
-  PlaStatus st = pla_mesh_dup(scene->mesh, out, err);
-  if (st == PLA_OK)
-    st = add_fields(scene, pos, *out, err);
-  return st;
-}
-
-static PlaStatus
-show_frame(const PlaSimulation *scene, const PlaDynamics *dynamics, PlaFrameFunc frame, void *data,
-           PlaSimulationResult *out, PlaError *err)
-{
-  PlaMesh *mesh = NULL;
-  out->frames++;
-  if (!frame)
-    return PLA_OK;
-  PlaStatus st = make_result(scene, pla_dynamics_get_pos(dynamics), &mesh, err);
-  if (st == PLA_OK)
-    st = frame(mesh, pla_dynamics_time(dynamics), data, err);
-  pla_mesh_free(mesh);
-  return st;
-}
-
-static PlaStatus
-run_dynamics(const PlaSimulation *scene, PlaProgress *progress, PlaFrameFunc frame, void *data,
-             double *pos, double *target, PlaSimulationResult *out, PlaError *err)
-{
-  const PlaSceneDynamics *spec = &scene->dynamics;
-  PlaSceneColliders colliders = scene->colliders;
-  PlaDynamicsOptions options = spec->options;
-  PlaDynamics *dynamics = NULL;
-  PlaDynamicsReport report = { 0 };
-  int iterations = 0;
-  PlaFemConditions conditions = pla_simulation_conditions(scene, 0.0, target);
-  options.solve = scene->options;
-  PlaStatus st = pla_dynamics_new(scene->model, &conditions, spec->integrator, &options, pos, NULL,
-                                  &dynamics, err);
-  if (st == PLA_OK)
-    st = show_frame(scene, dynamics, frame, data, out, err);
-  for (int step = 1; st == PLA_OK && step <= spec->steps; step++) {
-    double t = (double)step / spec->steps;
-    if (!pla_progress_step(progress, t))
-      st = pla_fail_cancelled(err);
-    pla_simulation_conditions(scene, t, target);
-    pla_scene_colliders_move(&colliders, t, NULL);
-    if (st == PLA_OK)
-      st = pla_dynamics_step(dynamics, err);
-    if (st != PLA_OK)
-      break;
-    pla_dynamics_report(dynamics, &report);
-    iterations += report.solve.iterations;
-    out->deepest_mm = MAX(out->deepest_mm, report.solve.max_penetration_m * 1e3);
-    if (step % spec->every == 0 || step == spec->steps)
-      st = show_frame(scene, dynamics, frame, data, out, err);
-  }
-  if (st == PLA_OK) {
-    memcpy(pos, pla_dynamics_get_pos(dynamics), 3 * (size_t)scene->mesh->n_verts * sizeof *pos);
-    out->solve = report.solve;
-    out->solve.iterations = iterations;
-    out->solve.energy_j = report.potential_j;
-    if (report.unsolved > 0 && out->solve.reason == PLA_STOP_CONVERGED)
-      out->solve.reason = PLA_STOP_ITERATIONS;
-    out->time_s = pla_dynamics_time(dynamics);
-    out->kinetic_j = report.kinetic_j;
-    out->unsolved_steps = report.unsolved;
-  }
-  pla_dynamics_free(dynamics);
-  return st;
-}
-
-/* what supports, hooks and colliders carry at the end */
-static PlaStatus
-measure_forces(const PlaSimulation *scene, const double *pos, double *target,
-               PlaSimulationResult *out, PlaError *err)
-{
-  const size_t n = 3 * (size_t)scene->mesh->n_verts;
-  PlaFemConditions conditions = pla_simulation_conditions(scene, 1.0, target);
-  g_autofree double *reaction = g_new(double, n);
-  PlaStatus st = scene->contacts ? pla_contact_set_update(scene->contacts, pos, 0.0, err) : PLA_OK;
-  if (st == PLA_OK)
-    st = pla_fem_reactions(scene->model, &conditions, pos, reaction, err);
-  if (st != PLA_OK)
-    return st;
-  out->n_hooks = (int)scene->hooks->len;
-  out->hook = g_new0(PlaHookResult, scene->hooks->len + 1);
-  for (int h = 0; h < out->n_hooks; h++) {
-    const HookSpec *spec = &g_array_index(scene->hooks, HookSpec, (guint)h);
-    PlaHookResult *hook = &out->hook[h];
-    hook->name = g_strdup(spec->name);
-    if (spec->spring >= 0)
-      pla_spring_force(&scene->spring_list.spring[spec->spring], pos, hook->force_n);
-    for (int d = 0; d < 3; d++) {
-      if (spec->spring < 0)
-        hook->force_n[d] = reaction[3 * (size_t)spec->vert + (size_t)d];
-      hook->position_mm[d] = pos[3 * (size_t)spec->vert + (size_t)d] * 1000.0;
-    }
-  }
-  out->n_reactions = (int)scene->held->len;
-  out->reaction = g_new0(PlaReaction, scene->held->len + 1);
-  for (guint c = 0; c < scene->held->len; c++) {
-    const GArray *held = g_ptr_array_index(scene->held, c);
-    for (guint i = 0; i < held->len; i++)
-      for (guint d = 0; d < 3; d++)
-        out->reaction[c].force_n[d] += reaction[3 * (gsize)g_array_index(held, int, i) + d];
-  }
-  out->n_colliders = scene->colliders.n;
-  out->collider_n = g_new0(double, 3 * (gsize)scene->colliders.n + 1);
-  for (int c = 0; c < out->n_colliders; c++)
-    pla_contact_set_collider_force(scene->contacts, c, pos, out->collider_n + 3 * c);
-  out->deepest_mm = MAX(out->deepest_mm, out->solve.max_penetration_m * 1e3);
-  return PLA_OK;
-}
-
-bool
-pla_simulation_is_dynamic(const PlaSimulation *scene)
-{
-  return scene->dynamics.integrator != NULL;
-}
-
-PlaStatus
-pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimulationResult *out, PlaError *err)
-{
-  return pla_simulation_run(scene, NULL, NULL, progress, out, err);
-}
-
-PlaStatus
-pla_simulation_run(const PlaSimulation *scene, PlaFrameFunc frame, void *data, PlaProgress *progress,
-                   PlaSimulationResult *out, PlaError *err)
-{
-  const PlaMesh *mesh = scene->mesh;
-  const size_t n = (size_t)mesh->n_verts;
-  *out = (PlaSimulationResult){ 0 };
-  double *pos = pla_array_dup(mesh->pos, n, 3 * sizeof *pos);
-  double *target = pla_array_new(n, 3 * sizeof *target);
-  PlaStatus st = pos && target ? PLA_OK : pla_fail_memory(err, "the scene");
-  gint64 start = g_get_monotonic_time();
-  out->has_contacts = scene->contacts != NULL;
-  if (st == PLA_OK && pla_simulation_is_dynamic(scene))
-    st = run_dynamics(scene, progress, frame, data, pos, target, out, err);
-  else if (st == PLA_OK)
-    st = run_statics(scene, progress, pos, target, out, err);
-  out->seconds = (double)(g_get_monotonic_time() - start) * 1e-6;
-
-  if (st == PLA_OK)
-    st = measure_forces(scene, pos, target, out, err);
-  if (st == PLA_OK)
-    st = make_result(scene, pos, &out->mesh, err);
-  if (st == PLA_OK) {
-    const PlaField *jacobian = pla_mesh_find_field(out->mesh, "jacobian", PLA_ON_CELLS);
-    add_worst(scene, (const double *)jacobian->data + mesh->n_tris, out);
-    out->notes = scene->notes ? g_ptr_array_ref(scene->notes) : NULL;
-    out->n_probes = (int)scene->probes->len;
-    out->probe = g_new0(PlaProbe, scene->probes->len + 1);
-    for (int i = 0; i < out->n_probes; i++) {
-      const ProbeSpec *spec = &g_array_index(scene->probes, ProbeSpec, (guint)i);
-      PlaProbe *probe = &out->probe[i];
-      probe->name = g_strdup(spec->name);
-      probe->vert = spec->vert;
-      for (int d = 0; d < 3; d++) {
-        size_t at = 3 * (size_t)spec->vert + (size_t)d;
-        probe->position_mm[d] = pos[at] * 1000.0;
-        probe->displacement_mm[d] = (pos[at] - mesh->pos[at]) * 1000.0;
-      }
-    }
-  }
-  free(pos);
-  free(target);
-  if (st != PLA_OK)
-    pla_simulation_result_clear(out);
-  return st;
-}
-
-void
-pla_simulation_result_clear(PlaSimulationResult *result)
-{
-  for (int i = 0; i < result->n_probes; i++)
-    g_free(result->probe[i].name);
-  g_free(result->probe);
-  g_free(result->reaction);
-  g_free(result->sensitivity.probe_mm);
-  g_free(result->sensitivity.reaction_n);
-  g_clear_pointer(&result->notes, g_ptr_array_unref);
-  for (int i = 0; i < result->n_hooks; i++)
-    g_free(result->hook[i].name);
-  g_free(result->hook);
-  g_free(result->collider_n);
-  pla_mesh_free(result->mesh);
-  *result = (PlaSimulationResult){ 0 };
 }

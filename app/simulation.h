@@ -68,6 +68,7 @@ typedef struct {
 typedef struct {
   PlaFemReport solve;
   double seconds;      /* of the solve */
+  double reached;      /* share of motion and load up to which an equilibrium was found; statics */
   int n_probes;
   PlaProbe *probe;     /* owned */
   PlaMesh *mesh;       /* owned: the deformed body with displacement, stress and stretch fields */
@@ -75,7 +76,7 @@ typedef struct {
   PlaReaction *reaction; /* of each constraint of the scene; owned */
   int n_worst;
   PlaWorstElement worst[PLA_WORST_ELEMENTS]; /* smallest det F first */
-  GPtrArray *notes;    /* of char *: what was assumed; owned */
+  GPtrArray *notes;    /* of char *: what was assumed, what needs a second look; owned */
   PlaSensitivity sensitivity;
   int n_hooks;
   PlaHookResult *hook; /* owned */

@@ -136,7 +136,7 @@ describe_result(PlaInvocation *inv, const PlaSimulationResult *result)
   json_builder_end_array(json);
   json_builder_set_member_name(json, "notes");
   json_builder_begin_array(json);
-  for (guint i = 0; result->notes && i < result->notes->len; i++)
+  for (guint i = 0; i < result->notes->len; i++)
     json_builder_add_string_value(json, g_ptr_array_index(result->notes, i));
   json_builder_end_array(json);
   if (result->sensitivity.done)
@@ -154,6 +154,8 @@ describe_result(PlaInvocation *inv, const PlaSimulationResult *result)
   for (int i = 0; i < result->n_hooks; i++)
     pla_say(inv, "  %s pulls with (%.4g, %.4g, %.4g) N", result->hook[i].name,
             result->hook[i].force_n[0], result->hook[i].force_n[1], result->hook[i].force_n[2]);
+  for (guint i = 0; i < result->notes->len; i++)
+    pla_say(inv, "  note: %s", (const char *)g_ptr_array_index(result->notes, i));
   if (result->has_contacts)
     pla_say(inv, "  %d contact points push with %.4g N; deepest penetration %.3g mm",
             solve->contacts, solve->contact_n, result->deepest_mm);
@@ -211,11 +213,12 @@ run_simulate(PlaInvocation *inv, PlaError *err)
                     pla_invocation_file(inv, 0), result.unsolved_steps, result.solve.residual_rel);
     else if (result.solve.reason != PLA_STOP_CONVERGED)
       st = pla_fail(err, PLA_ERR_CONVERGENCE,
-                    "%s: not in equilibrium, %s (residual %.2g, asked for less; worst element %d, "
-                    "volume ratio %.2g); apply the motion in more steps, or refine there",
+                    "%s: not in equilibrium, %s (residual %.2g; worst element %d, volume ratio %.2g); it "
+                    "was followed up to %.0f %% of motion and load: ask for less, allow more "
+                    "iterations, or refine there",
                     pla_invocation_file(inv, 0), pla_stop_reason_text(result.solve.reason),
-                    result.solve.residual_rel, result.solve.worst_element,
-                    result.solve.min_jacobian);
+                    result.solve.residual_rel, result.solve.worst_element, result.solve.min_jacobian,
+                    100.0 * result.reached);
   }
   pla_simulation_result_clear(&result);
   pla_simulation_free(scene);
@@ -238,6 +241,7 @@ const PlaVerb pla_verb_simulate = {
       "displacement (mm), volume ratio, principal stretches and von Mises stress (Pa).\n\n"
       "A load's force_n is shared equally by the vertices it acts on.  Elements are selected by\n"
       "their centroid at rest, vertices by their rest position.\n\n"
+      "A motion or load that finds no equilibrium at once is tried again in smaller increments.\n\n"
       "A material names a law (\"model\" and its constants, each a number or a cell field), or a\n"
       "tissue: \"preset\": \"skin\", or \"by-label\", which takes each element's tissue from the\n"
       "name that \"labels\" ({\"1\": \"Skin\", ...}) gives its label; bone then holds still.\n"

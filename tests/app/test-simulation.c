@@ -139,6 +139,111 @@ test_twist(void)
   }
 }
 
+#define BAR(model)                                                                                 \
+  "{'mesh': 'bar.vtu', 'materials': [{'where': {'all': true}, 'model': " model "}],"                   \
+  "'probes': [{'name': 'middle', 'nearest_mm': [50,25,25]}],"
+#define NEAR_END "{'where': {'box_mm': [[-1,-1,-1],[0.01,26,26]]}, 'fix': 'xyz'}"
+#define SOFT "'neo-hookean', 'young_pa': 10000, 'poisson': 0.45"
+
+/* a whole turn in eight steps is one, though its end is where it began: half way along the bar is half way
+ * round; from one step to that place nothing has moved */
+static void
+test_whole_turn(void)
+{
+  const double size[3] = { 100, 25, 25 };
+  const int n[3] = { 8, 2, 2 };
+  write_box("bar.vtu", size, n, PLA_BOX_TETS_5);
+  for (int steps = 1; steps <= 8; steps += 7) {
+    g_autofree char *json = g_strdup_printf(
+        BAR(SOFT) "'constraints': [" NEAR_END ", {'where': {'box_mm': [[99.99,-1,-1],[101,26,26]]},"
+        "'move': {'rotate': {'axis': [1,0,0], 'through_mm': [0,12.5,12.5], 'deg': 360}, 'steps': %d}}]}",
+        steps);
+    PlaSimulationResult result = solve(json);
+    const double *x = result.probe[0].position_mm, there = steps == 1 ? 25.0 : 0.0;
+    g_assert_cmpfloat_with_epsilon(x[1], there, 1.0);
+    g_assert_cmpfloat_with_epsilon(x[2], there, 1.0);
+    g_assert_true((result.solve.min_jacobian > 0.999) == (steps == 1));
+    g_assert_cmpfloat(result.reached, ==, 1.0);
+    pla_simulation_result_clear(&result);
+  }
+}
+
+/* A quarter turn in one jump, of a law that grows exponentially: the start has 1e21 N, of which 1e-6 says
+ * nothing.  At the end the two supports balance nevertheless. */
+static void
+test_violent_start(void)
+{
+  const double size[3] = { 100, 25, 25 };
+  const int n[3] = { 8, 2, 2 };
+  static const char *const methods[] = { "auto", "newton", "pbng" };
+  write_box("bar.vtu", size, n, PLA_BOX_TETS_6);
+  double middle[3][3];
+  for (int m = 0; m < 3; m++) {
+    g_autofree char *json = g_strdup_printf(
+        BAR("'fung'") "'constraints': [" NEAR_END ", {'where': {'box_mm': [[99.99,-1,-1],[101,26,26]]},"
+        "'move': {'rotate': {'axis': [1,0,0], 'through_mm': [0,12.5,12.5], 'deg': 90}}}],"
+        "'solver': {'method': '%s'}}",
+        methods[m]);
+    PlaSimulationResult result = solve(json);
+    const double *a = result.reaction[0].force_n, *b = result.reaction[1].force_n;
+    for (int d = 0; d < 3; d++)
+      g_assert_cmpfloat_with_epsilon(a[d], -b[d], 1e-3 * fabs(a[0]));
+    memcpy(middle[m], result.probe[0].position_mm, sizeof middle[m]);
+    for (int d = 0; d < 3; d++)
+      g_assert_cmpfloat_with_epsilon(middle[m][d], middle[0][d], 1e-5 * 100.0);
+    pla_simulation_result_clear(&result);
+  }
+}
+
+/* A load three times as large as the modulus is beyond 90 steps of Newton's method at once, and reached by increments;
+ * without enough iterations the result says how far it came. */
+static void
+test_increments(void)
+{
+  const double size[3] = { 100, 25, 25 };
+  const int n[3] = { 8, 2, 2 };
+  write_box("bar.vtu", size, n, PLA_BOX_TETS_6);
+  for (int few = 0; few < 2; few++) {
+    g_autofree char *json = g_strdup_printf(
+        BAR(SOFT) "'constraints': [" NEAR_END "], 'loads': [{'where': {'box_mm': [[99.99,-1,-1],[101,26,26]]},"
+        "'force_n': [0,0,-20]}], 'solver': {'max_iterations': %d}}",
+        few ? 20 : 90);
+    PlaSimulation *scene = NULL;
+    PlaSimulationResult result = { 0 };
+    PlaError err = { 0 };
+    g_assert_cmpint(load(json, &scene, &err), ==, PLA_OK);
+    g_assert_cmpint(pla_simulation_solve(scene, NULL, &result, &err), ==, PLA_OK);
+    g_test_message("%d iterations, %s, up to %g", result.solve.iterations,
+                   pla_stop_reason_text(result.solve.reason), result.reached);
+    g_assert_cmpint(result.solve.iterations, <=, few ? 60 : 270);
+    g_assert_true((result.solve.reason == PLA_STOP_CONVERGED) == !few);
+    g_assert_true((result.reached == 1.0) == !few);
+    if (!few) {
+      g_assert_cmpint(result.solve.iterations, >, 90);
+      g_assert_cmpfloat_with_epsilon(result.reaction[0].force_n[2], 20.0, 1e-3);
+      g_assert_cmpint(result.solve.inverted, ==, 0);
+    }
+    pla_simulation_result_clear(&result);
+    pla_simulation_free(scene);
+  }
+}
+
+/* squeezed to a third, this law lets elements turn inside out, and the notes say where */
+static void
+test_inverted_note(void)
+{
+  const double size[3] = { 100, 25, 25 };
+  const int n[3] = { 8, 2, 2 };
+  write_box("bar.vtu", size, n, PLA_BOX_TETS_6);
+  PlaSimulationResult result =
+      solve(BAR("'stvk', 'young_pa': 10000, 'poisson': 0.45") "'gravity_m_s2': [0,0,-9.81],"
+            "'constraints': [" NEAR_END "]}");
+  g_assert_cmpint(result.solve.inverted, >, 0);
+  g_assert_cmpuint(result.notes->len, ==, 1);
+  g_assert_nonnull(strstr(g_ptr_array_index(result.notes, 0), "turned inside out"));
+  pla_simulation_result_clear(&result);
+}
+
 /* Meshes that cannot be simulated, each with its own sentence: two tets whose first vertex is @first,
  * the first of them with corners @corners; and twice that, side by side. */
 static void
@@ -195,6 +300,36 @@ test_bad_meshes(void)
   g_remove(cells);
 }
 
+/* a bar of two labels with fields for fibres and stiffness; tissues by name, no pascals */
+static void
+write_labelled(const char *name)
+{
+  const double lo[3] = { 0, 0, 0 }, hi[3] = { 0.04, 0.01, 0.01 };
+  const int n[3] = { 8, 2, 2 };
+  PlaError err = { 0 };
+  PlaItem item = { .kind = PLA_KIND_MESH };
+  PlaWriteOptions opts = pla_write_options_default();
+  g_assert_cmpint(pla_box_mesh_new(lo, hi, n, PLA_BOX_TETS_6, &item.mesh, &err), ==, PLA_OK);
+  int32_t *label = pla_mesh_add_field(item.mesh, "label", PLA_ON_CELLS, PLA_I32, 1);
+  double *fibre = pla_mesh_add_field(item.mesh, "fibre", PLA_ON_CELLS, PLA_F64, 3);
+  double *young = pla_mesh_add_field(item.mesh, "young", PLA_ON_CELLS, PLA_F64, 1);
+  double *share = pla_mesh_add_field(item.mesh, "share", PLA_ON_CELLS, PLA_F64, 1);
+  double *rest = pla_mesh_add_field(item.mesh, "rest", PLA_ON_CELLS, PLA_F64, 1);
+  for (int t = 0; t < item.mesh->n_tets; t++) {
+    double x = 0.0;
+    for (int a = 0; a < 4; a++)
+      x += item.mesh->pos[3 * item.mesh->tet[4 * t + a]] / 4.0;
+    label[t] = x < 0.01 ? 7 : 3;
+    fibre[3 * t] = 2.0;
+    young[t] = x < 0.02 ? 1e4 : 2e4;
+    share[t] = x < 0.02 ? 1.0 : 0.25;
+    rest[t] = 1.0 - share[t];
+  }
+  g_autofree char *path = path_of(name);
+  g_assert_cmpint(pla_item_write(path, &item, &opts, &err), ==, PLA_OK);
+  pla_item_clear(&item);
+}
+
 /* each mistake has its own sentence, which names it */
 static void
 test_mistakes(void)
@@ -202,6 +337,7 @@ test_mistakes(void)
   const double size[3] = { 100, 25, 25 };
   const int n[3] = { 4, 1, 1 };
   write_box("bar.vtu", size, n, PLA_BOX_TETS_6);
+  write_labelled("labelled.vtu");
 #define OK_MATERIAL "'materials': [{'where': {'all': true}, 'model': 'linear'}]"
 #define OK_CLAMP "'constraints': [{'where': {'box_mm': [[-1,-1,-1],[0.01,26,26]]}, 'fix': 'xyz'}]"
   static const struct {
@@ -220,7 +356,9 @@ test_mistakes(void)
       "'poisson': 0.5}]," OK_CLAMP "}",
       "below 0.5; for tissue that keeps its volume" },
     { "{'mesh': 'bar.vtu', 'materials': [{'where': {'region': 7}, 'model': 'linear'}]," OK_CLAMP "}",
-      "region" },
+      "'materials[0].where.region' selects by the cell field 'region'" },
+    { "{'mesh': 'labelled.vtu', 'materials': [{'where': {'label': 5}, 'model': 'linear'}]," OK_CLAMP "}",
+      "'materials[0].where' selects no element" },
     { "{'mesh': 'bar.vtu', 'materials': [{'where': {'box_mm': [[0,0,0],[50,25,25]]},"
       "'model': 'linear'}]," OK_CLAMP "}",
       "no material" },
@@ -275,36 +413,6 @@ test_mistakes(void)
       g_error("mistake %zu: expected a sentence with '%s', got '%s'", k, cases[k].word, err.message);
     g_assert_null(scene);
   }
-}
-
-/* a bar of two labels with fields for fibres and stiffness; tissues by name, no pascals */
-static void
-write_labelled(const char *name)
-{
-  const double lo[3] = { 0, 0, 0 }, hi[3] = { 0.04, 0.01, 0.01 };
-  const int n[3] = { 8, 2, 2 };
-  PlaError err = { 0 };
-  PlaItem item = { .kind = PLA_KIND_MESH };
-  PlaWriteOptions opts = pla_write_options_default();
-  g_assert_cmpint(pla_box_mesh_new(lo, hi, n, PLA_BOX_TETS_6, &item.mesh, &err), ==, PLA_OK);
-  int32_t *label = pla_mesh_add_field(item.mesh, "label", PLA_ON_CELLS, PLA_I32, 1);
-  double *fibre = pla_mesh_add_field(item.mesh, "fibre", PLA_ON_CELLS, PLA_F64, 3);
-  double *young = pla_mesh_add_field(item.mesh, "young", PLA_ON_CELLS, PLA_F64, 1);
-  double *share = pla_mesh_add_field(item.mesh, "share", PLA_ON_CELLS, PLA_F64, 1);
-  double *rest = pla_mesh_add_field(item.mesh, "rest", PLA_ON_CELLS, PLA_F64, 1);
-  for (int t = 0; t < item.mesh->n_tets; t++) {
-    double x = 0.0;
-    for (int a = 0; a < 4; a++)
-      x += item.mesh->pos[3 * item.mesh->tet[4 * t + a]] / 4.0;
-    label[t] = x < 0.01 ? 7 : 3;
-    fibre[3 * t] = 2.0;
-    young[t] = x < 0.02 ? 1e4 : 2e4;
-    share[t] = x < 0.02 ? 1.0 : 0.25;
-    rest[t] = 1.0 - share[t];
-  }
-  g_autofree char *path = path_of(name);
-  g_assert_cmpint(pla_item_write(path, &item, &opts, &err), ==, PLA_OK);
-  pla_item_clear(&item);
 }
 
 #define HELD "'constraints': [{'where': {'box_mm': [[-1,-1,-1],[0.01,11,11]]}, 'fix': 'xyz'}],"
@@ -637,6 +745,10 @@ main(int argc, char **argv)
   folder = g_dir_make_tmp("platysma-scene-XXXXXX", NULL);
   g_test_add_func("/simulation/stretched-cube", test_stretched_cube);
   g_test_add_func("/simulation/twist", test_twist);
+  g_test_add_func("/simulation/whole-turn", test_whole_turn);
+  g_test_add_func("/simulation/violent-start", test_violent_start);
+  g_test_add_func("/simulation/increments", test_increments);
+  g_test_add_func("/simulation/inverted-note", test_inverted_note);
   g_test_add_func("/simulation/bad-meshes", test_bad_meshes);
   g_test_add_func("/simulation/mistakes", test_mistakes);
   g_test_add_func("/simulation/tissues", test_tissues);
