@@ -474,6 +474,9 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
                      : pla_fail_memory(err, "the solver");
   if (st == PLA_OK) {
     memset(self->x, 0, 4 * nv * sizeof *self->x);
+    /* read, times zero, before they are written */
+    memset(self->before, 0, 4 * nv * sizeof *self->before);
+    memset(self->previous, 0, 4 * nv * sizeof *self->previous);
     memset(self->predicted, 0, 4 * nv * sizeof *self->predicted);
     memset(self->chosen, 1, nv);
     for (int v = 0; v < model->n_verts; v++) {

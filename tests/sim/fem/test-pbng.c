@@ -5,6 +5,7 @@
 #include "anatomy/base/parallel.h"
 #include "anatomy/base/svd3.h"
 #include "sim/fem/pbng-private.h"
+#include "sim/fem/system.h"
 #include "tests/sim/fem/boxes.h"
 
 static bool
@@ -200,53 +201,71 @@ test_uniaxial_closed_form(void)
   case_clear(&c);
 }
 
-/* Newton, sweeps alone and the automatic choice agree to 1e-5 of the extent */
-static void
-test_methods_agree(void)
+/* Newton, sweeps alone and the automatic choice agree to 1e-5 of the extent, each with the same bits for 1, 2
+ * and 4 threads; what touches is in tests/sim/contact */
+enum { TWIST, JUMP, SAG, COMPRESSION, N_SCENES };
+
+static PlaFemReport
+solve_scene(int scene, PlaSolverMethod method, Case *c)
 {
   const double size[3] = { 0.1, 0.025, 0.025 };
   const int m = small() ? 2 : 3, n[3] = { 4 * m, m, m };
-  enum { TWIST, JUMP, SAG, COMPRESSION, N_SCENES };
-  for (int scene = 0; scene < N_SCENES; scene++) {
-    double *reference = NULL;
-    for (int method = PLA_SOLVER_AUTO; method <= PLA_SOLVER_PBNG; method++) {
-      Case c = case_new(box_new("neo-hookean", 1e4, 0.45, 1000.0, PLA_BOX_TETS_6, size, n));
-      PlaFemOptions options = pla_fem_options_default();
-      PlaFemReport report;
-      PlaError err = { 0 };
-      case_hold(&c, 0.0);
-      if (scene != SAG)
-        case_hold(&c, 0.1);
-      if (scene == TWIST || scene == JUMP)
-        case_turn(&c, 0.1, 0.0125, 0.0125, G_PI / 2.0, 0.0);
-      if (scene == COMPRESSION)
-        case_turn(&c, 0.1, 0.0125, 0.0125, 0.0, -0.012);
-      if (scene == SAG)
-        case_gravity(&c, 2, -9.81);
-      for (int v = 0; scene == TWIST && v < c.model->n_verts; v++) {
-        double *x = c.pos + 3 * v, along = x[0] / 0.1, y = x[1] - 0.0125, z = x[2] - 0.0125;
-        x[1] += along * (-z - y);
-        x[2] += along * (y - z);
-      }
-      PlaFemConditions conditions = case_conditions(&c);
-      options.method = (PlaSolverMethod)method;
-      /* relative to the start, which for a jump is a violent one */
-      options.tolerance_rel = scene == SAG ? 1e-7 : 1e-9;
-      g_assert_cmpint(pla_fem_solve(c.model, &conditions, &options, c.pos, &report, &err), ==,
-                      PLA_OK);
-      g_test_message("scene %d, %s: %d iterations, %d factorisations, %g, energy %.9g", scene,
-                     report.method, report.iterations, report.factorisations, report.residual_rel,
-                     report.energy_j);
-      g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
-      g_assert_cmpint(report.inverted, ==, 0);
-      if (reference)
-        g_assert_cmpfloat(largest_difference(reference, c.pos, c.model->n_verts), <, 1e-5 * 0.1);
-      else
-        reference = g_memdup2(c.pos, 3 * (gsize)c.model->n_verts * sizeof *reference);
-      case_clear(&c);
-    }
-    g_free(reference);
+  PlaFemOptions options = pla_fem_options_default();
+  PlaFemReport report;
+  PlaError err = { 0 };
+  *c = case_new(box_new("neo-hookean", 1e4, 0.45, 1000.0, PLA_BOX_TETS_6, size, n));
+  case_hold(c, 0.0);
+  if (scene != SAG)
+    case_hold(c, 0.1);
+  if (scene == TWIST || scene == JUMP)
+    case_turn(c, 0.1, 0.0125, 0.0125, G_PI / 2.0, 0.0);
+  if (scene == COMPRESSION)
+    case_turn(c, 0.1, 0.0125, 0.0125, 0.0, -0.012);
+  if (scene == SAG)
+    case_gravity(c, 2, -9.81);
+  for (int v = 0; scene == TWIST && v < c->model->n_verts; v++) {
+    double *x = c->pos + 3 * v, along = x[0] / 0.1, y = x[1] - 0.0125, z = x[2] - 0.0125;
+    x[1] += along * (-z - y);
+    x[2] += along * (y - z);
   }
+  PlaFemConditions conditions = case_conditions(c);
+  options.method = method;
+  /* relative to the start, which for a jump is a violent one */
+  options.tolerance_rel = scene == SAG ? 1e-7 : 1e-9;
+  g_assert_cmpint(pla_fem_solve(c->model, &conditions, &options, c->pos, &report, &err), ==, PLA_OK);
+  return report;
+}
+
+static void
+test_methods_agree(void)
+{
+  const int threads = pla_threads_get();
+  for (int scene = 0; scene < N_SCENES; scene++) {
+    g_autofree double *reference = NULL;
+    for (int method = PLA_SOLVER_AUTO; method <= PLA_SOLVER_PBNG; method++) {
+      g_autofree double *bits = NULL;
+      for (int t = 1; t <= 4; t *= 2) {
+        Case c;
+        pla_threads_set(t);
+        PlaFemReport report = solve_scene(scene, (PlaSolverMethod)method, &c);
+        const gsize bytes = 3 * (gsize)c.model->n_verts * sizeof(double);
+        g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
+        g_assert_cmpint(report.inverted, ==, 0);
+        if (!bits) {
+          bits = g_memdup2(c.pos, bytes);
+          g_test_message("scene %d, %s: %d iterations, %d factorisations, %g, energy %.9g", scene,
+                         report.method, report.iterations, report.factorisations,
+                         report.residual_rel, report.energy_j);
+        }
+        g_assert_cmpmem(bits, bytes, c.pos, bytes);
+        if (!reference)
+          reference = g_memdup2(c.pos, bytes);
+        g_assert_cmpfloat(largest_difference(reference, c.pos, c.model->n_verts), <, 1e-5 * 0.1);
+        case_clear(&c);
+      }
+    }
+  }
+  pla_threads_set(threads);
 }
 
 /* sweeps near a tool move nothing else, and a full solve follows from there */
@@ -360,31 +379,99 @@ test_defaults_beat_the_table(void)
   }
 }
 
-/* 24: six sweeps a frame keep up with a progressive stretch and twist */
+/* @steps of Newton's method on the exact tangent, each by @n iterations of conjugate gradients, without line
+ * search */
 static void
-test_24_six_sweeps_a_frame(void)
+newton_frame(Case *c, int steps, int n)
 {
-  const int nodes = small() ? 7 : 12, n_frames = 30;
+  PlaFemConditions conditions = case_conditions(c);
+  PlaFemSystem system;
+  PlaError err = { 0 };
+  for (int i = 0; i < 3 * c->model->n_verts; i++)
+    if (c->fixed[i])
+      c->pos[i] = c->target[i];
+  g_assert_cmpint(pla_fem_system_init(&system, c->model, &conditions, NULL, &err), ==, PLA_OK);
+  const size_t count = 3 * (size_t)system.n_blocks;
+  g_autofree double *force = g_new(double, 3 * c->model->n_verts), *r = g_new(double, count);
+  g_autofree double *x = g_new(double, count), *p = g_new(double, count), *kp = g_new(double, count);
+  for (int step = 0; step < steps; step++) {
+    g_assert_cmpint(pla_fem_forces(c->model, c->pos, force, &err), ==, PLA_OK);
+    pla_fem_system_gather(&system, force, r);
+    pla_fem_system_assemble(&system, c->pos, false, 0.0);
+    pla_fem_system_constrain(&system);
+    memset(x, 0, count * sizeof *x);
+    memcpy(p, r, count * sizeof *p);
+    double rr = pla_dot(r, r, count);
+    for (int k = 0; k < n && rr > 0.0; k++) {
+      pla_block_matrix_mul(&system.matrix, p, kp);
+      double alpha = rr / pla_dot(p, kp, count), old = rr;
+      for (size_t i = 0; i < count; i++) {
+        x[i] += alpha * p[i];
+        r[i] -= alpha * kp[i];
+      }
+      rr = pla_dot(r, r, count);
+      for (size_t i = 0; i < count; i++)
+        p[i] = r[i] + rr / old * p[i];
+    }
+    pla_fem_system_add(&system, x, 1.0, c->pos);
+  }
+  pla_fem_system_clear(&system);
+}
+
+/* The stretch and twist in @n_frames, by six sweeps a frame or by two steps of Newton's method of seven conjugate
+ * gradients each, which take as long in the document: the largest number of inverted elements in any frame, and
+ * the energy at the end over that of the equilibrium. */
+static int
+progressive(int nodes, int n_frames, bool newton, double *energy)
+{
   Case c = stretch_twist("fixed-corotated", nodes, 0.0);
   const PlaPbngOptions options = pla_pbng_options_default();
   PlaPbng *state = pbng_new(&c, &options);
+  int inverted = 0;
   for (int f = 1; f <= n_frames; f++) {
     double amount = (double)f / n_frames;
     case_turn(&c, 0.0, 0.5, 0.5, -0.8 * amount, -0.25 * amount);
     case_turn(&c, 1.0, 0.5, 0.5, 0.8 * amount, 0.25 * amount);
     PlaFemConditions conditions = case_conditions(&c);
     pla_pbng_set_conditions(state, &conditions);
-    pla_pbng_sweep(state, 6);
-    pla_pbng_get_positions(state, c.pos);
-    g_assert_cmpint(pla_fem_inverted(c.model, c.pos, NULL, NULL), ==, 0);
+    if (newton) {
+      newton_frame(&c, 2, 7);
+    } else {
+      pla_pbng_sweep(state, 6);
+      pla_pbng_get_positions(state, c.pos);
+    }
+    inverted = MAX(inverted, pla_fem_inverted(c.model, c.pos, NULL, NULL));
   }
-  double energy = pla_pbng_energy(state);
-  pla_pbng_sweep(state, 300);
-  g_test_message("energy %.6g after the frames, %.6g at equilibrium", energy,
-                 pla_pbng_energy(state));
-  g_assert_cmpfloat(energy, <, 1.1 * pla_pbng_energy(state));
+  *energy = pla_fem_energy(c.model, c.pos);
+  PlaFemConditions conditions = case_conditions(&c);
+  PlaFemOptions solve = pla_fem_options_default();
+  PlaFemReport report;
+  PlaError err = { 0 };
+  memcpy(c.pos, c.model->rest, 3 * (size_t)c.model->n_verts * sizeof *c.pos);
+  g_assert_cmpint(pla_fem_solve(c.model, &conditions, &solve, c.pos, &report, &err), ==, PLA_OK);
+  *energy /= report.energy_j;
+  g_test_message("%s in %d frames: up to %d of %d inverted, energy %.4g of the equilibrium's",
+                 newton ? "Newton" : "sweeps", n_frames, inverted, c.model->n_tets, *energy);
   pla_pbng_free(state);
   case_clear(&c);
+  return inverted;
+}
+
+/* 24: six sweeps a frame keep the shape plausible at any pace.  That Newton's method without line search, given the
+ * same time, does not, we do not see: in 30 frames it is at 1.001 of the energy, the sweeps at 1.05, and it first
+ * turns elements inside out when the whole motion comes in two frames. */
+static void
+test_24_six_sweeps_a_frame(void)
+{
+  const int nodes = small() ? 7 : 16;
+  double sweeps, newton;
+  g_assert_cmpint(progressive(nodes, 30, false, &sweeps), ==, 0);
+  g_assert_cmpint(progressive(nodes, 30, true, &newton), ==, 0);
+  g_assert_cmpfloat(sweeps, <, 1.1);
+  g_assert_cmpfloat(newton, <, sweeps);
+  g_assert_cmpint(progressive(nodes, 2, false, &sweeps), ==, 0);
+  if (!small())
+    g_assert_cmpint(progressive(nodes, 2, true, &newton), >, 0);
 }
 
 /* 26: with lambda in the nodal matrix the accelerated sweeps fail on a one-shot jump of the
@@ -618,13 +705,13 @@ inverse_masses(const Case *c)
   return w;
 }
 
-/* 25: one implicit Euler step of a clamped block under gravity: sweeps reach rounding, XPBD stalls
- */
+/* 25: the tenth implicit Euler step of a clamped block under gravity: on 16^3 vertices sweeps go from 1.65 to
+ * 9e-7 N in 100 and to 1e-12 N in 200 (ours begin at 1.57), XPBD is stuck at 1.35 */
 static void
 test_25_dynamic_block(void)
 {
   const double size[3] = { 1, 1, 1 }, dt = 0.01;
-  const int cells = g_getenv("PLA_LONG") ? 15 : small() ? 5 : 9, n[3] = { cells, cells, cells };
+  const int cells = small() ? 5 : 15, n[3] = { cells, cells, cells };
   PlaPbngOptions options = plain_options();
   Case c = case_new(box_new("fixed-corotated", 1e3, 0.3, 10.0, PLA_BOX_TETS_5, size, n));
   size_t nv = (size_t)c.model->n_verts;
@@ -653,8 +740,10 @@ test_25_dynamic_block(void)
   pla_pbng_sweep(state, 100);
   last[2] = pla_pbng_residual(state);
   g_test_message("sweeps: %.3g -> %.3g -> %.3g", last[0], last[1], last[2]);
-  g_assert_cmpfloat(last[1], <, 1e-5 * last[0]);
-  g_assert_cmpfloat(last[2], <, 1e-10 * last[0]);
+  g_assert_cmpfloat(last[1], <, 9e-7);
+  g_assert_cmpfloat(last[2], <, 1e-12);
+  if (!small())
+    g_assert_cmpfloat_with_epsilon(last[0], 1.65, 0.1);
 
   Xpbd xpbd = { c.model, g_memdup2(predicted, 3 * nv * sizeof(double)),
                 g_new0(double, 2 * c.model->n_tets), weight, 1.0 / (dt * dt) };
@@ -666,8 +755,9 @@ test_25_dynamic_block(void)
     stalled[k] = pla_pbng_residual(state);
   }
   g_test_message("XPBD: %.3g -> %.3g after 10 -> %.3g after 100", last[0], stalled[0], stalled[1]);
-  g_assert_cmpfloat(stalled[1], >, 0.1 * last[0]);
-  g_assert_cmpfloat(stalled[1], >, 0.8 * stalled[0]);
+  g_assert_cmpfloat(stalled[1], >, 0.9 * stalled[0]);
+  if (!small())
+    g_assert_cmpfloat_with_epsilon(stalled[1], 1.35, 0.1);
   pla_pbng_free(state);
   g_free(xpbd.x);
   g_free(xpbd.lambda);
