@@ -3,14 +3,20 @@
  * A vertex that is bound to others moves by itself in a sweep, held by a spring to where its parents
  * want it.  The spring remembers: each time the residual is looked at, its pull becomes part of what it
  * pulls with at length zero (the method of multipliers, Hestenes 1969), so that at the end it has length
- * zero and carries what the binding carries. */
+ * zero and carries what the binding carries.
+ *
+ * Springs much stiffer than the cells around them would keep the vertices they join from moving together, a
+ * sweep taking each by itself.  They are softened the same way: a spring of k' that remembers m pulls with
+ * k' (C + m), and m <- (C + m) / (1 + k'/k) ends where that is k C. */
 #include "sim/fem/model-private.h"
 #include "sim/fem/pbng.h"
 #include "sim/fem/solvers.h"
 #include "sim/fem/terms.h"
 
+#include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
+#include "anatomy/base/svd3.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,9 +35,11 @@ typedef struct {
   const PlaFemConditions *given;
   PlaFemConditions conditions; /* without bindings, with their springs */
   PlaFemSprings springs;
-  PlaSpring *spring;           /* those given, then one for each binding */
+  PlaSpring *spring;           /* those given, softened, then one for each binding; or NULL */
+  double *memory;              /* 3x3 of each: what part of its length it remembers */
   double *force;               /* n_verts x 3 */
-  double *pos;                 /* n_verts x 3; only with bindings */
+  double *pos;                 /* n_verts x 3; only with springs that remember */
+  bool remembers;              /* some spring does */
   PlaPbng *state;
 } Sweeps;
 
@@ -54,20 +62,34 @@ stiffness_around(const PlaFemModel *model, int vert)
   return sum;
 }
 
+/* makes @spring no stiffer than the cells around it allow; whether it was */
+static bool
+soften(const PlaFemModel *model, PlaSpring *spring, double memory[9])
+{
+  double around = 0.0, w[3], q[9];
+  for (int a = 0; a < spring->n_verts; a++)
+    around = fmax(around, bond * stiffness_around(model, spring->vert[a]));
+  pla_eig3(spring->stiffness, w, q);
+  memset(memory, 0, 9 * sizeof *memory);
+  if (!(w[2] > around) || !(around > 0.0))
+    return false;
+  for (int i = 0; i < 9; i++) {
+    spring->stiffness[i] = 0.0;
+    for (int k = 0; k < 3; k++) {
+      const double dyad = q[3 * (i / 3) + k] * q[3 * (i % 3) + k];
+      spring->stiffness[i] += fmin(w[k], around) * dyad;
+      memory[i] += w[k] > around ? dyad / (1.0 + around / w[k]) : 0.0;
+    }
+  }
+  return true;
+}
+
 /* springs for bindings, beside those that are there */
 static PlaStatus
-bind(Sweeps *self, PlaError *err)
+bind(Sweeps *self, int n_given, PlaError *err)
 {
   const PlaFemBindings *bindings = self->given->bindings;
-  const int n_given = self->given->springs ? self->given->springs->n : 0;
-  const size_t n = 3 * (size_t)self->model->n_verts;
-  self->spring = pla_array_new0((size_t)(n_given + bindings->n), sizeof *self->spring);
-  self->pos = pla_array_new(n, sizeof *self->pos);
-  if (!self->spring || !self->pos)
-    return pla_fail_memory(err, "the solver");
-  if (n_given)
-    memcpy(self->spring, self->given->springs->spring, (size_t)n_given * sizeof *self->spring);
-  for (int e = 0; e < bindings->n; e++) {
+  for (int e = 0; bindings && e < bindings->n; e++) {
     PlaSpring *spring = &self->spring[n_given + e];
     const int *parent;
     const double *weight;
@@ -85,11 +107,37 @@ bind(Sweeps *self, PlaError *err)
     }
     for (int d = 0; d < 3; d++)
       spring->stiffness[4 * d] = bond * stiffness_around(self->model, bindings->vert[e]);
+    pla_mat3_identity(self->memory + 9 * (size_t)(n_given + e));
   }
-  self->springs = (PlaFemSprings){ n_given + bindings->n, self->spring };
+  return PLA_OK;
+}
+
+/* the springs that remember, if any has to */
+static PlaStatus
+make_springs(Sweeps *self, PlaError *err)
+{
+  const int n_given = self->given->springs ? self->given->springs->n : 0;
+  const int n_bound = self->given->bindings ? self->given->bindings->n : 0;
+  bool stiff = false;
+  if (n_given + n_bound == 0)
+    return PLA_OK;
+  self->spring = pla_array_new0((size_t)(n_given + n_bound), sizeof *self->spring);
+  self->memory = pla_array_new0((size_t)(n_given + n_bound), 9 * sizeof *self->memory);
+  self->pos = pla_array_new((size_t)self->model->n_verts, 3 * sizeof *self->pos);
+  if (!self->spring || !self->memory || !self->pos)
+    return pla_fail_memory(err, "the solver");
+  for (int s = 0; s < n_given; s++) {
+    self->spring[s] = self->given->springs->spring[s];
+    /* what touches is looked at by the sweeps alone, with these springs as they are */
+    if (!self->given->contacts)
+      stiff |= soften(self->model, &self->spring[s], self->memory + 9 * (size_t)s);
+  }
+  PlaStatus st = bind(self, n_given, err);
+  self->remembers = stiff || n_bound > 0;
+  self->springs = (PlaFemSprings){ n_given + n_bound, self->spring };
   self->conditions.springs = &self->springs;
   self->conditions.bindings = NULL;
-  return PLA_OK;
+  return st;
 }
 
 /* the positions and the norm of their residual, N; bound vertices where their parents have them */
@@ -98,32 +146,36 @@ look(Sweeps *self, double *pos, double *norm, PlaError *err)
 {
   const size_t n = 3 * (size_t)self->model->n_verts;
   pla_pbng_get_positions(self->state, pos);
-  if (!self->given->bindings) {
+  if (!self->remembers) {
     *norm = pla_pbng_residual(self->state);
     return PLA_OK;
   }
-  pla_bindings_place(self->given->bindings, pos);
+  if (self->given->bindings)
+    pla_bindings_place(self->given->bindings, pos);
   PlaStatus st = pla_terms_forces(self->model, self->given, pos, self->force, err);
   for (size_t i = 0; st == PLA_OK && i < n; i++)
     self->force[i] = self->given->fixed[i] ? 0.0 : self->force[i];
-  for (int e = 0; st == PLA_OK && e < self->given->bindings->n; e++)
+  for (int e = 0; st == PLA_OK && self->given->bindings && e < self->given->bindings->n; e++)
     memset(self->force + 3 * (size_t)self->given->bindings->vert[e], 0, 3 * sizeof(double));
   *norm = pla_norm2(self->force, n);
   return st;
 }
 
-/* what the springs of bindings pull with now, they pull with at length zero from now on */
+/* a part of what springs pull with now, they pull with at length zero from now on */
 static PlaStatus
 remember(Sweeps *self, PlaError *err)
 {
-  if (!self->given->bindings)
+  if (!self->remembers)
     return PLA_OK;
   pla_pbng_get_positions(self->state, self->pos);
-  for (int s = self->springs.n - self->given->bindings->n; s < self->springs.n; s++) {
-    double gap[3];
+  const int n_given = self->given->springs ? self->given->springs->n : 0;
+  for (int s = 0; s < self->springs.n; s++) {
+    double gap[3], kept[3];
     pla_spring_gap(&self->spring[s], self->pos, gap);
+    pla_mat3_apply(self->memory + 9 * (size_t)s, gap, kept);
     for (int d = 0; d < 3; d++)
-      self->spring[s].offset[d] = -gap[d];
+      self->spring[s].offset[d] =
+          (s < n_given ? self->given->springs->spring[s].offset[d] : 0.0) - kept[d];
   }
   return pla_pbng_set_springs(self->state, self->spring, self->springs.n, err);
 }
@@ -139,8 +191,8 @@ pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *conditions,
   double *best = pla_array_dup(pos, n_coords, sizeof *best), least = INFINITY, marked = INFINITY;
   self.force = pla_array_new(n_coords, sizeof *self.force);
   PlaStatus st = best && self.force ? PLA_OK : pla_fail_memory(err, "the solver");
-  if (st == PLA_OK && conditions->bindings)
-    st = bind(&self, err);
+  if (st == PLA_OK)
+    st = make_springs(&self, err);
   if (st == PLA_OK)
     st = pla_pbng_new(model, &self.conditions, &own, pos, &self.state, err);
   int since = 0;
@@ -191,6 +243,7 @@ pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *conditions,
   pla_pbng_free(self.state);
   free(best);
   free(self.spring);
+  free(self.memory);
   free(self.force);
   free(self.pos);
   return st;

@@ -925,6 +925,30 @@ test_28_blocks_joined_by_springs(void)
     case_clear(&c);
   }
 
+  /* sweeps of vertices one by one move what such springs join by their ratio to the tissue; as a solver they take
+   * the springs softly, with a memory, and end where Newton's method does */
+  for (int method = PLA_SOLVER_NEWTON; method <= PLA_SOLVER_PBNG; method++) {
+    Case c = two_blocks();
+    PlaFemSprings list = { join_blocks(&c, springs), springs };
+    PlaFemConditions conditions = case_conditions(&c);
+    PlaFemOptions solve = pla_fem_options_default();
+    PlaFemReport report;
+    conditions.springs = &list;
+    solve.method = (PlaSolverMethod)method;
+    g_assert_cmpint(pla_fem_solve(c.model, &conditions, &solve, c.pos, &report, &err), ==, PLA_OK);
+    g_test_message("%s: %s after %d at %g N, gap %.3g m, %.2g m from the sweeps alone", report.method,
+                   pla_stop_reason_text(report.reason), report.iterations, report.residual_n,
+                   widest_gap(springs, list.n, c.pos), largest_difference(first, c.pos, c.model->n_verts));
+    g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
+    if (method == PLA_SOLVER_NEWTON) {
+      g_free(first);
+      first = g_memdup2(c.pos, 3 * (gsize)c.model->n_verts * sizeof *first);
+    } else {
+      g_assert_cmpfloat(largest_difference(first, c.pos, c.model->n_verts), <, 1e-5 * 2.2);
+    }
+    case_clear(&c);
+  }
+
   /* springs before or after the elements of each sweep */
   double gap[2];
   for (int after = 0; after < 2; after++) {
