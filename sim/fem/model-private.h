@@ -67,9 +67,6 @@ struct PlaFemModel {
   PlaFemDomains *domains; /* of its tets, which then have no energy of their own */
   PlaFormulation formulation;
   PlaIncidence incidence; /* corners: 4 t + a of tet t, then 4 n_tets + 8 h + a of hex h */
-  int n_colours;          /* elements of one colour share no vertex */
-  int *colour_start;      /* n_colours + 1 */
-  int *colour_cell;       /* cells (tets, then hexes) by colour */
 };
 
 /* Number of vertices of cell @c, and its vertex ids. */

@@ -58,8 +58,6 @@ pla_fem_model_free(PlaFemModel *model)
   pla_fem_domains_free(model->domains);
   free(model->incidence.start);
   free(model->incidence.corner);
-  free(model->colour_start);
-  free(model->colour_cell);
   free(model);
 }
 
@@ -188,62 +186,6 @@ build_incidence(PlaFemModel *model, PlaError *err)
   return PLA_OK;
 }
 
-/* greedy colours such that cells of one colour share no vertex; 64 colours a word, more by rounds */
-static PlaStatus
-colour_cells(PlaFemModel *model, PlaError *err)
-{
-  const int n_cells = model->n_tets + model->n_hexes;
-  int *colour = pla_array_new((size_t)n_cells, sizeof *colour);
-  uint64_t *taken = pla_array_new((size_t)model->n_verts, sizeof *taken);
-  model->colour_cell = pla_array_new((size_t)n_cells, sizeof *model->colour_cell);
-  PlaStatus st = colour && taken && model->colour_cell ? PLA_OK : pla_fail_memory(err, "the model");
-  int left = n_cells, base = 0;
-  for (int c = 0; st == PLA_OK && c < n_cells; c++)
-    colour[c] = -1;
-  while (st == PLA_OK && left > 0) {
-    memset(taken, 0, (size_t)model->n_verts * sizeof *taken);
-    for (int c = 0; c < n_cells; c++) {
-      if (colour[c] >= 0)
-        continue;
-      const int *verts;
-      int k = pla_fem_cell_verts(model, c, &verts);
-      uint64_t used = 0;
-      for (int a = 0; a < k; a++)
-        used |= taken[verts[a]];
-      if (used == UINT64_MAX)
-        continue;
-      int bit = __builtin_ctzll(~used);
-      colour[c] = base + bit;
-      left--;
-      for (int a = 0; a < k; a++)
-        taken[verts[a]] |= 1ull << bit;
-      if (base + bit + 1 > model->n_colours)
-        model->n_colours = base + bit + 1;
-    }
-    base += 64;
-  }
-  if (st == PLA_OK) {
-    model->colour_start = pla_array_new0((size_t)model->n_colours + 1, sizeof *model->colour_start);
-    if (!model->colour_start)
-      st = pla_fail_memory(err, "the model");
-  }
-  if (st == PLA_OK) {
-    for (int c = 0; c < n_cells; c++)
-      model->colour_start[colour[c] + 1]++;
-    for (int k = 0; k < model->n_colours; k++)
-      model->colour_start[k + 1] += model->colour_start[k];
-    int *at = pla_array_dup(model->colour_start, (size_t)model->n_colours, sizeof *at);
-    if (!at)
-      st = pla_fail_memory(err, "the model");
-    for (int c = 0; st == PLA_OK && c < n_cells; c++)
-      model->colour_cell[at[colour[c]]++] = c;
-    free(at);
-  }
-  free(colour);
-  free(taken);
-  return st;
-}
-
 /* a quarter of each tet and an eighth of each hex to its vertices */
 void
 pla_fem_lump_masses(PlaFemModel *model)
@@ -307,8 +249,6 @@ pla_fem_model_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_ma
     st = prepare_hexes(model, err);
   if (st == PLA_OK)
     st = build_incidence(model, err);
-  if (st == PLA_OK)
-    st = colour_cells(model, err);
   if (st == PLA_OK && formulation == PLA_FORMULATION_MIXED)
     st = pla_fem_patches_new(model, err);
   if (st == PLA_OK && formulation == PLA_FORMULATION_MIXED && model->n_tets > 0)

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THROUGH_BINDINGS = -2 }; /* first slot of a cell with bound vertices */
+enum {
+  THROUGH_BINDINGS = -2, /* first slot of a cell with bound vertices */
+  BATCH = 2048,          /* cells whose stiffness is kept at a time: 2.4 MB of tets */
+};
 
 /* vertices that carry something: an element, a spring, a link, or a bound vertex that does */
 static void
@@ -166,7 +169,11 @@ make_slots(PlaFemSystem *self, PlaError *err)
     n_slots += c < model->n_tets ? 16 : 64;
   }
   self->slot = self->slot_start ? pla_array_new(n_slots, sizeof *self->slot) : NULL;
-  if (!self->slot)
+  self->local_size = model->n_hexes > 0 ? 576 : 144;
+  self->stiffness = pla_array_new((size_t)(n_cells < BATCH ? n_cells : BATCH),
+                                  self->local_size * sizeof *self->stiffness);
+  self->cursor = pla_array_new((size_t)self->n_blocks, sizeof *self->cursor);
+  if (!self->slot || !self->stiffness || !self->cursor)
     return pla_fail_memory(err, "the linear system");
 #pragma omp parallel for schedule(static)
   for (int c = 0; c < n_cells; c++) {
@@ -245,6 +252,8 @@ pla_fem_system_clear(PlaFemSystem *self)
   free(self->bound);
   free(self->slot);
   free(self->slot_start);
+  free(self->stiffness);
+  free(self->cursor);
   rows_clear(&self->patch_rows);
   rows_clear(&self->domain_rows);
   free(self->tangent);
@@ -452,6 +461,60 @@ pla_fem_system_add_mass(PlaFemSystem *self, double mass_factor)
   }
 }
 
+/* Adds the stiffness of the cells around each vertex of a row to its blocks: those from @first on, below @last.
+ * Each row is one thread's, and its sums run in the order of the cells. */
+static void
+add_rows(PlaFemSystem *self, int first, int last)
+{
+  const PlaFemModel *model = self->model;
+  const PlaIncidence *inc = &model->incidence;
+  const int n_tets = model->n_tets;
+#pragma omp parallel for schedule(static)
+  for (int r = 0; r < self->n_blocks; r++) {
+    const int end = inc->start[self->vert_of[r] + 1];
+    int at = self->cursor[r];
+    for (; at < end; at++) {
+      const int corner = inc->corner[at], tet = corner < 4 * n_tets, k = tet ? 4 : 8;
+      const int c = tet ? corner / 4 : n_tets + (corner - 4 * n_tets) / 8;
+      const int a = tet ? corner % 4 : (corner - 4 * n_tets) % 8;
+      if (c >= last)
+        break;
+      const int *slot = self->slot + self->slot_start[c];
+      if (slot[0] == THROUGH_BINDINGS)
+        continue;
+      const double *row = self->stiffness + self->local_size * (size_t)(c - first) + 9 * (size_t)(k * a);
+      for (int j = 0; j < k; j++) {
+        if (slot[a * k + j] < 0)
+          continue;
+        double *block = self->matrix.value + 9 * (size_t)slot[a * k + j];
+        for (int d = 0; d < 9; d++)
+          block[d] += row[3 * k * (d / 3) + 3 * j + d % 3];
+      }
+    }
+    self->cursor[r] = at;
+  }
+}
+
+/* The stiffness of cells, a batch at a time, and from there into the matrix.  Two loops a batch, where adding by
+ * colours takes one for each of some thirty colours: threads wait for each other that much less. */
+static void
+assemble_cells(PlaFemSystem *self, const double *pos, bool project)
+{
+  const PlaFemModel *model = self->model;
+  const int n_cells = model->n_tets + model->n_hexes;
+  for (int r = 0; r < self->n_blocks; r++)
+    self->cursor[r] = model->incidence.start[self->vert_of[r]];
+  for (int first = 0; first < n_cells; first += BATCH) {
+    const int last = first + BATCH < n_cells ? first + BATCH : n_cells;
+#pragma omp parallel for schedule(static)
+    for (int c = first; c < last; c++)
+      if (self->slot[self->slot_start[c]] != THROUGH_BINDINGS)
+        pla_fem_cell_stiffness(model, c, pos, self->pressure, project,
+                               self->stiffness + self->local_size * (size_t)(c - first));
+    add_rows(self, first, last);
+  }
+}
+
 void
 pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, double mass_factor)
 {
@@ -461,28 +524,7 @@ pla_fem_system_assemble(PlaFemSystem *self, const double *pos, bool project, dou
   if (model->patches)
     add_mixed(self, pos, project);
 
-  /* cells of one colour share no vertex: no two threads add to one block, and each block's sum runs
-   * in the order of the colours */
-  for (int colour = 0; colour < model->n_colours; colour++) {
-#pragma omp parallel for schedule(static)
-    for (int at = model->colour_start[colour]; at < model->colour_start[colour + 1]; at++) {
-      int c = model->colour_cell[at], k = c < model->n_tets ? 4 : 8;
-      const int *slot = self->slot + self->slot_start[c];
-      double stiffness[576];
-      if (slot[0] == THROUGH_BINDINGS)
-        continue;
-      pla_fem_cell_stiffness(model, c, pos, self->pressure, project, stiffness);
-      for (int a = 0; a < k; a++)
-        for (int b = 0; b < k; b++) {
-          if (slot[a * k + b] < 0)
-            continue;
-          double *block = m->value + 9 * (size_t)slot[a * k + b];
-          for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++)
-              block[3 * i + j] += stiffness[(3 * a + i) * 3 * k + 3 * b + j];
-        }
-    }
-  }
+  assemble_cells(self, pos, project);
   for (int c = 0; self->bound && c < model->n_tets + model->n_hexes; c++) {
     const int *verts;
     int k = pla_fem_cell_verts(model, c, &verts);

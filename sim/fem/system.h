@@ -23,6 +23,9 @@ struct PlaFemSystem {
   PlaBlockMatrix matrix;
   int *slot;                /* where cell c's block (a, b) goes: slot[slot_start[c] + a k + b], or -1 */
   size_t *slot_start;       /* n_cells + 1 */
+  double *stiffness;        /* of a batch of cells */
+  size_t local_size;        /* numbers for each of them */
+  int *cursor;              /* of each row: its first corner that is not added yet (n_blocks) */
   PlaFemRows patch_rows, domain_rows; /* mixed formulation */
   double *pressure;         /* n_cells */
   double *slope;            /* of each patch: 3 for each of its vertices */
