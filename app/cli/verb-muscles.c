@@ -488,6 +488,7 @@ static const PlaOpt options[] = {
   { "phantom", 0, PLA_OPT_TEXT, "NAME", "in a case: take the muscles of this phantom" },
   { "young-pa", 0, PLA_OPT_NUMBER, "E", "activate: stiffness of the flesh between the fibres", 100,
     1e8 },
+  { "poisson", 0, PLA_OPT_NUMBER, "NU", "activate: of that flesh: 0.5 keeps all volume", 0.01, 0.4999 },
   { "muscles", 0, PLA_OPT_TEXT, "ITEM", "activate: of a case (default: the newest)" },
   { "set", 0, PLA_OPT_TEXT, "NAME=VALUE", "activate: one muscle, in one frame; may be repeated", 0,
     0, true },
