@@ -274,6 +274,40 @@ pla_activation_run(const PlaActiveBody *body, const PlaActivation *track, double
   return st;
 }
 
+PlaStatus
+pla_activation_run_forward(const PlaActiveBody *body, const PlaActivation *track,
+                           const PlaForwardOptions *options, PlaActivationFrame frame, void *data,
+                           PlaProgress *progress, PlaActivationReport *report,
+                           PlaForwardReport *touch, PlaError *err)
+{
+  PlaForward *forward = NULL;
+  *report = (PlaActivationReport){ .first_unsolved = -1 };
+  *touch = (PlaForwardReport){ .converged = true };
+  PlaStatus st = pla_forward_new(body->model, options, &forward, err);
+  for (int f = 0; st == PLA_OK && f < track->n_frames; f++) {
+    PlaForwardReport step;
+    if (!pla_progress_step(progress, (double)f / track->n_frames)) {
+      st = pla_fail_cancelled(err);
+      break;
+    }
+    st = pla_forward_step(forward, track->control + (size_t)f * (size_t)track->n_controls, progress,
+                          &step, err);
+    if (st != PLA_OK)
+      break;
+    report->frames++;
+    report->iterations += step.iterations;
+    report->inverted = MAX(report->inverted, step.inverted);
+    touch->contacts = MAX(touch->contacts, step.contacts);
+    touch->max_penetration_m = fmax(touch->max_penetration_m, step.max_penetration_m);
+    touch->contact_n = fmax(touch->contact_n, step.contact_n);
+    if (!step.converged && report->unsolved++ == 0)
+      report->first_unsolved = f;
+    st = frame(f, pla_forward_get_pos(forward), data, err);
+  }
+  pla_forward_free(forward);
+  return st;
+}
+
 /* ---- takes ---- */
 
 typedef struct {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "app/active-body.h"
+#include "sim/active/forward.h"
 #include "sim/fit/fit.h"
 #include "sim/fit/label.h"
 
@@ -59,6 +60,13 @@ typedef struct {
 PlaStatus pla_activation_run(const PlaActiveBody *body, const PlaActivation *track,
                              double tolerance_m, PlaActivationFrame frame, void *data,
                              PlaProgress *progress, PlaActivationReport *report, PlaError *err);
+
+/* The same among colliders, with the body's parts in contact, or in time (sim/active/forward.h).  @touch: the
+ * most contacts, the deepest penetration and the greatest push of any frame. */
+PlaStatus pla_activation_run_forward(const PlaActiveBody *body, const PlaActivation *track,
+                                     const PlaForwardOptions *options, PlaActivationFrame frame,
+                                     void *data, PlaProgress *progress, PlaActivationReport *report,
+                                     PlaForwardReport *touch, PlaError *err);
 
 /* What is wrong with a made-up take. */
 typedef struct {

@@ -142,7 +142,7 @@ find_holds(const PlaMesh *mesh, const PlaMuscleSet *set, const unsigned char *cu
 /* the model of a body whose mesh and muscles are there */
 static PlaStatus
 make_model(PlaActiveBody *body, const unsigned char *hold, const PlaJaw *jaw, double young_pa,
-           double poisson, PlaError *err)
+           double poisson, double strength, PlaError *err)
 {
   const PlaMuscleSet *set = &body->muscles;
   const PlaMaterial *material = pla_material_find("muscle");
@@ -156,7 +156,7 @@ make_model(PlaActiveBody *body, const unsigned char *hold, const PlaJaw *jaw, do
   param[pla_material_param(material, "c10_pa")] = 0.5 * mu;
   param[pla_material_param(material, "c01_pa")] = 0.0;
   param[pla_material_param(material, "bulk_pa")] = young_pa / (3.0 * (1.0 - 2.0 * poisson));
-  param[pla_material_param(material, "sigma_max_pa")] = strongest;
+  param[pla_material_param(material, "sigma_max_pa")] = strongest * (strength > 0.0 ? strength : 1.0);
   PlaFemMaterial flesh = { .material = material, .density = 1050.0 };
   body->young_pa = young_pa;
   body->poisson = poisson;
@@ -213,9 +213,10 @@ find_kind(const char *name)
 }
 
 static PlaStatus
-build(const Kind *kind, double cell_mm, double young_pa, double poisson, PlaProgress *progress,
-      PlaActiveBody **out, PlaError *err)
+build(const Kind *kind, const PlaActiveBodyOptions *opts, PlaProgress *progress, PlaActiveBody **out,
+      PlaError *err)
 {
+  const double cell_mm = opts->cell_mm;
   PlaActiveBody *self = g_new0(PlaActiveBody, 1);
   PlaMuscleModel *muscles = NULL;
   PlaMuscleOptions muscle_opts = pla_muscle_options_default();
@@ -252,7 +253,8 @@ build(const Kind *kind, double cell_mm, double young_pa, double poisson, PlaProg
     if (kind->jaw)
       st = phantom_jaw(kind->phantom, &jaw, err);
     if (st == PLA_OK)
-      st = make_model(self, hold, kind->jaw ? &jaw : NULL, young_pa, poisson, err);
+      st = make_model(self, hold, kind->jaw ? &jaw : NULL, opts->young_pa, opts->poisson, opts->strength,
+                      err);
   }
   if (st == PLA_OK && strcmp(kind->name, "arm") != 0)
     st = pla_marker_layout(kind->name, self->mesh, &self->markers, err);
@@ -330,10 +332,9 @@ mesh_from_arrays(const PlaArrays *arrays, PlaMesh **out, PlaError *err)
 
 /* the body as it was kept, or NULL */
 static PlaActiveBody *
-recall(const Kind *kind, double cell_mm, double young_pa, double poisson)
+recall(const Kind *kind, const PlaActiveBodyOptions *opts)
 {
-  const PlaActiveBodyOptions opts = { .young_pa = young_pa, .poisson = poisson };
-  g_autofree char *key = cache_key(kind, cell_mm);
+  g_autofree char *key = cache_key(kind, opts->cell_mm);
   PlaArrays arrays;
   PlaActiveBody *self = NULL;
   if (!pla_cache_read("active-body", key, &arrays))
@@ -356,7 +357,7 @@ recall(const Kind *kind, double cell_mm, double young_pa, double poisson)
                                    array->data, NULL);
     }
     if (st == PLA_OK &&
-        pla_active_body_from_contents(kind->name, mesh, muscles, &opts, &self, NULL) != PLA_OK)
+        pla_active_body_from_contents(kind->name, mesh, muscles, opts, &self, NULL) != PLA_OK)
       self = NULL;
   }
   pla_arrays_clear(&arrays);
@@ -374,15 +375,16 @@ pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,
                     "there is no body 'phantom:%s'; phantom:face, phantom:tongue and phantom:arm "
                     "have muscles",
                     name);
-  const double cell_mm = opts->cell_mm > 0.0 ? opts->cell_mm : kind->cell_mm;
-  const double young_pa = opts->young_pa > 0.0 ? opts->young_pa : kind->young_pa;
-  const double poisson = opts->poisson > 0.0 ? opts->poisson : 0.45;
-  *out = recall(kind, cell_mm, young_pa, poisson);
+  PlaActiveBodyOptions all = *opts;
+  all.cell_mm = opts->cell_mm > 0.0 ? opts->cell_mm : kind->cell_mm;
+  all.young_pa = opts->young_pa > 0.0 ? opts->young_pa : kind->young_pa;
+  all.poisson = opts->poisson > 0.0 ? opts->poisson : 0.45;
+  *out = recall(kind, &all);
   if (*out)
     return PLA_OK;
-  PlaStatus st = build(kind, cell_mm, young_pa, poisson, progress, out, err);
+  PlaStatus st = build(kind, &all, progress, out, err);
   if (st == PLA_OK)
-    keep(kind, cell_mm, *out);
+    keep(kind, all.cell_mm, *out);
   return st;
 }
 
@@ -522,7 +524,7 @@ pla_active_body_from_contents(const char *name, const PlaContent *mesh, const Pl
     const double young = opts->young_pa > 0.0 ? opts->young_pa : flesh ? flesh[0] : 20e3;
     const double poisson = opts->poisson > 0.0 ? opts->poisson : flesh ? flesh[1] : 0.45;
     if (st == PLA_OK)
-      st = make_model(self, hold, numbers ? &jaw : NULL, young, poisson, err);
+      st = make_model(self, hold, numbers ? &jaw : NULL, young, poisson, opts->strength, err);
   }
   if (st == PLA_OK)
     st = markers_from(muscles, self->mesh->n_verts, &self->markers, err);

@@ -23,6 +23,8 @@ typedef struct {
   double cell_mm;   /* element size of a phantom's mesh; 0: one that suits it */
   double young_pa;  /* of the flesh between the fibres; 0: as the preset of the body */
   double poisson;   /* 0: 0.45 */
+  double strength;  /* of all muscles, times their peak stress: how expressions are exaggerated beyond full
+                       activation; 0: 1 */
 } PlaActiveBodyOptions;
 PlaActiveBodyOptions pla_active_body_options_default(void);
 

@@ -249,6 +249,30 @@ lips_part(const PlaMesh *mesh, int t, int o, const int face[3], const void *data
   return (tag[t] == UPPER && tag[o] == LOWER) || (tag[t] == LOWER && tag[o] == UPPER);
 }
 
+/* Opens the line of the mouth by a film of saliva, so that each lip knows on which side the other is: the
+ * last @n_new vertices and those that they are copies of. */
+static void
+open_lips(PlaMesh *mesh, int n_new)
+{
+  static const double half_film_m = 1e-4;
+  const int *tag = pla_mesh_find_field(mesh, PLA_MESH_REGION, PLA_ON_CELLS)->data;
+  const int first = mesh->n_verts - n_new;
+  g_autofree unsigned char *of = g_new0(unsigned char, (size_t)mesh->n_verts + 1);
+  g_autofree unsigned char *parted = g_new0(unsigned char, (size_t)mesh->n_verts + 1);
+  for (int t = 0; t < mesh->n_tets; t++)
+    for (size_t a = 0; a < 4; a++)
+      of[mesh->tet[4 * (size_t)t + a]] |= (unsigned char)(1 << tag[t]);
+  for (int v = first; v < mesh->n_verts; v++)
+    for (int u = 0; u < first && !parted[v]; u++)
+      if (memcmp(mesh->pos + 3 * (size_t)u, mesh->pos + 3 * (size_t)v, 3 * sizeof *mesh->pos) == 0)
+        parted[u] = parted[v] = 1;
+  for (int v = 0; v < mesh->n_verts; v++) {
+    const bool upper = of[v] & 1 << UPPER, lower = of[v] & 1 << LOWER;
+    if (parted[v] && upper != lower)
+      mesh->pos[3 * (size_t)v + 2] += upper ? half_film_m : -half_film_m;
+  }
+}
+
 PlaStatus
 pla_face_mesh(double cell_mm, PlaProgress *progress, PlaMesh **out, unsigned char **held,
               PlaError *err)
@@ -256,6 +280,7 @@ pla_face_mesh(double cell_mm, PlaProgress *progress, PlaMesh **out, unsigned cha
   static const int ids[] = { REST, UPPER, LOWER }, first[] = { 0, 1, 2, 3 };
   PlaLabelMap *labels = NULL;
   PlaMesh *mesh = NULL;
+  int n_parted = 0;
   PlaTetOptions opts = pla_tet_options_default();
   opts.cell_mm = cell_mm;
   opts.levels = 1;
@@ -269,7 +294,9 @@ pla_face_mesh(double cell_mm, PlaProgress *progress, PlaMesh **out, unsigned cha
   pla_label_map_free(labels);
   if (st == PLA_OK)
     st = pla_mesh_part(mesh, lips_part,
-                       pla_mesh_find_field(mesh, PLA_MESH_REGION, PLA_ON_CELLS)->data, NULL, err);
+                       pla_mesh_find_field(mesh, PLA_MESH_REGION, PLA_ON_CELLS)->data, &n_parted, err);
+  if (st == PLA_OK)
+    open_lips(mesh, n_parted);
   if (st == PLA_OK)
     st = keep_largest(&mesh, err);
   if (st == PLA_OK) {

@@ -46,6 +46,7 @@ pla_invocation_body(PlaInvocation *inv, const char *path, PlaActiveBody **out, P
   opts.cell_mm = pla_invocation_number(inv, "cell-mm", 0.0);
   opts.young_pa = pla_invocation_number(inv, "young-pa", 0.0);
   opts.poisson = pla_invocation_number(inv, "poisson", 0.0);
+  opts.strength = pla_invocation_number(inv, "strength", 0.0);
   if (g_str_has_prefix(path, phantom))
     return pla_active_body_from_phantom(path + strlen(phantom), &opts,
                                         pla_invocation_progress(inv), out, err);

@@ -397,6 +397,8 @@ run_muscles(PlaInvocation *inv, PlaError *err)
 {
   if (strcmp(pla_invocation_file(inv, 0), "activate") == 0)
     return pla_run_activate(inv, err);
+  if (strcmp(pla_invocation_file(inv, 0), "torque") == 0)
+    return pla_run_torque(inv, err);
   const char *input = pla_invocation_file(inv, 0), *out = pla_invocation_output(inv);
   const bool phantom = g_str_has_prefix(input, PHANTOM);
   const bool only_describe =
@@ -489,6 +491,13 @@ static const PlaOpt options[] = {
   { "young-pa", 0, PLA_OPT_NUMBER, "E", "activate: stiffness of the flesh between the fibres", 100,
     1e8 },
   { "poisson", 0, PLA_OPT_NUMBER, "NU", "activate: of that flesh: 0.5 keeps all volume", 0.01, 0.4999 },
+  { "strength", 0, PLA_OPT_NUMBER, "S", "activate: of all muscles, times their peak stress", 0.01,
+    100 },
+  { "contact", 0, PLA_OPT_FLAG, NULL, "activate: lips and other parts meet, as do the face's own teeth" },
+  { "collider", 0, PLA_OPT_TEXT, "SURF", "activate: a closed surface in the way; may be repeated", 0, 0,
+    true },
+  { "jaw-collider", 0, PLA_OPT_TEXT, "SURF", "activate: the same, going with the jaw", 0, 0, true },
+  { "dynamic", 0, PLA_OPT_FLAG, NULL, "activate: flesh has mass; the track plays in time" },
   { "muscles", 0, PLA_OPT_TEXT, "ITEM", "activate: of a case (default: the newest)" },
   { "set", 0, PLA_OPT_TEXT, "NAME=VALUE", "activate: one muscle, in one frame; may be repeated", 0,
     0, true },
@@ -501,12 +510,15 @@ static const PlaOpt options[] = {
   { "missing", 0, PLA_OPT_NUMBER, "P", "activate: share of markers that are missing", 0, 1 },
   { "outliers", 0, PLA_OPT_NUMBER, "P", "activate: share of gross errors, up to 20 mm an axis", 0,
     1 },
+  { "bend-deg", 0, PLA_OPT_NUMBER, "A", "torque: how far the elbow is bent (default: 90)", 0, 145 },
+  { "load-kg", 0, PLA_OPT_NUMBER, "M", "torque: what the hand holds", 0, 1000 },
+  { "limb", 0, PLA_OPT_TEXT, "JSON", "torque: other joints, angles and loads" },
   { NULL },
 };
 
 const PlaVerb pla_verb_muscles = {
   .name = "muscles",
-  .args = "LABELS MESH | phantom:NAME [MESH] | CASE | activate MODEL [TRACK]",
+  .args = "LABELS MESH | phantom:NAME [MESH] | CASE | activate MODEL [TRACK] | torque MODEL",
   .summary = "puts muscles into a mesh: fibres, shares, attachments",
   .description =
       "For every muscle and every tetrahedron that it meets: the share of the element's volume "
@@ -521,7 +533,12 @@ const PlaVerb pla_verb_muscles = {
       "muscles activate moves a body (a case with muscles, phantom:face, phantom:tongue,\n"
       "phantom:arm) through the equilibria of an activation track, and writes the shapes (.pvd, "
       "or\n"
-      "a mesh of the last frame) and the markers on its skin.",
+      "a mesh of the last frame) and the markers on its skin.  With --contact, --collider or\n"
+      "--dynamic the same track is played among what is in its way, and in time.\n\n"
+      "muscles torque finds the activations that hold a limb's pose against its load, from the\n"
+      "balance of torques of all streamlines about its joints: phantom:arm by itself, others with\n"
+      "--limb, JSON with joints (name, from_mm, to_mm, moves, angle_deg) and loads (bone, at_mm, kg\n"
+      "or force_n).  An activation above 1 means that the limb cannot hold it.",
   .example = "platysma-cli muscles phantom:head --picture muscles.png -o head-muscles.vtu",
   .min_files = 1,
   .max_files = 3,

@@ -187,9 +187,10 @@ measure_rest(PlaContactSet *self)
     point->thickness = fmin(self->options.thickness, nearest);
     for (int c = 0; c < self->n_colliders; c++) {
       size_t at = (size_t)p * (size_t)self->n_colliders + (size_t)c;
-      double d = pla_collider_distance(self->collider[c], x, self->options.thickness, false, n);
-      self->collider_thickness[at] = fmin(self->options.thickness, fmax(d, 0.0));
-      self->deep[at] = 1;
+      const bool settled = self->options.settled;
+      double d = pla_collider_distance(self->collider[c], x, self->options.thickness, settled, n);
+      self->collider_thickness[at] = fmin(self->options.thickness, settled ? d : fmax(d, 0.0));
+      self->deep[at] = !settled || d < 0.0;
     }
   }
 }
@@ -735,7 +736,8 @@ pla_contact_set_report(const PlaContactSet *self, const double *pos, PlaContactR
       continue;
     out->contacts += push > 0.0;
     out->normal_force += push;
-    out->max_penetration = fmax(out->max_penetration, -gap);
+    const double depth = fmin(0.0, contact->thickness) - gap;
+    out->max_penetration = fmax(out->max_penetration, depth);
     if (gap < out->min_gap) {
       out->min_gap = gap;
       point_at(&self->point[contact->point], pos, out->deepest);

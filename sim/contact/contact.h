@@ -26,6 +26,9 @@ typedef struct {
   double link_radius;    /* fascia: points this close to another piece at rest keep their height over it
                             and are free to slide (Sifakis 2007), m; 0: none */
   double link_stiffness; /* Pa/m; 0: the stiffness of the material below over the radius */
+  bool settled;     /* what is inside a collider at rest belongs there, and is only kept from going deeper */
+  const unsigned char *among; /* 1: vertices whose points are looked at; NULL: all.  Read when the set is
+                                 made (n_verts) */
 } PlaContactOptions;
 PlaContactOptions pla_contact_options_default(void); /* pieces and self; no friction, no links */
 

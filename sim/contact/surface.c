@@ -82,6 +82,23 @@ sort_by_piece(PlaContactSet *self, const PlaBoundary *boundary, const int *piece
   return PLA_OK;
 }
 
+/* drops points with a vertex that is not to be looked at */
+static void
+keep_points(PlaContactSet *self)
+{
+  const unsigned char *among = self->options.among;
+  int n = 0;
+  for (int p = 0; among && p < self->n_points; p++) {
+    bool wanted = true;
+    for (int a = 0; a < self->point[p].n_verts; a++)
+      wanted &= among[self->point[p].vert[a]];
+    if (wanted)
+      self->point[n++] = self->point[p];
+  }
+  self->n_points = among ? n : self->n_points;
+  self->options.among = NULL;
+}
+
 static PlaStatus
 make_points(PlaContactSet *self, const int *piece, const double *stiffness, PlaError *err)
 {
@@ -140,6 +157,7 @@ make_points(PlaContactSet *self, const int *piece, const double *stiffness, PlaE
                                                        .area = area,
                                                        .stiffness = area * stiffness[t] };
   }
+  keep_points(self);
   for (int p = 0; st == PLA_OK && p < self->n_points; p++) {
     self->point[p].piece = piece[self->point[p].vert[0]];
     self->point[p].thickness = self->options.thickness;

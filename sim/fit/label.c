@@ -331,7 +331,7 @@ repair_unit(PlaTake *take, double ratio, PlaLabelling *out, bool *ok)
     for (size_t k = 0; k < 3 * (size_t)take->n_frames * (size_t)take->n_markers; k++)
       take->pos[k] *= units[i].factor;
     pla_notes_add(&out->notes,
-                  "the markers are %.3g times too small: %s; all positions were multiplied by %g",
+                  "the markers are %.4g times too small: %s; all positions were multiplied by %g",
                   units[i].factor, units[i].text, units[i].factor);
   }
 }
