@@ -433,8 +433,12 @@ pla_limb_balance(const PlaActiveBody *body, const PlaLimb *limb, PlaLimbMuscle *
     of->activation += a[l];
     of->force_n += line[l].sigma * (pla_torque_passive(line[l].length) + a[l] * active);
     of->length += line[l].length;
-    for (int j = 0; j < nj && line[l].sigma * active > 0.0; j++)
-      of->arm_m[j] += w[(size_t)j * (size_t)nl + (size_t)l] / (line[l].sigma * active);
+    for (int j = 0; j < nj && line[l].sigma * active > 0.0; j++) {
+      const double arm = w[(size_t)j * (size_t)nl + (size_t)l] / (line[l].sigma * active);
+      of->arm_m[j] += arm;
+      of->torque_nm[j] +=
+          arm * line[l].sigma * (pla_torque_passive(line[l].length) + a[l] * active);
+    }
     of->n_lines++;
   }
   for (int m = 0; m < set->list.n; m++) {

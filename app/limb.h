@@ -43,6 +43,7 @@ typedef struct {
   double force_n;      /* sum of what they pull, passive part included */
   double length;       /* mean, over that at rest */
   double arm_m[PLA_LIMB_JOINTS]; /* mean moment arm about each joint */
+  double torque_nm[PLA_LIMB_JOINTS]; /* of the muscle, passive part included */
   int n_lines;
 } PlaLimbMuscle;
 
