@@ -1,7 +1,12 @@
-/* The tongue with every vertex free, under the same drive as the reduced one: what that is measured by. */
+/* The tongue with every vertex free, under the same drive as the reduced one: what that is measured by.
+ *
+ * A coil is glued on: it holds the mean place of the surface under it, not a single vertex, which would be drawn
+ * out into a spike that has no counterpart in flesh.  The reduced tongue spreads its coils alike. */
 #include "sim/tongue/tongue-private.h"
 
+#include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/boundary.h"
 #include "anatomy/surface/surface.h"
 #include "sim/contact/contact.h"
 #include "sim/dynamics/dynamics.h"
@@ -17,6 +22,9 @@ struct PlaTongueReference {
   PlaContactSet *contacts;
   unsigned char *prescribed; /* n_verts x 3 */
   double *target, *pos;      /* n_verts x 3 */
+  PlaSpring glue[PLA_N_TONGUE_COILS], present[PLA_N_TONGUE_COILS]; /* all; those of the frame */
+  double rest[PLA_N_TONGUE_COILS][3]; /* of the coils' vertices seen from the mean place under them, m */
+  PlaFemSprings springs;
   PlaFemConditions conditions;
   PlaDynamics *dynamics;     /* NULL: quasistatic */
   double dt_s;
@@ -62,6 +70,65 @@ make_colliders(PlaTongueReference *self, PlaError *err)
   return st;
 }
 
+/* one coil: vertices of the surface within its footprint, nearer ones counting more */
+static void
+glue_coil(PlaTongueReference *self, const PlaBoundary *boundary, int k)
+{
+  const PlaTongue *tongue = self->tongue;
+  const double reach = PLA_COIL_FOOTPRINT_MM * tongue->fit.scale / 1000.0;
+  const double *seed = tongue->mesh->pos + 3 * (size_t)tongue->fit.vert[k];
+  const double up[3] = { 1, 0, 0 };
+  PlaSpring *glue = &self->glue[k];
+  double away[PLA_SPRING_VERTS], total = 0.0;
+  *glue = (PlaSpring){ 0 };
+  for (int i = 0; i < 3 * boundary->n_tris; i++) {
+    const int v = boundary->tri[i];
+    double by[3];
+    pla_vec3_sub(tongue->mesh->pos + 3 * (size_t)v, seed, by);
+    const double d = pla_vec3_norm(by);
+    int at = glue->n_verts;
+    for (int j = 0; j < glue->n_verts; j++)
+      at = glue->vert[j] == v ? -1 : at;
+    if (d >= reach || at < 0 || tongue->fixed[v])
+      continue;
+    if (at == PLA_SPRING_VERTS) { /* the farthest gives way */
+      at = 0;
+      for (int j = 1; j < PLA_SPRING_VERTS; j++)
+        at = away[j] > away[at] ? j : at;
+      if (away[at] <= d)
+        continue;
+    } else
+      glue->n_verts++;
+    glue->vert[at] = v;
+    away[at] = d;
+  }
+  for (int j = 0; j < glue->n_verts; j++) {
+    glue->weight[j] = 1.0 - away[j] * away[j] / (reach * reach);
+    total += glue->weight[j];
+  }
+  memcpy(self->rest[k], seed, sizeof self->rest[k]);
+  for (int j = 0; j < glue->n_verts; j++) {
+    glue->weight[j] /= total;
+    for (int d = 0; d < 3; d++)
+      self->rest[k][d] -= glue->weight[j] * tongue->mesh->pos[3 * (size_t)glue->vert[j] + (size_t)d];
+  }
+  /* some thousand times as stiff as the flesh under it */
+  const double stiff = 1e4 * tongue->young_pa * reach;
+  pla_spring_set_stiffness(glue, up, stiff, stiff);
+}
+
+static PlaStatus
+glue_coils(PlaTongueReference *self, PlaError *err)
+{
+  const PlaTetMesh tets = pla_mesh_tets(self->tongue->mesh);
+  PlaBoundary boundary = { 0 };
+  PlaStatus st = pla_boundary_init(&boundary, &tets, &(PlaHexMesh){ 0 }, false, err);
+  for (int k = 0; st == PLA_OK && k < PLA_N_TONGUE_COILS; k++)
+    glue_coil(self, &boundary, k);
+  pla_boundary_clear(&boundary);
+  return st;
+}
+
 PlaStatus
 pla_tongue_reference_new(const PlaTongue *tongue, double dt_s, PlaTongueReference **out, PlaError *err)
 {
@@ -86,11 +153,14 @@ pla_tongue_reference_new(const PlaTongue *tongue, double dt_s, PlaTongueReferenc
                              &self->fem, err);
   if (st == PLA_OK)
     st = make_colliders(self, err);
+  if (st == PLA_OK)
+    st = glue_coils(self, err);
   if (st == PLA_OK) {
     for (size_t i = 0; i < 3 * n; i++)
       self->prescribed[i] = tongue->fixed[i / 3];
     self->conditions = (PlaFemConditions){ .fixed = self->prescribed,
                                            .target = self->target,
+                                           .springs = &self->springs,
                                            .contacts = self->contacts };
     *out = self;
   } else
@@ -114,13 +184,19 @@ prescribe(PlaTongueReference *self, const PlaTongueFrame *frame, const double *f
       self->target[3 * v + d] = from[3 * v + d] + t * (end - from[3 * v + d]);
     }
   }
-  for (int k = 0; k < PLA_N_TONGUE_COILS; k++)
-    for (size_t d = 0; d < 3; d++) {
-      const size_t i = 3 * (size_t)tongue->fit.vert[k] + d;
-      self->prescribed[i] = !isnan(frame->target[3 * k + (int)d]);
-      if (self->prescribed[i])
-        self->target[i] = from[i] + t * (frame->target[3 * k + (int)d] - from[i]);
-    }
+  self->springs = (PlaFemSprings){ .spring = self->present };
+  for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
+    PlaSpring *glue = &self->present[self->springs.n];
+    double begun[3];
+    if (isnan(frame->target[3 * k]))
+      continue;
+    *glue = self->glue[k];
+    pla_spring_gap(&self->glue[k], from, begun);
+    for (int d = 0; d < 3; d++)
+      glue->offset[d] =
+          begun[d] + t * (frame->target[3 * k + d] - self->rest[k][d] - begun[d]);
+    self->springs.n++;
+  }
   for (int i = 0; i < tongue->n_solids; i++)
     if (tongue->with_jaw[i])
       pla_collider_set_pose(self->collider[i], frame->jaw_rotation, frame->jaw_shift);
@@ -182,6 +258,14 @@ pla_tongue_reference_step(PlaTongueReference *self, const double *coil_mm, int p
            3 * (size_t)self->tongue->mesh->n_verts * sizeof *self->pos);
   }
   return st;
+}
+
+void
+pla_tongue_reference_coil(const PlaTongueReference *self, int k, double pos[3])
+{
+  pla_spring_gap(&self->glue[k], self->pos, pos);
+  for (int d = 0; d < 3; d++)
+    pos[d] += self->rest[k][d];
 }
 
 const double *

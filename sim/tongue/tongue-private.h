@@ -11,6 +11,7 @@ struct PlaTongue {
   PlaSpeakerFit fit;
   double incisor[2], hinge[2]; /* (forward, up), m */
   PlaFemMaterial material;
+  double young_pa;
   PlaFemModel *fem;      /* as the cubature integrates it */
   PlaReducedModel *model;
   double *lift;          /* PLA_JAW_LIFTS x n_verts x 3 */

@@ -13,7 +13,6 @@
 
 enum { N_DOMAINS = PLA_N_TONGUE_COILS + 1 };
 #define POOR_FIT_MM 1.0   /* of marked vertices; others are then tried */
-#define COIL_REACH_MM 5.0 /* a coil moves the tissue around it, not a point */
 
 PlaTongueInput
 pla_tongue_input_default(void)
@@ -189,6 +188,7 @@ make_fem(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
 {
   PlaFemMaterial *material = &self->material;
   double param[PLA_MAX_CONSTANTS];
+  self->young_pa = input->young_pa;
   *material = (PlaFemMaterial){ .material = pla_material_find(input->material),
                                 .density = input->density };
   if (!material->material)
@@ -269,7 +269,7 @@ make_basis(PlaTongue *self, const PlaDomains *domains, PlaProgress *progress, Pl
       st = pla_fail_cancelled(err);
   }
   if (st == PLA_OK)
-    st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, COIL_REACH_MM * mm, weight,
+    st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, PLA_COIL_FOOTPRINT_MM * mm, weight,
                             err);
   if (st == PLA_OK)
     st = pla_reduced_basis_init(basis, &tets, domains->seed, N_DOMAINS, weight, PLA_BASIS_QUADRATIC,

@@ -118,7 +118,9 @@ int pla_tongue_body_gaps(const PlaTongueBody *self, const int **verts, const dou
 /* ---- the full-space reference ---- */
 
 typedef struct PlaTongueReference PlaTongueReference;
-/* Every vertex is free; volume is kept by the mixed formulation.  @dt_s 0: quasistatic. */
+/* Every vertex is free; volume is kept by the mixed formulation.  A coil holds the mean place of the surface
+ * within PLA_COIL_FOOTPRINT_MM of its vertex at rest, weights falling as 1 - d^2 / r^2.  @dt_s 0: quasistatic. */
+#define PLA_COIL_FOOTPRINT_MM 5.0 /* of the speaker: a coil of 3 mm, its wire and the glue around them */
 PlaStatus pla_tongue_reference_new(const PlaTongue *tongue, double dt_s, PlaTongueReference **out,
                                    PlaError *err);
 void pla_tongue_reference_free(PlaTongueReference *self); /* NULL is fine */
@@ -126,3 +128,5 @@ void pla_tongue_reference_free(PlaTongueReference *self); /* NULL is fine */
 PlaStatus pla_tongue_reference_step(PlaTongueReference *self, const double *coil_mm, int parts,
                                     PlaProgress *progress, PlaFemReport *report, PlaError *err);
 const double *pla_tongue_reference_get_pos(const PlaTongueReference *self);
+/* Where coil @k is: its vertex, if the surface under it had only been shifted; m. */
+void pla_tongue_reference_coil(const PlaTongueReference *self, int k, double pos[3]);
