@@ -1,6 +1,7 @@
 /* The articulatory synthesiser: tubes against closed forms and against each other, sounds against what
  * phonetics says of them. */
 #include "sim/speech/fft.h"
+#include "sim/speech/formants.h"
 #include "sim/speech/voice.h"
 
 #include <glib.h>
@@ -214,6 +215,38 @@ test_gestures(void)
       g_assert_cmpfloat(fabs(value[k][c] - value[k - 1][c]), <, 0.6); /* 600 mm/s */
 }
 
+/* what is heard of a spoken vowel is what its tube has; a hiss and silence have no voice */
+static void
+test_heard(void)
+{
+  static const char *const vowels[] = { "i", "ɛ", "ɑ", "o" };
+  const PlaSpeaker speaker = pla_speaker_default();
+  for (size_t v = 0; v < G_N_ELEMENTS(vowels); v++) {
+    const PlaSegment s[2] = { { pla_sound_find(vowels[v]), 0.0, 0.5 },
+                              { pla_sound_find("s"), 0.5, 0.9 } };
+    PlaRandom random = pla_random_start(11);
+    double *sample, tube[3], hz[90 * PLA_FORMANTS], mean[2] = { 0 };
+    size_t n;
+    g_assert_cmpint(pla_voice_say(&speaker, s, 2, 0.9, &random, &sample, &n, NULL), ==, PLA_OK);
+    const int voiced = pla_formants_track(sample, n, 90, hz);
+    g_assert_cmpint(voiced, >, 35);
+    g_assert_cmpint(voiced, <, 62);
+    for (int t = 15; t < 35; t++)
+      for (int k = 0; k < 2; k++)
+        mean[k] += hz[PLA_FORMANTS * t + k] / 20.0;
+    g_assert_true(isnan(hz[PLA_FORMANTS * 70]));
+    formants_of(vowels[v], tube);
+    g_test_message("%s: tube %.0f %.0f, heard %.0f %.0f Hz", vowels[v],
+                   tube[0] / speaker.length_factor, tube[1] / speaker.length_factor, mean[0], mean[1]);
+    for (int k = 0; k < 2; k++)
+      g_assert_cmpfloat(fabs(mean[k] * speaker.length_factor / tube[k] - 1.0), <, 0.15);
+    free(sample);
+  }
+  double silence[PLA_FORMANT_SAMPLES] = { 0 }, hz[PLA_FORMANTS];
+  g_assert_false(pla_formants_hear(silence, 0.0, hz));
+  g_assert_true(isnan(hz[0]));
+}
+
 static double
 band_energy(const double *sample, size_t n, double from_hz, double to_hz)
 {
@@ -296,6 +329,7 @@ main(int argc, char **argv)
   g_test_add_func("/voice/places", test_places);
   g_test_add_func("/voice/parse", test_parse);
   g_test_add_func("/voice/gestures", test_gestures);
+  g_test_add_func("/voice/heard", test_heard);
   g_test_add_func("/voice/sound", test_sound);
   g_test_add_func("/voice/recording", test_recording);
   return g_test_run();
