@@ -18,6 +18,7 @@ extern const PlaBenchmark pla_benchmark_orbit;
 extern const PlaBenchmark pla_benchmark_nifti_read;
 extern const PlaBenchmark pla_benchmark_pbng_box;
 extern const PlaBenchmark pla_benchmark_distance;
+extern const PlaBenchmark pla_benchmark_reduced;
 extern const PlaBenchmark pla_benchmark_scatter;
 extern const PlaBenchmark pla_benchmark_speech;
 extern const PlaBenchmark pla_benchmark_stiffness;

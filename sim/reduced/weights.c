@@ -287,6 +287,32 @@ pla_domain_weight(const PlaWeightDomain *domain, const PlaWeightOptions *options
   return st;
 }
 
+PlaStatus
+pla_domain_weights(const PlaTetMesh *mesh, const PlaDomains *domains, const unsigned char *fixed,
+                   const PlaWeightOptions *options, PlaProgress *progress, double *weight,
+                   PlaError *err)
+{
+  unsigned char *held = pla_array_dup(fixed, (size_t)mesh->n_verts, 1);
+  unsigned char *inside = pla_array_new((size_t)mesh->n_tets, 1);
+  PlaStatus st = held && inside ? PLA_OK : pla_fail_memory(err, "domains");
+  for (int i = 0; st == PLA_OK && i < domains->n; i++)
+    held[domains->seed[i]] = 1;
+  for (int i = 0; st == PLA_OK && i < domains->n; i++) {
+    for (int t = 0; t < mesh->n_tets; t++)
+      inside[t] = pla_domains_has(domains, i, t);
+    held[domains->seed[i]] = 0;
+    st = pla_domain_weight(
+        &(PlaWeightDomain){ .mesh = mesh, .inside = inside, .seed = domains->seed[i], .held = held },
+        options, weight + (size_t)i * (size_t)mesh->n_verts, NULL, err);
+    held[domains->seed[i]] = 1;
+    if (st == PLA_OK && !pla_progress_step(progress, (i + 1.0) / domains->n))
+      st = pla_fail_cancelled(err);
+  }
+  free(held);
+  free(inside);
+  return st;
+}
+
 void
 pla_weight_give_way(double *weight, const double *added, int seed, int n_verts)
 {

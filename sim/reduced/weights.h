@@ -6,8 +6,10 @@
  * opposite sign, as a bent beam does, where a full hold would lock. */
 #pragma once
 
+#include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
 #include "anatomy/mesh.h"
+#include "sim/reduced/domains.h"
 
 typedef enum {
   PLA_WEIGHT_PRINCIPAL = 0, /* held along the direction only */
@@ -38,6 +40,12 @@ typedef struct {
  * PLA_ERR_GEOMETRY when the domain is not held or its seed is. */
 PlaStatus pla_domain_weight(const PlaWeightDomain *domain, const PlaWeightOptions *options,
                             double *weight, double direction[3], PlaError *err);
+
+/* Weights of all domains, each 0 at @fixed vertices (n_verts) and at the seeds of the others (domains x
+ * n_verts). */
+PlaStatus pla_domain_weights(const PlaTetMesh *mesh, const PlaDomains *domains,
+                             const unsigned char *fixed, const PlaWeightOptions *options,
+                             PlaProgress *progress, double *weight, PlaError *err);
 
 /* A domain with the weight @added was put in at vertex @seed: @weight gives way, so that it is 0 there
  * (w - w(seed) added) (n_verts). */

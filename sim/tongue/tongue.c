@@ -13,6 +13,7 @@
 
 enum { N_DOMAINS = PLA_N_TONGUE_COILS + 1 };
 #define POOR_FIT_MM 1.0   /* of marked vertices; others are then tried */
+#define CLEAR_MM 0.2      /* between palate and coils that were found inside of it */
 
 PlaTongueInput
 pla_tongue_input_default(void)
@@ -251,31 +252,15 @@ make_basis(PlaTongue *self, const PlaDomains *domains, PlaProgress *progress, Pl
   const PlaTetMesh tets = pla_mesh_tets(self->mesh);
   const PlaWeightOptions options = pla_weight_options_default();
   const double mm = self->fit.scale / 1000.0;
-  unsigned char *held = pla_array_dup(self->fixed, (size_t)tets.n_verts, 1);
-  unsigned char *inside = pla_array_new((size_t)tets.n_tets, 1);
   double *weight = pla_array_new((size_t)tets.n_verts, N_DOMAINS * sizeof *weight);
-  PlaStatus st = held && inside && weight ? PLA_OK : pla_fail_memory(err, "domains");
-  for (int i = 0; st == PLA_OK && i < N_DOMAINS; i++)
-    held[domains->seed[i]] = 1;
-  for (int i = 0; st == PLA_OK && i < N_DOMAINS; i++) {
-    for (int t = 0; t < tets.n_tets; t++)
-      inside[t] = pla_domains_has(domains, i, t);
-    held[domains->seed[i]] = 0;
-    st = pla_domain_weight(
-        &(PlaWeightDomain){ .mesh = &tets, .inside = inside, .seed = domains->seed[i], .held = held },
-        &options, weight + (size_t)i * (size_t)tets.n_verts, NULL, err);
-    held[domains->seed[i]] = 1;
-    if (st == PLA_OK && !pla_progress_step(progress, (i + 1.0) / N_DOMAINS))
-      st = pla_fail_cancelled(err);
-  }
+  PlaStatus st = weight ? pla_domain_weights(&tets, domains, self->fixed, &options, progress, weight, err)
+                        : pla_fail_memory(err, "domains");
   if (st == PLA_OK)
     st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, PLA_COIL_FOOTPRINT_MM * mm, weight,
                             err);
   if (st == PLA_OK)
     st = pla_reduced_basis_init(basis, &tets, domains->seed, N_DOMAINS, weight, PLA_BASIS_QUADRATIC,
                                 err);
-  free(held);
-  free(inside);
   free(weight);
   return st;
 }
@@ -588,7 +573,8 @@ pla_tongue_mm(const PlaTongue *self, double m)
 
 /* ---- frames ---- */
 
-/* puts @x out of every solid that is at rest, within the midsagittal plane; whether it was inside */
+/* puts @x out of every solid that is at rest, within the midsagittal plane, and a little clear of it, so that the
+ * flesh beside the coil has room; whether it was inside */
 static bool
 put_out(const PlaTongue *self, double x[3])
 {
@@ -615,8 +601,8 @@ put_out(const PlaTongue *self, double x[3])
     if (deepest >= 0.0)
       break;
     inside = true;
-    for (int d = 0; d < 3; d++) /* a little beyond, where the next look finds nothing */
-      x[d] += (-deepest + 0.02) / 1000.0 *
+    for (int d = 0; d < 3; d++)
+      x[d] += (-deepest + CLEAR_MM) / 1000.0 *
               (out[0] * self->frame.forward[d] + out[1] * self->frame.up[d]);
   }
   return inside;
