@@ -6,6 +6,7 @@
 #include "app/tongue-motion.h"
 #include "app/tongue-picture.h"
 #include "io/pvd.h"
+#include "sim/speech/formants.h"
 
 #include <glib.h>
 #include <math.h>
@@ -50,24 +51,25 @@ animation_add(Animation *self, const double *pos, double time_s, PlaError *err)
   return pla_item_write(path, &item, &opts, err);
 }
 
-enum { EXTRA = 8, FORMANTS = 3 };
-static const char *const extra[EXTRA][2] = {
+enum { FIRST_FORMANT = 5, EXTRA = 8, HEARD = EXTRA + PLA_FORMANTS };
+static const char *const extra[HEARD][2] = {
   { "jaw_deg", "deg" },          { "volume_ratio", "" },     { "penetration_mm", "mm" },
   { "contacts", "" },            { "narrowest_mm2", "mm2" }, { "formant_1_hz", "Hz" },
-  { "formant_2_hz", "Hz" },      { "formant_3_hz", "Hz" },
+  { "formant_2_hz", "Hz" },      { "formant_3_hz", "Hz" },   { "heard_formant_1_hz", "Hz" },
+  { "heard_formant_2_hz", "Hz" }, { "heard_formant_3_hz", "Hz" },
 };
 
 /* the channels of @track and room for what the tongue adds */
 static PlaStatus
-new_result(const PlaTrack *track, PlaTrack **out, PlaError *err)
+new_result(const PlaTrack *track, const double *heard, PlaTrack **out, PlaError *err)
 {
-  const int n = track->n_channels;
-  PlaStatus st = pla_track_new(track->n_samples, n + EXTRA, out, err);
+  const int n = track->n_channels, all = n + (heard ? HEARD : EXTRA);
+  PlaStatus st = pla_track_new(track->n_samples, all, out, err);
   if (st != PLA_OK)
     return st;
   (*out)->rate_hz = track->rate_hz;
   (*out)->start_s = track->start_s;
-  for (int c = 0; c < n + EXTRA; c++) {
+  for (int c = 0; c < all; c++) {
     free((*out)->name[c]);
     free((*out)->unit[c]);
     (*out)->name[c] = pla_strdup(c < n ? track->name[c] : extra[c - n][0]);
@@ -75,16 +77,19 @@ new_result(const PlaTrack *track, PlaTrack **out, PlaError *err)
     if (!(*out)->name[c] || !(*out)->unit[c])
       return pla_fail_memory(err, "a track");
   }
-  for (int i = 0; i < track->n_samples; i++)
-    memcpy((*out)->value + (size_t)i * (size_t)(n + EXTRA), track->value + (size_t)i * (size_t)n,
-           (size_t)n * sizeof *track->value);
+  for (int i = 0; i < track->n_samples; i++) {
+    double *row = (*out)->value + (size_t)i * (size_t)all;
+    memcpy(row, track->value + (size_t)i * (size_t)n, (size_t)n * sizeof *row);
+    if (heard)
+      memcpy(row + n + EXTRA, heard + (size_t)i * PLA_FORMANTS, PLA_FORMANTS * sizeof *row);
+  }
   return PLA_OK;
 }
 
 static void
-note_frame(const PlaTongueMotion *motion, int frame, PlaTrack *result)
+note_frame(const PlaTongueMotion *motion, int frame, int n_given, PlaTrack *result)
 {
-  double *row = result->value + (size_t)(frame + 1) * (size_t)result->n_channels - EXTRA;
+  double *row = result->value + (size_t)frame * (size_t)result->n_channels + n_given;
   const PlaTongueReport *report = pla_tongue_motion_report(motion);
   row[0] = report->jaw_deg;
   row[1] = report->step.volume_ratio;
@@ -94,8 +99,8 @@ note_frame(const PlaTongueMotion *motion, int frame, PlaTrack *result)
   PlaAirway airway;
   pla_tongue_motion_airway(motion, &airway);
   row[4] = airway.narrowest_mm2;
-  for (int n = pla_airway_formants(&airway, FORMANTS, row + 5); n < FORMANTS; n++)
-    row[5 + n] = NAN;
+  for (int n = pla_airway_formants(&airway, PLA_FORMANTS, row + FIRST_FORMANT); n < PLA_FORMANTS; n++)
+    row[FIRST_FORMANT + n] = NAN;
 }
 
 /* midsagittal views of some frames, side by side in rows of four */
@@ -148,7 +153,7 @@ run_frames(PlaInvocation *inv, PlaTongueMotion *motion, const PlaTrack *track, A
   for (int i = 0; st == PLA_OK && more; i++) {
     st = pla_tongue_motion_step(motion, &more, err);
     if (st == PLA_OK && more)
-      note_frame(motion, i, result);
+      note_frame(motion, i, track->n_channels, result);
     if (st == PLA_OK && more)
       views_add(views, motion, track, i);
     if (st == PLA_OK && more && animation->list)
@@ -158,6 +163,46 @@ run_frames(PlaInvocation *inv, PlaTongueMotion *motion, const PlaTrack *track, A
       st = pla_fail_cancelled(err);
   }
   return st;
+}
+
+/* how the resonances of the tongue's tube go with those of the sound, over frames that have both */
+static void
+compare_formants(PlaInvocation *inv, const PlaTrack *result, int n_given)
+{
+  JsonBuilder *json = pla_invocation_json(inv);
+  double ratio[PLA_FORMANTS], correlation[PLA_FORMANTS];
+  int frames = 0;
+  for (int k = 0; k < PLA_FORMANTS; k++) {
+    double sum[5] = { 0 }, log_ratio = 0.0;
+    int n = 0;
+    for (int i = 0; i < result->n_samples; i++) {
+      const double *row = result->value + (size_t)i * (size_t)result->n_channels + n_given;
+      const double x = row[FIRST_FORMANT + k], y = row[EXTRA + k];
+      if (!(x > 0.0) || !(y > 0.0))
+        continue;
+      n++;
+      sum[0] += x;
+      sum[1] += y;
+      sum[2] += x * x;
+      sum[3] += y * y;
+      sum[4] += x * y;
+      log_ratio += log(x / y);
+    }
+    frames = MAX(frames, n);
+    const double xx = sum[2] - sum[0] * sum[0] / MAX(n, 1), yy = sum[3] - sum[1] * sum[1] / MAX(n, 1);
+    ratio[k] = n > 0 ? exp(log_ratio / n) : NAN;
+    correlation[k] = n > 2 && xx > 0.0 && yy > 0.0
+                         ? (sum[4] - sum[0] * sum[1] / n) / sqrt(xx * yy)
+                         : NAN;
+  }
+  json_builder_set_member_name(json, "formants");
+  json_builder_begin_object(json);
+  pla_json_int(json, "voiced_frames", frames);
+  pla_json_numbers(json, "tube_over_heard", ratio, PLA_FORMANTS);
+  pla_json_numbers(json, "correlation", correlation, PLA_FORMANTS);
+  json_builder_end_object(json);
+  pla_say(inv, "  formants of the tube against the sound: %.2f %.2f %.2f times, correlation %.2f %.2f %.2f",
+          ratio[0], ratio[1], ratio[2], correlation[0], correlation[1], correlation[2]);
 }
 
 static void
@@ -207,8 +252,8 @@ describe(PlaInvocation *inv, const PlaTongueMotion *motion, const PlaTrack *trac
 }
 
 PlaStatus
-pla_speak_tongue(PlaInvocation *inv, bool own_plane, PlaTrack **track, double *seconds,
-                 PlaError *err)
+pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTrack **track,
+                 double *seconds, PlaError *err)
 {
   const int n_tracks = 1 + pla_invocation_count(inv, "speaker");
   PlaTongueMotionOptions options = pla_tongue_motion_options_default();
@@ -222,7 +267,7 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, PlaTrack **track, double *s
   Views views = { 0 };
   PlaStatus st = PLA_OK;
   *seconds = 0.0;
-  if (animation.list && !g_str_has_suffix(animation.list, ".pvd"))
+  if (st == PLA_OK && animation.list && !g_str_has_suffix(animation.list, ".pvd"))
     st = pla_fail(err, PLA_ERR_USAGE, "An animation is written as a .pvd file, not %s", animation.list);
   all[0] = *track;
   for (int i = 1; st == PLA_OK && i < n_tracks; i++) {
@@ -253,7 +298,7 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, PlaTrack **track, double *s
   if (st == PLA_OK)
     views_init(&views, inv, *track);
   if (st == PLA_OK)
-    st = new_result(*track, &result, err);
+    st = new_result(*track, heard, &result, err);
   if (st == PLA_OK && animation.list)
     st = pla_mesh_dup(pla_tongue_motion_get_rest(motion), &animation.mesh, err);
   if (st == PLA_OK)
@@ -266,6 +311,8 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, PlaTrack **track, double *s
                        (const char *const *)animation.file->pdata, err);
   if (st == PLA_OK) {
     describe(inv, motion, *track, build_s);
+    if (heard)
+      compare_formants(inv, result, (*track)->n_channels);
     *seconds = build_s + pla_tongue_motion_stats(motion)->seconds;
     pla_track_free(*track);
     *track = result;

@@ -30,10 +30,11 @@
       { "track-only", 0, PLA_OPT_FLAG, NULL, "make the track alone, no tongue" }
 
 /* Moves the tongue along @track, to which it adds the channels jaw_deg, volume_ratio, penetration_mm and
- * contacts, and adds what it found to the JSON.  @own_plane: as in PlaTongueMotionOptions.  *seconds: time
+ * contacts, and adds what it found to the JSON.  @own_plane: as in PlaTongueMotionOptions.  @heard: resonances of the
+ * sound (frames x PLA_FORMANTS), which become channels beside those of the tongue's tube, or NULL.  *seconds: time
  * spent on building and on frames. */
-PlaStatus pla_speak_tongue(PlaInvocation *inv, bool own_plane, PlaTrack **track, double *seconds,
-                           PlaError *err);
+PlaStatus pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTrack **track,
+                           double *seconds, PlaError *err);
 
 /* A file that must hold a track. */
 PlaStatus pla_speak_read_track(const char *path, PlaItem *item, PlaError *err);

@@ -8,10 +8,12 @@
 #include "app/speech-net.h"
 #include "app/speech-text.h"
 #include "io/format.h"
+#include "sim/speech/formants.h"
 #include "sim/speech/model.h"
 
 #include <glib.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* where the track comes from, and what was heard */
@@ -20,6 +22,7 @@ typedef struct {
   double seconds;  /* of sound or recording */
   double work_s;   /* time that inverting the sound took */
   bool own_plane;  /* the track lies in the phantom's own plane */
+  double *heard;   /* owned: resonances of the sound (frames x PLA_FORMANTS), or NULL */
   PlaNotes notes;
 } Spoken;
 
@@ -27,6 +30,7 @@ static void
 spoken_clear(Spoken *s)
 {
   pla_track_free(s->track);
+  g_free(s->heard);
   pla_notes_clear(&s->notes);
 }
 
@@ -49,6 +53,21 @@ describe_live(PlaInvocation *inv, const PlaLiveReport *live)
   pla_json_number(json, "live_most_late_s", live->most_late_s);
   pla_say(inv, "live: looks %.0f ms ahead; frames came %.1f ms after that (median), %.1f ms at most",
           1000.0 * live->look_ahead_s, 1000.0 * live->median_late_s, 1000.0 * live->most_late_s);
+}
+
+/* resonances of the sound at the frames of the track */
+static PlaStatus
+hear_formants(const PlaAudio *audio, Spoken *out, PlaError *err)
+{
+  double *sample = NULL;
+  size_t n = 0;
+  PlaStatus st = pla_speech_samples(audio, &sample, &n, err);
+  if (st == PLA_OK) {
+    out->heard = g_new(double, PLA_FORMANTS * (size_t)out->track->n_samples);
+    pla_formants_track(sample, n, out->track->n_samples, out->heard);
+  }
+  free(sample);
+  return st;
 }
 
 /* the built-in model speaks in the phantom's plane; of others it must be said */
@@ -94,6 +113,8 @@ invert(PlaInvocation *inv, const PlaAudio *audio, Spoken *out, PlaError *err)
     st = pla_speech_invert(model, audio, &out->track, &out->notes, pla_invocation_progress(inv),
                            err);
   }
+  if (st == PLA_OK)
+    st = hear_formants(audio, out, err);
   out->work_s = (double)(g_get_monotonic_time() - start) * 1e-6;
   out->seconds = (double)audio->n_frames / audio->rate_hz;
   out->own_plane = speaks_in_own_plane(inv);
@@ -173,6 +194,8 @@ from_text(PlaInvocation *inv, const char *words, Spoken *out, PlaError *err)
     st = invert(inv, text.spoken.audio, out, err);
   else
     st = pla_text_speech_track(&text, &how, &out->track, err);
+  if (st == PLA_OK && !out->heard)
+    st = hear_formants(text.spoken.audio, out, err);
   out->own_plane = !pla_invocation_has(inv, "heard") || speaks_in_own_plane(inv);
   out->work_s = (double)(g_get_monotonic_time() - start) * 1e-6;
   out->seconds = text.seconds;
@@ -254,7 +277,7 @@ run_speak(PlaInvocation *inv, PlaError *err)
     st = get_track(inv, &spoken, err);
   if (st == PLA_OK && !pla_invocation_has(inv, "track-only")) {
     double moving_s;
-    st = pla_speak_tongue(inv, spoken.own_plane, &spoken.track, &moving_s, err);
+    st = pla_speak_tongue(inv, spoken.own_plane, spoken.heard, &spoken.track, &moving_s, err);
     spoken.work_s += moving_s;
   }
   if (st == PLA_OK && pla_invocation_output(inv))

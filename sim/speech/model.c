@@ -3,6 +3,7 @@
 #include "sim/speech/model.h"
 
 #include "anatomy/base/memory.h"
+#include "sim/speech/formants.h"
 #include "sim/speech/resample.h"
 #include "sim/speech/smooth.h"
 
@@ -278,6 +279,52 @@ mixed(const PlaAudio *audio, int64_t i)
   return isfinite(sum) ? fmin(fmax(sum, -8.0), 8.0) : 0.0;
 }
 
+/* whether it sounds like speech: a voice in much of its loud parts, and loudness that changes with syllables */
+static void
+judge_voice(const PlaAudio *audio, PlaNotes *notes)
+{
+  enum { HOP = PLA_SPEECH_HZ / 20, N = PLA_FORMANT_SAMPLES, LEAST_FRAMES = 20 };
+  const double floor_db = -40.0, loud_db = -25.0; /* below the loudest frame */
+  double *sample = NULL, loudest = 0.0, sum = 0.0, square = 0.0;
+  size_t n = 0;
+  PlaError ignored;
+  if (pla_speech_samples(audio, &sample, &n, &ignored) != PLA_OK)
+    return;
+  const int n_frames = n >= N ? (int)((n - N) / HOP) + 1 : 0;
+  double *power = pla_array_new0((size_t)n_frames + 1, sizeof *power);
+  for (int t = 0; power && t < n_frames; t++) {
+    for (int i = 0; i < N; i++)
+      power[t] += sample[t * HOP + i] * sample[t * HOP + i] / N;
+    loudest = fmax(loudest, power[t]);
+  }
+  int loud = 0, voiced = 0;
+  for (int t = 0; power && loudest > 0.0 && t < n_frames; t++) {
+    const double db = fmax(floor_db, 10.0 * log10(power[t] / loudest + 1e-12));
+    double hz[PLA_FORMANTS];
+    sum += db;
+    square += db * db;
+    if (db > loud_db) {
+      loud++;
+      voiced += pla_formants_hear(sample + t * HOP, 0.0, hz);
+    }
+  }
+  if (power && n_frames >= LEAST_FRAMES && loudest > 1e-7) {
+    const double mean = sum / n_frames, deviation = sqrt(fmax(0.0, square / n_frames - mean * mean));
+    if (voiced < 0.1 * loud)
+      pla_notes_add(notes,
+                    "hardly any voice is heard (%.0f %% of what is loud): this may be noise rather than "
+                    "speech, and the motion then means nothing",
+                    100.0 * voiced / (loud > 0 ? loud : 1));
+    else if (deviation < 5.0) /* speech has about 10 */
+      pla_notes_add(notes,
+                    "the loudness hardly changes (by %.1f dB): this may be music or a held tone rather "
+                    "than speech",
+                    deviation);
+  }
+  free(power);
+  free(sample);
+}
+
 void
 pla_speech_judge(const PlaAudio *audio, PlaNotes *notes)
 {
@@ -312,6 +359,7 @@ pla_speech_judge(const PlaAudio *audio, PlaNotes *notes)
   if (clipped > audio->n_frames / 2000 && peak > 0.05)
     pla_notes_add(notes, "the sound is clipped in %.1f %% of its samples: record it less loud",
                   100.0 * (double)clipped / (double)audio->n_frames);
+  judge_voice(audio, notes);
 }
 
 PlaStatus

@@ -63,7 +63,8 @@ void pla_speech_get(const PlaSpeech *self, long frame, double *value);
 void pla_speech_drop(PlaSpeech *self, long frame);
 double pla_speech_total_latency_s(const PlaSpeech *self); /* of the method, resampling included */
 
-/* What a sound is like that no speech should be, in sentences: silence, clipping, a low band. */
+/* What a sound is like that no speech should be, in sentences: silence, clipping, a low band; from a second on
+ * also no voice, or a loudness that does not change. */
 void pla_speech_judge(const PlaAudio *audio, PlaNotes *notes);
 
 /* A whole sound: channels are averaged, the track has the model's channels at 100 Hz.  Notes say

@@ -22,8 +22,7 @@ held_out(PlaMadeSource source, int n, double *rmse)
   for (int i = 0; i < n; i++) {
     PlaMadeUtterance made;
     PlaError err;
-    /* every fourth: a speaker each */
-    if (pla_made_utterance(source, PLA_SET_TEST, 4 * i + i % 4, false, &made, &err) != PLA_OK)
+    if (pla_made_utterance(source, PLA_SET_TEST, i, false, &made, &err) != PLA_OK)
       g_error("%s", err.message);
     g_assert_cmpint(pla_speech_data_add(&data, i, made.sample, made.n_samples, made.value,
                                         made.n_values, 100.0, 0.0, &err), ==, PLA_OK);
@@ -47,11 +46,11 @@ test_unheard(void)
   double rmse;
   const double tract = held_out(PLA_MADE_TRACT, 6, &rmse);
   g_test_message("synthetic speakers: correlation %.3f, rmse %.2f mm", tract, rmse);
-  g_assert_cmpfloat(tract, >, 0.7);
-  g_assert_cmpfloat(rmse, <, 1.6);
+  g_assert_cmpfloat(tract, >, 0.8);
+  g_assert_cmpfloat(rmse, <, 1.5);
   const double espeak = held_out(PLA_MADE_ESPEAK, 6, &rmse);
   g_test_message("eSpeak voices: correlation %.3f, rmse %.2f mm", espeak, rmse);
-  g_assert_cmpfloat(espeak, >, 0.65);
+  g_assert_cmpfloat(espeak, >, 0.7);
 }
 
 /* stays where a mouth can be, moves no faster than one */
@@ -95,8 +94,8 @@ static void
 test_odd_sounds(void)
 {
   enum { SILENCE, NOISE, MUSIC, CLIPPED, TELEPHONE, STEREO, BROKEN, N_KINDS };
-  static const char *const words[N_KINDS] = { "silent", NULL, NULL, "clipped", "4000 Hz",
-                                              "averaged", "no numbers" };
+  static const char *const words[N_KINDS] = { "silent", "any voice", "music", "clipped",
+                                              "4000 Hz", "averaged", "no numbers" };
   PlaMadeUtterance made;
   PlaError err;
   g_assert_cmpint(pla_made_utterance(PLA_MADE_TRACT, PLA_SET_TEST, 0, true, &made, &err), ==,
@@ -129,10 +128,10 @@ test_odd_sounds(void)
       g_error("%s", err.message);
     g_assert_cmpint(labs((long)track->n_samples - 198), <=, 1);
     assert_plausible(track);
-    if (words[kind])
-      g_assert_true(noted(&notes, words[kind]));
-    else
-      g_assert_cmpint(notes.n, ==, 0);
+    g_assert_true(noted(&notes, words[kind]));
+    /* speech is not taken for anything else */
+    if (kind >= TELEPHONE)
+      g_assert_false(noted(&notes, "rather than speech"));
     if (kind == SILENCE)
       for (int c = 0; c < PLA_SENSOR_CHANNELS; c++)
         g_assert_cmpfloat(spread(track, c), <, 0.5);
