@@ -133,9 +133,43 @@ say(const char *text, const char *voice, int words_per_minute, int pitch, PlaSpo
   return st;
 }
 
+static int
+compare_titles(const void *a, const void *b)
+{
+  return strcmp(((const PlaVoiceName *)a)->title, ((const PlaVoiceName *)b)->title);
+}
+
+static PlaStatus
+voices(PlaVoiceName **out, int *n, PlaError *err)
+{
+  pthread_mutex_lock(&lock);
+  PlaStatus st = start(err);
+  const espeak_VOICE **list = st == PLA_OK ? espeak_ListVoices(NULL) : NULL;
+  int count = 0;
+  while (list && list[count])
+    count++;
+  PlaVoiceName *name = st == PLA_OK ? pla_array_new0((size_t)count + 1, sizeof *name) : NULL;
+  if (st == PLA_OK && !name)
+    st = pla_fail_memory(err, "the list of voices");
+  *n = 0;
+  for (int i = 0; name && i < count; i++) {
+    /* one byte of priority, then the language */
+    if (!list[i]->languages || !list[i]->languages[0] || !list[i]->name)
+      continue;
+    snprintf(name[*n].id, sizeof name->id, "%s", list[i]->languages + 1);
+    snprintf(name[*n].title, sizeof name->title, "%s", list[i]->name);
+    ++*n;
+  }
+  if (name)
+    qsort(name, (size_t)*n, sizeof *name, compare_titles);
+  *out = name;
+  pthread_mutex_unlock(&lock);
+  return st;
+}
+
 const void *
 pla_espeak_module(void)
 {
-  static const PlaEspeak table = { PLA_ESPEAK_ABI, say };
+  static const PlaEspeak table = { PLA_ESPEAK_ABI, say, voices };
   return &table;
 }

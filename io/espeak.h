@@ -25,11 +25,19 @@ PlaStatus pla_espeak_say(const char *text, const char *voice, int words_per_minu
                          PlaSpokenText *out, PlaError *err);
 void pla_spoken_text_clear(PlaSpokenText *self);
 
+/* A language that can be spoken, as in "en-us" and "English (America)". */
+typedef struct {
+  char id[32], title[64]; /* UTF-8 */
+} PlaVoiceName;
+/* All of them in the order of their titles; free() by the caller. */
+PlaStatus pla_espeak_voices(PlaVoiceName **out, int *n, PlaError *err);
+
 /* ---- the module's side */
-#define PLA_ESPEAK_ABI 1
+#define PLA_ESPEAK_ABI 2
 typedef struct {
   int abi;
   PlaStatus (*say)(const char *text, const char *voice, int words_per_minute, int pitch,
                    PlaSpokenText *out, PlaError *err);
+  PlaStatus (*voices)(PlaVoiceName **out, int *n, PlaError *err);
 } PlaEspeak;
 __attribute__((visibility("default"))) const void *pla_espeak_module(void);

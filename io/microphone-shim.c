@@ -1,43 +1,16 @@
-/* The module platysma-microphone: PortAudio's blocking interface on the default input.
- *
- * Its ALSA and JACK parts talk to the terminal while they look for devices; that is kept from the
- * user, who gets one sentence. */
+/* The module platysma-microphone: PortAudio's blocking interface on the default input. */
 #include "anatomy/base/memory.h"
 #include "io/microphone.h"
+#include "io/sound-device.h"
 
-#include <fcntl.h>
 #include <portaudio.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 struct PlaMicrophone {
   PaStream *stream;
   float *piece;
   size_t capacity;
 };
-
-/* standard error goes nowhere between these two */
-static int
-hush(void)
-{
-  fflush(stderr);
-  const int kept = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (kept >= 0 && nowhere >= 0)
-    dup2(nowhere, STDERR_FILENO);
-  if (nowhere >= 0)
-    close(nowhere);
-  return kept;
-}
-
-static void
-unhush(int kept)
-{
-  if (kept < 0)
-    return;
-  dup2(kept, STDERR_FILENO);
-  close(kept);
-}
 
 static PlaStatus
 fail(PaError code, PlaError *err)
@@ -79,12 +52,12 @@ microphone_open(double *rate_hz, PlaMicrophone **out, PlaError *err)
   PlaMicrophone *self = pla_array_new0(1, sizeof *self);
   if (!self)
     return pla_fail_memory(err, "the microphone");
-  const int kept = hush();
+  const int kept = pla_sound_hush();
   const PaError code = Pa_Initialize();
   PlaStatus st = code == paNoError ? open_stream(rate_hz, &self->stream, err) : fail(code, err);
   if (st != PLA_OK && code == paNoError)
     Pa_Terminate();
-  unhush(kept);
+  pla_sound_unhush(kept);
   if (st == PLA_OK)
     *out = self;
   else

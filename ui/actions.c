@@ -48,6 +48,7 @@ static const PlaActionInfo rows[] = {
   { "win.layout::coronal", N_("_Coronal"), "<Control>3", PLA_GROUP_VIEWS, PLA_MENU_VIEW, 0 },
   { "win.layout::sagittal", N_("_Sagittal"), "<Control>4", PLA_GROUP_VIEWS, PLA_MENU_VIEW, 0 },
   { "win.layout::scene", N_("_3-D"), "<Control>5", PLA_GROUP_VIEWS, PLA_MENU_VIEW, 0 },
+  { "win.layout::speech", N_("3-D and So_und"), "<Control>7", PLA_GROUP_VIEWS, PLA_MENU_VIEW, 0 },
   { "win.convention::radiological", N_("_Radiological (Right on the Left)"), NULL, PLA_GROUP_SLICES,
     PLA_MENU_VIEW, 1 },
   { "win.convention::neurological", N_("_Neurological (Left on the Left)"), NULL, PLA_GROUP_SLICES,
@@ -106,6 +107,19 @@ static const PlaActionInfo rows[] = {
   { "surgery.release", N_("Release All Hooks"), NULL, PLA_GROUP_TOOLS },
   { "surgery.solve", N_("Let the Tissue Settle"), NULL, PLA_GROUP_TOOLS },
   { "simulate.clear", N_("Remove Hooks and Places"), NULL, PLA_GROUP_TOOLS },
+  { "speech.record", N_("Record Speech, or Stop"), "<Control><Shift>r", PLA_GROUP_TOOLS },
+  { "speech.open", N_("Open a Recording…"), NULL, PLA_GROUP_TOOLS },
+  { "speech.say", N_("Say the Text"), NULL, PLA_GROUP_TOOLS },
+  { "speech.move", N_("Make the Tongue Move"), NULL, PLA_GROUP_TOOLS },
+  { "speech.play", N_("Play or Pause Speech"), "<Control>space", PLA_GROUP_TOOLS },
+  { "speech.loop", N_("Play Again and Again"), NULL, PLA_GROUP_TOOLS },
+  { "speech.pace::spoken", N_("Play as Spoken"), NULL, PLA_GROUP_TOOLS },
+  { "speech.pace::half", N_("Play Half as Fast"), NULL, PLA_GROUP_TOOLS },
+  { "speech.pace::quarter", N_("Play a Quarter as Fast"), NULL, PLA_GROUP_TOOLS },
+  { "speech.cut", N_("Look at the Middle of the Head"), NULL, PLA_GROUP_TOOLS },
+  { "speech.beside", N_("Two Recordings Side by Side"), NULL, PLA_GROUP_TOOLS },
+  { "speech.table", N_("Save the Numbers of a Motion…"), NULL, PLA_GROUP_TOOLS },
+  { "speech.video", N_("Save a Motion as Video…"), NULL, PLA_GROUP_TOOLS },
 };
 
 static const char *const look_titles[PLA_N_VIEWS] = {

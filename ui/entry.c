@@ -17,7 +17,7 @@ struct _PlaEntry {
   PlaContent *content;
   const PlaFieldView *field;
   double *value, lo, hi;
-  gboolean edges;
+  gboolean edges, whole;
 };
 
 enum { PROP_NAME = 1, PROP_VISIBLE, PROP_RGBA, PROP_EDGES, PROP_COLOURS, N_PROPS };
@@ -310,6 +310,18 @@ pla_entry_get_values(PlaEntry *self, double *lo, double *hi)
   *lo = self->lo;
   *hi = self->hi;
   return self->value;
+}
+
+gboolean
+pla_entry_get_whole(PlaEntry *self)
+{
+  return self->whole;
+}
+
+void
+pla_entry_set_whole(PlaEntry *self, gboolean whole)
+{
+  self->whole = whole;
 }
 
 gboolean

@@ -60,6 +60,9 @@ const PlaFieldView *pla_entry_get_field(PlaEntry *self); /* or NULL */
 const double *pla_entry_get_values(PlaEntry *self, double *lo, double *hi);
 gboolean pla_entry_get_edges(PlaEntry *self);
 void pla_entry_set_edges(PlaEntry *self, gboolean edges);
+/* Stays whole where others are cut away at the crosshair. */
+gboolean pla_entry_get_whole(PlaEntry *self);
+void pla_entry_set_whole(PlaEntry *self, gboolean whole); /* before its shape or look is set */
 const float *pla_entry_get_open(PlaEntry *self);
 
 G_END_DECLS

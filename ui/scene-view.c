@@ -234,10 +234,10 @@ set_style(PlaSceneView *self, PlaEntry *entry)
   style.finish = field && !field->tissue ? PLA_FINISH_MATT : pla_entry_get_finish(entry);
   style.edges = pla_entry_get_edges(entry);
   style.flat = solid && style.edges;
-  style.clipped = true;
+  style.clipped = !pla_entry_get_whole(entry);
   if (style.opacity < 1.0) {
     style.rim = 0.7;
-    style.hide_back = true;
+    style.hide_back = !self->clip; /* what is cut open shows its inside */
   }
   /* a blade under the skin is seen through it */
   if (mesh && strcmp(pla_entry_get_content(entry)->kind, PLA_ITEM_BODY) == 0 &&
@@ -496,8 +496,11 @@ update_clip(PlaSceneView *self)
 void
 pla_scene_view_set_clip(PlaSceneView *self, const char *side)
 {
+  const gboolean other = !side != !self->clip;
   g_free(self->clip);
   self->clip = g_strdup(side);
+  if (other && self->scene)
+    pla_document_foreach(self->document, restyle, self);
   update_clip(self);
   moved(self);
 }

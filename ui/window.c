@@ -17,6 +17,7 @@
 #include "ui/scene-view.h"
 #include "ui/settings.h"
 #include "ui/slice-view.h"
+#include "ui/speech-view.h"
 #include "ui/timeline.h"
 #include "ui/workspace.h"
 
@@ -37,6 +38,7 @@ struct _PlaWindow {
 
   PlaDocument *document;
   GtkWidget *slice[3], *scene;
+  GtkWidget *speech_look, *speech_strip; /* beside and below 3-D, where speech is the work */
   GtkFileChooserNative *chooser;
   PlaMeasure *measure;
   GtkWidget *timeline;
@@ -464,21 +466,24 @@ on_grey_window(GSimpleAction *action, GVariant *param, gpointer data)
 
 static const char *const layouts[] = { "sagittal", "coronal", "axial", "scene" };
 
-/* axial and sagittal above, coronal and 3-D below; or 3-D large, the slices in a column beside it
- */
+/* axial and sagittal above, coronal and 3-D below; or 3-D large, the slices in a column beside it; or
+ * 3-D above the sound */
+typedef enum { PLACED_FOUR, PLACED_LARGE, PLACED_SPEECH } Placed;
+
 static void
-place_views(PlaWindow *self, gboolean large)
+place_views(PlaWindow *self, Placed how)
 {
   static const struct {
     int x, y, w, h;
-  } places[2][4] = { { { 1, 0, 1, 1 }, { 0, 1, 1, 1 }, { 0, 0, 1, 1 }, { 1, 1, 1, 1 } },
-                     { { 2, 1, 1, 1 }, { 2, 2, 1, 1 }, { 2, 0, 1, 1 }, { 0, 0, 2, 3 } } };
+  } places[][4] = { { { 1, 0, 1, 1 }, { 0, 1, 1, 1 }, { 0, 0, 1, 1 }, { 1, 1, 1, 1 } },
+                    { { 2, 1, 1, 1 }, { 2, 2, 1, 1 }, { 2, 0, 1, 1 }, { 0, 0, 2, 3 } },
+                    { { 0, 9, 1, 1 }, { 0, 9, 1, 1 }, { 0, 9, 1, 1 }, { 0, 0, 1, 5 } } };
   GtkWidget *const view[4] = { self->slice[0], self->slice[1], self->slice[2], self->scene };
   GtkLayoutManager *grid = gtk_widget_get_layout_manager(GTK_WIDGET(self->views));
   for (int v = 0; v < 4; v++)
-    g_object_set(gtk_layout_manager_get_layout_child(grid, view[v]), "column", places[large][v].x,
-                 "row", places[large][v].y, "column-span", places[large][v].w, "row-span",
-                 places[large][v].h, NULL);
+    g_object_set(gtk_layout_manager_get_layout_child(grid, view[v]), "column", places[how][v].x,
+                 "row", places[how][v].y, "column-span", places[how][v].w, "row-span",
+                 places[how][v].h, NULL);
 }
 
 static void
@@ -486,16 +491,20 @@ change_layout(GSimpleAction *action, GVariant *state, gpointer data)
 {
   PlaWindow *self = data;
   const char *name = g_variant_get_string(state, NULL);
-  gboolean large = strcmp(name, "large") == 0, four = large || strcmp(name, "four") == 0;
+  const gboolean large = strcmp(name, "large") == 0, four = large || strcmp(name, "four") == 0,
+                 speech = strcmp(name, "speech") == 0;
   GtkWidget *const view[4] = { self->slice[0], self->slice[1], self->slice[2], self->scene };
-  gboolean known = four;
+  gboolean known = four || speech;
   for (int v = 0; v < 4; v++)
     known = known || strcmp(name, layouts[v]) == 0;
   if (!known)
     return;
   for (int v = 0; v < 4; v++)
-    gtk_widget_set_visible(view[v], four || strcmp(name, layouts[v]) == 0);
-  place_views(self, large);
+    gtk_widget_set_visible(view[v],
+                           four || strcmp(name, layouts[v]) == 0 || (speech && view[v] == self->scene));
+  gtk_widget_set_visible(self->speech_look, speech);
+  gtk_widget_set_visible(self->speech_strip, speech);
+  place_views(self, large ? PLACED_LARGE : speech ? PLACED_SPEECH : PLACED_FOUR);
   g_simple_action_set_state(action, state);
 }
 
@@ -913,6 +922,12 @@ pla_window_init(PlaWindow *self)
   gtk_grid_attach(self->views, self->slice[PLA_AXIS_SAGITTAL], 1, 0, 1, 1);
   gtk_grid_attach(self->views, self->slice[PLA_AXIS_CORONAL], 0, 1, 1, 1);
   gtk_grid_attach(self->views, self->scene, 1, 1, 1, 1);
+  self->speech_look = pla_speech_look_new(self->document);
+  self->speech_strip = pla_speech_strip_new(self->document);
+  gtk_grid_attach(self->views, self->speech_look, 1, 0, 1, 5);
+  gtk_grid_attach(self->views, self->speech_strip, 0, 5, 2, 4);
+  gtk_widget_set_visible(self->speech_look, FALSE);
+  gtk_widget_set_visible(self->speech_strip, FALSE);
   adw_bin_set_child(self->tree_place, pla_case_tree_new(self->document));
   self->timeline = pla_timeline_new(self->document);
   adw_bin_set_child(self->timeline_place, self->timeline);

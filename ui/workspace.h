@@ -12,7 +12,7 @@ typedef struct {
   const char *id;    /* as in --workspace ID and win.workspace */
   const char *title; /* translatable */
   const char *icon;
-  const char *layout; /* of the views: "four", or "large" where the work is done in 3-D */
+  const char *layout; /* of the views: a name of win.layout */
   GtkWidget *(*create)(PlaDocument *document);
 } PlaWorkspace;
 

@@ -16,6 +16,8 @@ extern const PlaOperation pla_operation_muscles;
 extern const PlaOperation pla_operation_active_body;
 extern const PlaOperation pla_operation_activate;
 extern const PlaOperation pla_operation_fit;
+extern const PlaOperation pla_operation_say;
+extern const PlaOperation pla_operation_speak;
 extern const PlaOperation pla_operation_warp;
 extern const PlaOperation pla_operation_simulate;
 extern const PlaOperation pla_operation_compare;
