@@ -1,0 +1,319 @@
+/* The Speech workspace by hand: a text is said, the tongue moves, the moment is chosen with the pointer,
+ * played and looped; a second recording is compared; tables and pictures are saved; all undone, redone. */
+#include "io/microphone.h"
+#include "tests/ui/fixture.h"
+#include "tests/ui/pointer.h"
+#include "ui/panels/speech-panel.h"
+#include "ui/scene-view.h"
+#include "ui/speech-desk.h"
+#include "ui/speech-view.h"
+
+#include <math.h>
+#include <string.h>
+
+static PlaHash
+state_hash(PlaWindow *window)
+{
+  return pla_state_hash(
+      pla_session_get_state(pla_document_get_session(pla_window_get_document(window))));
+}
+
+static void
+shoot(PlaWindow *window, const char *name)
+{
+  const char *dir = g_getenv("PLA_SHOTS");
+  PlaError err;
+  if (!dir)
+    return;
+  settle(window);
+  g_autofree char *path = g_strdup_printf("%s/%s.png", dir, name);
+  if (pla_window_save(window, path, &err) != PLA_OK)
+    g_error("%s", err.message);
+}
+
+static void
+type_and_say(PlaWindow *window, const char *words)
+{
+  GtkWidget *panel = pla_window_get_panel(window, "speech");
+  GtkWidget *entry = find_type(panel, ADW_TYPE_ENTRY_ROW, 0);
+  gtk_editable_set_text(GTK_EDITABLE(entry), words);
+  pla_window_activate(window, "speech.say");
+  settle(window);
+}
+
+/* whether a sentence that is seen in the panel has these words */
+static gboolean
+says(PlaWindow *window, const char *words)
+{
+  GtkWidget *panel = pla_window_get_panel(window, "speech");
+  for (int i = 0;; i++) {
+    GtkWidget *label = find_type(panel, GTK_TYPE_LABEL, i);
+    if (!label)
+      return FALSE;
+    if (gtk_widget_get_mapped(label) && strstr(gtk_label_get_text(GTK_LABEL(label)), words) &&
+        gtk_widget_has_css_class(gtk_widget_get_parent(label), "failure"))
+      return TRUE;
+  }
+}
+
+static void
+choose(PlaWindow *window, const char *title, guint which)
+{
+  GtkWidget *panel = pla_window_get_panel(window, "speech");
+  for (int i = 0;; i++) {
+    GtkWidget *row = find_type(panel, ADW_TYPE_COMBO_ROW, i);
+    if (!row)
+      g_error("there is no list '%s'", title);
+    if (strcmp(adw_preferences_row_get_title(ADW_PREFERENCES_ROW(row)), title) == 0) {
+      adw_combo_row_set_selected(ADW_COMBO_ROW(row), which);
+      settle(window);
+      return;
+    }
+  }
+}
+
+/* pixels of the 3-D view that are more red than green and blue */
+static int
+count_red(PlaWindow *window)
+{
+  g_autofree char *path = g_build_filename(fixture_dir, "scene.png", NULL);
+  PlaError err;
+  if (pla_scene_view_save(PLA_SCENE_VIEW(pla_window_get_scene(window)), 320, 240, path, &err) != PLA_OK)
+    g_error("%s", err.message);
+  cairo_surface_t *png = cairo_image_surface_create_from_png(path);
+  int n = 0;
+  for (int y = 0; y < 240; y++)
+    for (int x = 0; x < 320; x++) {
+      const uint8_t *p = cairo_image_surface_get_data(png) +
+                         (size_t)y * (size_t)cairo_image_surface_get_stride(png) + 4 * (size_t)x;
+      n += p[2] > 90 && p[2] > 1.5 * p[1] && p[2] > 1.4 * p[0];
+    }
+  cairo_surface_destroy(png);
+  return n;
+}
+
+static void
+count(int *n)
+{
+  ++*n;
+}
+
+/* waits until @desk has come to rest, or says where it was */
+static void
+play_to_end(PlaSpeechDesk *desk)
+{
+  for (int i = 0; i < 1200 && pla_speech_desk_get_playing(desk); i++)
+    let_run(25);
+  g_assert_false(pla_speech_desk_get_playing(desk));
+}
+
+static void
+check_pointer(PlaWindow *window, PlaSpeechDesk *desk)
+{
+  GtkWidget *sound = find_type(GTK_WIDGET(window), PLA_TYPE_SPEECH_SOUND, 0);
+  PlaSpeechSound *self = PLA_SPEECH_SOUND(sound);
+  const double w = gtk_widget_get_width(sound), h = gtk_widget_get_height(sound);
+  const double seconds = pla_speech_desk_get_seconds(desk);
+  g_assert_cmpfloat(w, >, 200.0);
+  pointer_click(sound, 0.5 * w, 0.3 * h, 1);
+  for (int i = 0; i < 100 && pla_speech_desk_get_time(desk) == 0.0; i++)
+    let_run(30);
+  g_assert_cmpfloat(fabs(pla_speech_desk_get_time(desk) - 0.5 * seconds), <, 3.0 * seconds / w);
+  const double way[4][2] = { { 0.3 * w, 0.3 * h }, { 0.35 * w, 0.3 * h }, { 0.5 * w, 0.3 * h },
+                             { 0.6 * w, 0.3 * h } };
+  pointer_drag(sound, way, 4);
+  for (int i = 0; i < 100 && !pla_speech_desk_has_selection(desk); i++)
+    let_run(30);
+  let_run(100);
+  double from, to;
+  pla_speech_desk_get_selection(desk, &from, &to);
+  g_assert_cmpfloat(fabs(from - pla_speech_sound_time_at(self, 0.3 * w)), <, 3.0 * seconds / w);
+  g_assert_cmpfloat(fabs(to - pla_speech_sound_time_at(self, 0.6 * w)), <, 3.0 * seconds / w);
+  g_assert_cmpfloat(fabs(pla_speech_sound_x_at(self, pla_speech_sound_time_at(self, 0.4 * w)) - 0.4 * w), <,
+                    0.01);
+}
+
+static void
+check_playing(PlaWindow *window, PlaSpeechDesk *desk)
+{
+  int shapes = 0, moments = 0;
+  PlaTools *tools = pla_document_get_tools(pla_window_get_document(window));
+  gulong moved = g_signal_connect_swapped(tools, "moved", G_CALLBACK(count), &shapes);
+  gulong time = g_signal_connect_swapped(desk, "moved", G_CALLBACK(count), &moments);
+  double from, to;
+  pla_speech_desk_get_selection(desk, &from, &to);
+  pla_window_activate(window, "speech.play");
+  g_assert_true(pla_speech_desk_get_playing(desk));
+  play_to_end(desk);
+  g_assert_cmpfloat(fabs(pla_speech_desk_get_time(desk) - to), <, 1e-9);
+  g_assert_cmpint(moments, >=, 3);
+  g_assert_cmpint(shapes, >=, 3); /* the 3-D tongue goes along */
+  g_test_message("%d moments, %d shapes in %.2f s; %s", moments, shapes, to - from,
+                 pla_speech_desk_get_silence(desk) ? pla_speech_desk_get_silence(desk) : "with sound");
+  /* in a loop it begins again, slowly too */
+  pla_window_activate(window, "speech.loop");
+  pla_window_activate(window, "speech.pace::half");
+  g_assert_cmpfloat(pla_speech_desk_get_speed(desk), ==, 0.5);
+  pla_window_activate(window, "speech.play");
+  double last = pla_speech_desk_get_time(desk);
+  gboolean again = FALSE;
+  for (int i = 0; i < 1200 && !again; i++) {
+    let_run(25);
+    const double now = pla_speech_desk_get_time(desk);
+    again = i > 2 && now < last;
+    g_assert_cmpfloat(now, >=, from - 1e-9);
+    g_assert_cmpfloat(now, <=, to + 1e-9);
+    last = now;
+  }
+  g_assert_true(again);
+  pla_window_activate(window, "speech.play");
+  g_assert_false(pla_speech_desk_get_playing(desk));
+  pla_window_activate(window, "speech.loop");
+  pla_window_activate(window, "speech.pace::spoken");
+  g_signal_handler_disconnect(tools, moved);
+  g_signal_handler_disconnect(desk, time);
+}
+
+static void
+check_saving(PlaWindow *window, PlaSpeechDesk *desk)
+{
+  PlaSpeechPanel *panel = PLA_SPEECH_PANEL(pla_window_get_panel(window, "speech"));
+  g_autofree char *gif = g_build_filename(fixture_dir, "speech.gif", NULL);
+  g_autofree char *csv = g_build_filename(fixture_dir, "speech.csv", NULL);
+  double from, to;
+  pla_speech_desk_select(desk, 0.1, 0.3);
+  pla_speech_desk_get_selection(desk, &from, &to);
+  pla_speech_panel_save_table(panel, csv);
+  settle(window);
+  g_assert_true(g_file_test(csv, G_FILE_TEST_EXISTS));
+  pla_speech_panel_save_video(panel, gif);
+  settle(window);
+  g_autoptr(GError) error = NULL;
+  G_GNUC_BEGIN_IGNORE_DEPRECATIONS
+  g_autoptr(GdkPixbufAnimation) animation = gdk_pixbuf_animation_new_from_file(gif, &error);
+  if (!animation)
+    g_error("%s", error->message);
+  g_assert_false(gdk_pixbuf_animation_is_static_image(animation));
+  g_assert_cmpint(gdk_pixbuf_animation_get_width(animation), ==, 800);
+  GdkPixbuf *first = gdk_pixbuf_animation_get_static_image(animation);
+  /* a tongue's red in the middle of the section */
+  const guchar *p = gdk_pixbuf_get_pixels(first) + 260 * gdk_pixbuf_get_rowstride(first) +
+                    250 * gdk_pixbuf_get_n_channels(first);
+  g_test_message("gif pixel %d %d %d", p[0], p[1], p[2]);
+  g_assert_cmpint(p[0], >, p[1] + 30);
+  G_GNUC_END_IGNORE_DEPRECATIONS
+  pla_speech_desk_select(desk, 0.0, 0.0);
+}
+
+static void
+test_speech(void)
+{
+  g_autofree char *path = g_build_filename(fixture_dir, "speech.platysma", NULL);
+  PlaWindow *window = new_window();
+  gtk_window_set_default_size(GTK_WINDOW(window), 1280, 800);
+  pla_window_create(window, path);
+  settle(window);
+  pla_window_set_workspace(window, "speech");
+  settle(window);
+  PlaSpeechDesk *desk = pla_speech_desk_get(pla_window_get_document(window));
+  PlaSpeechPanel *panel = PLA_SPEECH_PANEL(pla_window_get_panel(window, "speech"));
+  GActionGroup *group = G_ACTION_GROUP(window);
+  GtkWidget *sound = find_type(GTK_WIDGET(window), PLA_TYPE_SPEECH_SOUND, 0);
+  PlaHash hash[6];
+  int n = 0;
+  pla_speech_panel_set_cell(panel, 8.0); /* coarse, and soon made */
+  g_assert_null(pla_speech_desk_get_shown(desk));
+  hash[n++] = state_hash(window);
+  shoot(window, "1-empty");
+
+  /* nothing to say is said so */
+  type_and_say(window, "  ");
+  g_assert_true(says(window, "Type what is to be said"));
+  PlaHash now = state_hash(window);
+  g_assert_true(pla_hash_equal(&now, &hash[0]));
+
+  type_and_say(window, "two keys");
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+  hash[n++] = state_hash(window);
+  const PlaUtterance *u = pla_speech_desk_get_shown(desk);
+  g_assert_nonnull(u);
+  g_assert_cmpstr(u->name, ==, "two keys");
+  g_assert_null(u->spoken);
+  g_assert_cmpint(u->spectrogram.n_columns, >, 50);
+  g_assert_cmpint(count_colours(window, sound), >, 20);
+  shoot(window, "2-said");
+
+  pla_window_activate(window, "speech.move");
+  settle(window);
+  hash[n++] = state_hash(window);
+  u = pla_speech_desk_get_shown(desk);
+  g_assert_nonnull(u->spoken);
+  g_assert_cmpint(u->spoken->n_frames, >, 40);
+  g_assert_cmpint(count_red(window), >, 150);
+  shoot(window, "3-moved");
+
+  check_pointer(window, desk);
+  shoot(window, "4-selected");
+  check_playing(window, desk);
+  check_saving(window, desk);
+
+  /* a second recording */
+  type_and_say(window, "two cars");
+  hash[n++] = state_hash(window);
+  g_assert_cmpstr(pla_speech_desk_get_shown(desk)->name, ==, "two cars");
+  pla_window_activate(window, "speech.move");
+  settle(window);
+  hash[n++] = state_hash(window);
+  choose(window, "Compare _with", 1);
+  g_assert_cmpstr(pla_speech_desk_get_other(desk)->name, ==, "two keys");
+  const PlaSpokenPair *pair = pla_speech_desk_get_pair(desk);
+  g_assert_nonnull(pair);
+  g_assert_cmpfloat(pair->mean_mm, >, 0.3);
+  g_assert_cmpfloat(pair->most_mm, >, 2.0); /* the vowels differ */
+  pla_speech_desk_set_time(desk, pla_spoken_time(pla_speech_desk_get_shown(desk)->spoken,
+                                                 pair->most_frame));
+  shoot(window, "5-compared");
+  pla_window_activate(window, "speech.beside");
+  g_assert_true(pla_speech_desk_get_beside(desk));
+  shoot(window, "6-beside");
+
+  /* without a microphone there is a sentence, and nothing else happens */
+  PlaMicrophone *microphone = NULL;
+  double rate = 44100.0;
+  if (pla_microphone_open(&rate, &microphone, NULL) == PLA_OK) {
+    pla_microphone_close(microphone);
+  } else {
+    pla_window_activate(window, "speech.record");
+    settle(window);
+    now = state_hash(window);
+    g_assert_true(pla_hash_equal(&now, &hash[n - 1]));
+    g_assert_true(says(window, "microphone"));
+    shoot(window, "7-no-microphone");
+  }
+
+  /* all undone, all redone */
+  for (int i = n - 1; i >= 0; i--) {
+    now = state_hash(window);
+    g_assert_true(pla_hash_equal(&now, &hash[i]));
+    if (i > 0)
+      g_action_group_activate_action(group, "undo", NULL);
+    settle(window);
+  }
+  g_assert_null(pla_speech_desk_get_shown(desk));
+  for (int i = 1; i < n; i++) {
+    g_action_group_activate_action(group, "redo", NULL);
+    settle(window);
+    now = state_hash(window);
+    g_assert_true(pla_hash_equal(&now, &hash[i]));
+  }
+  g_assert_nonnull(pla_speech_desk_get_shown(desk)->spoken);
+  close_window(window);
+}
+
+int
+main(int argc, char **argv)
+{
+  fixture_start(&argc, &argv);
+  g_test_add_func("/speech/window", test_speech);
+  return fixture_run();
+}
