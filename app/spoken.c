@@ -28,16 +28,17 @@ static struct {
 } shared;
 
 static PlaStatus
-make_tongue(const PlaTrack *speaker, double cell_mm, PlaProgress *progress, PlaTongueMotion **out,
-            PlaError *err)
+make_tongue(const PlaTrack *speaker, bool own_plane, double cell_mm, PlaProgress *progress,
+            PlaTongueMotion **out, PlaError *err)
 {
   PlaTongueMotionOptions options = pla_tongue_motion_options_default();
   options.cell_mm = cell_mm;
+  options.own_plane = own_plane;
   options.progress = progress;
   return pla_tongue_motion_new(&options, &speaker, 1, out, err);
 }
 
-/* the mouth at rest stands for the speaker: it lies on the tongue at rest */
+/* the mouth at rest stands for the speaker */
 static PlaStatus
 take_shared(double cell_mm, PlaProgress *progress, PlaTongueMotion **out, PlaError *err)
 {
@@ -52,7 +53,7 @@ take_shared(double cell_mm, PlaProgress *progress, PlaTongueMotion **out, PlaErr
       memcpy(rest->value + (size_t)f * PLA_SENSOR_CHANNELS, pla_sound_neutral(),
              PLA_SENSOR_CHANNELS * sizeof *rest->value);
     if (st == PLA_OK)
-      st = make_tongue(rest, cell_mm, progress, &shared.motion, err);
+      st = make_tongue(rest, true, cell_mm, progress, &shared.motion, err);
     shared.cell_mm = cell_mm;
     pla_track_free(rest);
   }
@@ -424,7 +425,7 @@ pla_spoken_make(const PlaSpokenInput *input, PlaProgress *progress, PlaContent *
   pla_progress_phase(progress, "Making the tongue", 0.5);
   PlaProgressSpan span = pla_progress_push(progress);
   if (st == PLA_OK)
-    st = input->measured ? make_tongue(input->track, input->cell_mm, progress, &m.motion, err)
+    st = input->measured ? make_tongue(input->track, false, input->cell_mm, progress, &m.motion, err)
                          : take_shared(input->cell_mm, progress, &m.motion, err);
   pla_progress_pop(progress, span);
   if (st != PLA_OK) {

@@ -606,7 +606,8 @@ pla_speech_desk_set_playing(PlaSpeechDesk *self, gboolean playing)
                              : self->time_s;
     g_clear_pointer(&self->silence, g_free);
     self->player = pla_sound_player_start(&part, start);
-    self->tick = g_timeout_add(PICTURE_MS, on_tick, self);
+    /* after drawing: a slow picture must not be starved by the next one */
+    self->tick = g_timeout_add_full(G_PRIORITY_DEFAULT_IDLE, PICTURE_MS, on_tick, self, NULL);
   } else {
     g_clear_pointer(&self->player, pla_sound_player_stop);
     g_clear_handle_id(&self->tick, g_source_remove);

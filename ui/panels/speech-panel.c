@@ -36,6 +36,7 @@ struct _PlaSpeechPanel {
   char *heard_file;    /* a recording on its way into the case */
   gboolean moving;     /* the tongue is being made to move */
   gboolean following;
+  gint64 told_us;      /* when the moment was last told */
   gboolean looked;     /* the 3-D view was turned to the tongue */
 };
 
@@ -243,7 +244,7 @@ chosen_voice(PlaSpeechPanel *self)
   static const char *const variants[] = { "", "+f3", "+m3", "+f4" };
   const guint voice = adw_combo_row_get_selected(self->voice),
               speaker = adw_combo_row_get_selected(self->speaker);
-  return g_strconcat((int)voice < self->n_voices ? self->voices[voice].id : "en",
+  return g_strconcat(voice < (guint)self->n_voices ? self->voices[voice].id : "en-us",
                      speaker < G_N_ELEMENTS(variants) ? variants[speaker] : "", NULL);
 }
 
@@ -605,6 +606,17 @@ show_moment(PlaSpeechPanel *self)
   set_text(self->facts, text);
 }
 
+/* a few times a second are enough to read, and each is a new layout of the panel */
+static void
+on_moved(PlaSpeechPanel *self)
+{
+  const gint64 now = g_get_monotonic_time();
+  if (pla_speech_desk_get_playing(self->desk) && now - self->told_us < G_USEC_PER_SEC / 4)
+    return;
+  self->told_us = now;
+  show_moment(self);
+}
+
 static void
 show_pair(PlaSpeechPanel *self)
 {
@@ -803,7 +815,7 @@ pla_speech_panel_new(PlaDocument *document)
   g_signal_connect_object(document, "notify::busy", G_CALLBACK(update), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(self->desk, "changed", G_CALLBACK(on_desk_changed), self,
                           G_CONNECT_SWAPPED);
-  g_signal_connect_object(self->desk, "moved", G_CALLBACK(show_moment), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object(self->desk, "moved", G_CALLBACK(on_moved), self, G_CONNECT_SWAPPED);
   g_signal_connect_swapped(self->text, "entry-activated", G_CALLBACK(on_text_entered), self);
   g_signal_connect_swapped(self->recording, "notify::selected", G_CALLBACK(on_recording), self);
   g_signal_connect_swapped(self->other, "notify::selected", G_CALLBACK(on_other), self);
