@@ -117,7 +117,7 @@ pla_spoken_write_csv(const PlaSpoken *self, const char *path, PlaError *err)
   for (int k = 0; k < PLA_N_COILS; k++)
     g_string_append_printf(csv, ",%s_forward_mm,%s_up_mm", pla_coil_name(k), pla_coil_name(k));
   g_string_append(csv, ",volume_change");
-  for (int k = 1; k <= PLA_N_FORMANTS; k++)
+  for (int k = 1; k <= PLA_FORMANTS; k++)
     g_string_append_printf(csv, ",F%d_airway_hz,F%d_sound_hz", k, k);
   for (int s = 1; s <= PLA_AIRWAY_SECTIONS; s++)
     g_string_append_printf(csv, ",area%d_mm2", s);
@@ -131,9 +131,9 @@ pla_spoken_write_csv(const PlaSpoken *self, const char *path, PlaError *err)
     for (gsize i = 0; i < 2 * PLA_N_COILS; i++)
       put(csv, self->coil_mm[at * 2 * PLA_N_COILS + i]);
     put(csv, (double)self->volume[f]);
-    for (gsize k = 0; k < PLA_N_FORMANTS; k++) {
-      put(csv, (double)self->formant_hz[at * PLA_N_FORMANTS + k]);
-      put(csv, (double)self->heard_hz[at * PLA_N_FORMANTS + k]);
+    for (gsize k = 0; k < PLA_FORMANTS; k++) {
+      put(csv, (double)self->formant_hz[at * PLA_FORMANTS + k]);
+      put(csv, (double)self->heard_hz[at * PLA_FORMANTS + k]);
     }
     for (gsize s = 0; s < PLA_AIRWAY_SECTIONS; s++)
       put(csv, (double)self->area_mm2[at * PLA_AIRWAY_SECTIONS + s]);

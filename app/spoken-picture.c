@@ -391,9 +391,9 @@ pla_spoken_draw_areas(const PlaSpoken *self, int frame, const PlaSpokenLook *loo
   cairo_set_line_width(cr, 1.0);
   cairo_stroke(cr);
   text_middle(cr, 0.5 * width, letters + 4.0, letters, "Airway, cm², throat to lips");
-  draw_formant_row("F1–F3, tube", self->formant_hz + (gsize)frame * PLA_N_FORMANTS, left,
+  draw_formant_row("F1–F3, tube", self->formant_hz + (gsize)frame * PLA_FORMANTS, left,
                    low + 1.6 * letters, letters, c->tongue_edge, c, cr);
-  draw_formant_row("in the sound", self->heard_hz + (gsize)frame * PLA_N_FORMANTS, left,
+  draw_formant_row("in the sound", self->heard_hz + (gsize)frame * PLA_FORMANTS, left,
                    low + 3.0 * letters, letters, c->dim, c, cr);
   cairo_restore(cr);
 }

@@ -280,15 +280,15 @@ keep_frame(Making *m, int frame)
   for (int d = 0; d < 3; d++)
     m->jaw[12 * f + 9 + (gsize)d] = (float)(1000.0 * pose.jaw_shift[d]);
   PlaAirway airway;
-  double hz[PLA_N_FORMANTS];
+  double hz[PLA_FORMANTS];
   pla_tongue_motion_airway(m->motion, &airway);
-  const int n = pla_airway_formants(&airway, PLA_N_FORMANTS, hz);
+  const int n = pla_airway_formants(&airway, PLA_FORMANTS, hz);
   for (int s = 0; s < PLA_AIRWAY_SECTIONS; s++) {
     m->area[f * PLA_AIRWAY_SECTIONS + (gsize)s] = (float)airway.area_mm2[s];
     m->length[f * PLA_AIRWAY_SECTIONS + (gsize)s] = (float)airway.length_mm[s];
   }
-  for (int k = 0; k < PLA_N_FORMANTS; k++)
-    m->formant[f * PLA_N_FORMANTS + (gsize)k] = k < n ? (float)hz[k] : NAN;
+  for (int k = 0; k < PLA_FORMANTS; k++)
+    m->formant[f * PLA_FORMANTS + (gsize)k] = k < n ? (float)hz[k] : NAN;
   measure_contacts(m, pos, m->contact + f * PLA_PALATE_ROWS * PLA_PALATE_COLUMNS);
   m->volume[f] = (float)(pla_tongue_motion_report(m->motion)->step.volume_ratio - 1.0);
 }
@@ -305,8 +305,8 @@ move(Making *m, const PlaTrack *track, PlaProgress *progress, PlaError *err)
   m->jaw = g_new0(float, 12 * n);
   m->area = g_new0(float, PLA_AIRWAY_SECTIONS * n);
   m->length = g_new0(float, PLA_AIRWAY_SECTIONS * n);
-  m->formant = g_new0(float, PLA_N_FORMANTS * n);
-  m->heard = g_new0(float, PLA_N_FORMANTS * n);
+  m->formant = g_new0(float, PLA_FORMANTS * n);
+  m->heard = g_new0(float, PLA_FORMANTS * n);
   m->contact = g_new0(float, PLA_PALATE_ROWS * PLA_PALATE_COLUMNS * n);
   m->volume = g_new0(float, n);
   if (!m->moved)
@@ -328,16 +328,19 @@ move(Making *m, const PlaTrack *track, PlaProgress *progress, PlaError *err)
 static PlaStatus
 hear(Making *m, const PlaAudio *audio, PlaProgress *progress, PlaError *err)
 {
+  g_autofree double *hz = g_new(double, PLA_FORMANTS * (gsize)m->n_frames);
   double *sample = NULL;
   size_t n = 0;
-  for (gsize i = 0; i < PLA_N_FORMANTS * (gsize)m->n_frames; i++)
+  for (gsize i = 0; i < PLA_FORMANTS * (gsize)m->n_frames; i++)
     m->heard[i] = NAN;
   if (!audio)
     return PLA_OK;
   pla_progress_phase(progress, "Listening for formants", 1.0);
   PlaStatus st = pla_speech_samples(audio, &sample, &n, err);
   if (st == PLA_OK)
-    st = pla_formants_track(sample, n, m->n_frames, m->heard, progress, err);
+    pla_formants_track(sample, n, m->n_frames, hz);
+  for (gsize i = 0; st == PLA_OK && i < PLA_FORMANTS * (gsize)m->n_frames; i++)
+    m->heard[i] = (float)hz[i];
   free(sample);
   return st;
 }
@@ -394,8 +397,8 @@ to_content(const Making *m, const PlaSpokenInput *input, PlaContent **out, PlaEr
     { "mandible_mm", PLA_F32, 2, { dims[0], dims[1] }, m->section[1] },
     { "area_mm2", PLA_F32, 2, { n, PLA_AIRWAY_SECTIONS }, m->area },
     { "length_mm", PLA_F32, 2, { n, PLA_AIRWAY_SECTIONS }, m->length },
-    { "formant_hz", PLA_F32, 2, { n, PLA_N_FORMANTS }, m->formant },
-    { "heard_hz", PLA_F32, 2, { n, PLA_N_FORMANTS }, m->heard },
+    { "formant_hz", PLA_F32, 2, { n, PLA_FORMANTS }, m->formant },
+    { "heard_hz", PLA_F32, 2, { n, PLA_FORMANTS }, m->heard },
     { "contact_mm", PLA_F32, 3, { n, PLA_PALATE_ROWS, PLA_PALATE_COLUMNS }, m->contact },
     { "volume", PLA_F32, 1, { n }, m->volume },
   };
@@ -558,7 +561,7 @@ pla_spoken_new(PlaContent *content, PlaSpoken **out, PlaError *err)
                      ? PLA_OK
                      : pla_fail(err, PLA_ERR_FORMAT, "the motion of a tongue has no rate");
   int two = 2, three = 3, twelve = 12, coils = PLA_N_COILS, sections = PLA_AIRWAY_SECTIONS,
-      formants = PLA_N_FORMANTS, rows = PLA_PALATE_ROWS, columns = PLA_PALATE_COLUMNS;
+      formants = PLA_FORMANTS, rows = PLA_PALATE_ROWS, columns = PLA_PALATE_COLUMNS;
   int *const n = &self->n_frames;
 #define FIND(NAME, DTYPE, N, ...) \
   find(content, NAME, DTYPE, N, (int *const[3]){ __VA_ARGS__ }, &st, err)

@@ -8,6 +8,7 @@
 
 #include "anatomy/base/progress.h"
 #include "app/content.h"
+#include "sim/speech/formants.h"
 #include "sim/speech/spectrum.h"
 #include "sim/tongue/airway.h"
 
@@ -32,8 +33,8 @@ typedef struct {
   const float *jaw;          /* rotation by rows, then the shift in mm (n x 12) */
   const float *palate_mm, *mandible_mm; /* distances in section, the latter at rest (up x forward) */
   const float *area_mm2, *length_mm; /* airway, glottis first (n x PLA_AIRWAY_SECTIONS) */
-  const float *formant_hz;   /* of that airway, NaN: none (n x PLA_N_FORMANTS) */
-  const float *heard_hz;     /* in the sound (n x PLA_N_FORMANTS) */
+  const float *formant_hz;   /* of that airway, NaN: none (n x PLA_FORMANTS) */
+  const float *heard_hz;     /* in the sound (n x PLA_FORMANTS) */
   const float *contact_mm;   /* from tongue to palate; NaN beside it (n x ROWS x COLUMNS) */
   const float *volume;       /* change of the volume, part (n) */
 } PlaSpoken;

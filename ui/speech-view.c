@@ -340,7 +340,7 @@ draw_spectrum(PlaSpeechSound *self, const PlaUtterance *u, cairo_t *cr, double w
   /* formants of the tongue that was found, over those in the sound */
   for (int f = 0; u->spoken && f < u->spoken->n_frames; f++)
     for (int k = 0; k < 3; k++) {
-      const float hz = u->spoken->formant_hz[f * PLA_N_FORMANTS + k];
+      const float hz = u->spoken->formant_hz[f * PLA_FORMANTS + k];
       if (isnan(hz) || (double)hz > 5500.0)
         continue;
       cairo_rectangle(cr, width * pla_spoken_time(u->spoken, f) / u->seconds - 1.0,

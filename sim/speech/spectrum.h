@@ -1,4 +1,4 @@
-/* What can be seen in a sound: its spectrogram, and the resonances of the throat and mouth in it. */
+/* What can be seen in a sound: how loud it is at every height. */
 #pragma once
 
 #include "anatomy/base/progress.h"
@@ -19,11 +19,3 @@ typedef struct {
 PlaStatus pla_spectrogram_init(PlaSpectrogram *self, const double *sample, size_t n,
                                PlaProgress *progress, PlaError *err);
 void pla_spectrogram_clear(PlaSpectrogram *self);
-
-enum { PLA_N_FORMANTS = 4 };
-
-/* Formants of @n samples at 16 kHz, a hundred frames a second, the first at 12.5 ms: @hz (n_frames x
- * PLA_N_FORMANTS), NaN where there is no voice or none stands out.  Linear prediction (B. S. Atal and
- * S. L. Hanauer, 1971) of order 12 at 11 kHz; poles narrower than 500 Hz count. */
-PlaStatus pla_formants_track(const double *sample, size_t n, int n_frames, float *hz,
-                             PlaProgress *progress, PlaError *err);

@@ -1,5 +1,4 @@
 /* What is seen in a sound, two recordings at different pace, and sound made slower. */
-#include "anatomy/base/random.h"
 #include "sim/speech/align.h"
 #include "sim/speech/features.h"
 #include "sim/speech/spectrum.h"
@@ -40,46 +39,6 @@ test_spectrogram(void)
     if (fabs((b + 0.5) * 50.0 - hz) > 300.0)
       g_assert_cmpfloat(middle[b], <, -28.0f);
   pla_spectrogram_clear(&s);
-}
-
-/* pulses through three known resonators: their frequencies come back */
-static void
-test_formants(void)
-{
-  enum { N = PLA_SPEECH_HZ, FRAMES = 97 };
-  static const double hz[3] = { 520.0, 1480.0, 2510.0 }, width[3] = { 60.0, 90.0, 120.0 };
-  g_autofree double *x = g_new0(double, N);
-  g_autofree float *found = g_new(float, FRAMES * PLA_N_FORMANTS);
-  PlaError err;
-  for (int i = 0; i < N; i += PLA_SPEECH_HZ / 110)
-    x[i] = 1.0;
-  /* the pulse of a glottis falls by 12 dB an octave and the lips give 6 back */
-  double low = 0.0;
-  for (int i = 0; i < N; i++)
-    x[i] = low = x[i] + 0.97 * low;
-  for (int k = 0; k < 3; k++) {
-    const double r = exp(-G_PI * width[k] / PLA_SPEECH_HZ),
-                 a = 2.0 * r * cos(2.0 * G_PI * hz[k] / PLA_SPEECH_HZ), b = -r * r;
-    double y1 = 0.0, y2 = 0.0;
-    for (int i = 0; i < N; i++) {
-      const double y = (1.0 - a - b) * x[i] + a * y1 + b * y2;
-      y2 = y1;
-      x[i] = y1 = y;
-    }
-  }
-  ok(pla_formants_track(x, N, FRAMES, found, NULL, &err), &err);
-  for (int f = 5; f < FRAMES - 5; f++)
-    for (int k = 0; k < 3; k++)
-      g_assert_cmpfloat(fabs((double)found[f * PLA_N_FORMANTS + k] - hz[k]), <, 0.06 * hz[k]);
-  /* noise has none */
-  PlaRandom random = pla_random_start(5);
-  int n = 0;
-  for (int i = 0; i < N; i++)
-    x[i] = pla_random_unit(&random) - 0.5;
-  ok(pla_formants_track(x, N, FRAMES, found, NULL, &err), &err);
-  for (int f = 0; f < FRAMES; f++)
-    n += !isnan(found[f * PLA_N_FORMANTS]);
-  g_assert_cmpint(n, <, FRAMES / 20);
 }
 
 /* a path said at another pace finds its way back */
@@ -159,7 +118,6 @@ main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/spectrum/spectrogram", test_spectrogram);
-  g_test_add_func("/spectrum/formants", test_formants);
   g_test_add_func("/spectrum/align", test_align);
   g_test_add_func("/spectrum/stretch", test_stretch);
   return g_test_run();
