@@ -655,7 +655,6 @@ pla_active_sensitivity(PlaActiveSolver *self, const PlaActiveState *state, PlaPr
   if (st == PLA_OK)
     st = refactor(self, pos, progress, report, err);
   const double start = omp_get_wtime();
-  memset(columns, 0, (size_t)model->n_controls * n * sizeof *columns);
 
   /* pulls of the muscles */
 #pragma omp parallel for schedule(dynamic)
@@ -669,6 +668,7 @@ pla_active_sensitivity(PlaActiveSolver *self, const PlaActiveState *state, PlaPr
   for (int q = 0; st == PLA_OK && model->has_jaw && q < PLA_JAW_DOFS; q++) {
     double rotation[9], shift[3];
     motion[q] = columns + (size_t)(model->n_muscles + q) * n;
+    memset(motion[q], 0, n * sizeof *columns);
     force[q] = pla_array_new0(n, sizeof *force[q]);
     if (!force[q])
       st = pla_fail_memory(err, "the sensitivities");
@@ -688,7 +688,8 @@ pla_active_sensitivity(PlaActiveSolver *self, const PlaActiveState *state, PlaPr
   }
   if (st == PLA_OK)
     st = pla_cholesky_solve_many(self->system.factor, model->n_controls, rhs, rhs, err);
-  for (int c = 0; st == PLA_OK && c < model->n_controls; c++) {
+#pragma omp parallel for schedule(static)
+  for (int c = 0; c < (st == PLA_OK ? model->n_controls : 0); c++) {
     double *column = columns + (size_t)c * n;
     if (c < model->n_muscles)
       memset(column, 0, n * sizeof *column);

@@ -201,12 +201,14 @@ pla_cholesky_solve_many(PlaCholesky *self, int n_rhs, const double *b, double *x
   double *y = pla_array_new((size_t)n_rhs, n * sizeof *y);
   if (!y)
     return pla_fail_memory(err, "solving with the factor");
+#pragma omp parallel for schedule(static) if (n_rhs > 3)
   for (size_t j = 0; j < (size_t)n_rhs; j++)
     for (int k = 0; k < self->n; k++)
       memcpy(y + j * n + 3 * (size_t)k, b + j * n + 3 * (size_t)self->perm[k], 3 * sizeof *y);
   bool ok = self->precision == PLA_SINGLE ? pla_solve_single(self, n_rhs, y)
                                           : pla_solve_double(self, n_rhs, y);
-  for (size_t j = 0; ok && j < (size_t)n_rhs; j++)
+#pragma omp parallel for schedule(static) if (n_rhs > 3)
+  for (size_t j = 0; j < (ok ? (size_t)n_rhs : 0); j++)
     for (int k = 0; k < self->n; k++)
       memcpy(x + j * n + 3 * (size_t)self->perm[k], y + j * n + 3 * (size_t)k, 3 * sizeof *y);
   free(y);
