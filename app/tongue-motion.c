@@ -10,8 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RUN_UP = 30 }; /* frames: damping makes the flesh forget with a time constant of 0.11 s */
+
 struct PlaTongueMotion {
   PlaTongue *tongue;
+  bool borrowed; /* it is another motion's */
+  PlaTongueBodyOptions options;
   PlaTongueBody *body;
   PlaCoilPaths paths;
   PlaTongueStats stats;
@@ -32,7 +36,8 @@ pla_tongue_motion_free(PlaTongueMotion *self)
   if (!self)
     return;
   pla_tongue_body_free(self->body);
-  pla_tongue_free(self->tongue);
+  if (!self->borrowed)
+    pla_tongue_free(self->tongue);
   pla_coil_paths_clear(&self->paths);
   g_free(self);
 }
@@ -176,6 +181,7 @@ pla_tongue_motion_new(const PlaTongueMotionOptions *options, const PlaTrack *con
     body.dt_s = 1.0 / tracks[0]->rate_hz;
   if (st == PLA_OK)
     st = pla_tongue_body_new(self->tongue, &body, &self->body, err);
+  self->options = body;
   for (int i = 0; i < n_tracks; i++)
     pla_coil_paths_clear(&paths[i]);
   g_free(paths);
@@ -183,6 +189,21 @@ pla_tongue_motion_new(const PlaTongueMotionOptions *options, const PlaTrack *con
     *out = self;
   else
     pla_tongue_motion_free(self);
+  return st;
+}
+
+PlaStatus
+pla_tongue_motion_fork(const PlaTongueMotion *self, PlaTongueMotion **out, PlaError *err)
+{
+  PlaTongueMotion *fork = g_new0(PlaTongueMotion, 1);
+  fork->tongue = self->tongue;
+  fork->borrowed = true;
+  fork->options = self->options;
+  PlaStatus st = pla_tongue_body_new(fork->tongue, &fork->options, &fork->body, err);
+  if (st == PLA_OK)
+    *out = fork;
+  else
+    pla_tongue_motion_free(fork);
   return st;
 }
 
@@ -198,13 +219,36 @@ pla_tongue_motion_get_rest(const PlaTongueMotion *self)
   return pla_tongue_get_mesh(self->tongue);
 }
 
+PlaTongueStats
+pla_tongue_stats_none(void)
+{
+  return (PlaTongueStats){ .max_jaw_deg = -INFINITY, .min_jaw_deg = INFINITY };
+}
+
+void
+pla_tongue_stats_add(PlaTongueStats *to, const PlaTongueStats *from)
+{
+  to->frames += from->frames;
+  to->seconds += from->seconds;
+  to->volume_seconds += from->volume_seconds;
+  to->max_volume_change = fmax(to->max_volume_change, from->max_volume_change);
+  to->max_penetration_mm = fmax(to->max_penetration_mm, from->max_penetration_mm);
+  to->sensor_error_mm = fmax(to->sensor_error_mm, from->sensor_error_mm);
+  to->projected += from->projected;
+  to->unsettled += from->unsettled;
+  to->iterations += from->iterations;
+  to->most_contacts = MAX(to->most_contacts, from->most_contacts);
+  to->max_jaw_deg = fmax(to->max_jaw_deg, from->max_jaw_deg);
+  to->min_jaw_deg = fmin(to->min_jaw_deg, from->min_jaw_deg);
+}
+
 PlaStatus
 pla_tongue_motion_start(PlaTongueMotion *self, const PlaTrack *track, PlaError *err)
 {
   pla_coil_paths_clear(&self->paths);
   PlaStatus st = pla_coil_paths_init(&self->paths, track, err);
   self->frame = 0;
-  self->stats = (PlaTongueStats){ .max_jaw_deg = -INFINITY, .min_jaw_deg = INFINITY };
+  self->stats = pla_tongue_stats_none();
   for (int i = 0; i < 2 * PLA_N_COILS; i++)
     self->coil_mm[i] = NAN;
   pla_tongue_body_restart(self->body);
@@ -251,6 +295,26 @@ pla_tongue_motion_step(PlaTongueMotion *self, bool *more, PlaError *err)
   stats->max_jaw_deg = fmax(stats->max_jaw_deg, self->report.jaw_deg);
   stats->min_jaw_deg = fmin(stats->min_jaw_deg, self->report.jaw_deg);
   return PLA_OK;
+}
+
+PlaStatus
+pla_tongue_motion_seek(PlaTongueMotion *self, int frame, PlaError *err)
+{
+  PlaStatus st = PLA_OK;
+  bool more = true;
+  const int from = MAX(0, frame - RUN_UP);
+  /* coils that have dropped out before stand where they were last */
+  for (int i = 0; i < 2 * PLA_N_COILS; i++) {
+    self->coil_mm[i] = NAN;
+    for (int t = from - 1; t >= 0 && isnan(self->coil_mm[i]); t--)
+      self->coil_mm[i] = self->paths.pos_mm[(size_t)t * 2 * PLA_N_COILS + (size_t)i];
+  }
+  pla_tongue_body_restart(self->body);
+  self->frame = from;
+  while (st == PLA_OK && more && self->frame < frame)
+    st = pla_tongue_motion_step(self, &more, err);
+  self->stats = pla_tongue_stats_none();
+  return st;
 }
 
 const PlaTongueStats *

@@ -28,6 +28,8 @@ typedef struct PlaTongueMotion PlaTongueMotion;
  * from; names as TT_x, TT_y, in mm. */
 PlaStatus pla_tongue_motion_new(const PlaTongueMotionOptions *options, const PlaTrack *const *tracks,
                                 int n_tracks, PlaTongueMotion **out, PlaError *err);
+/* Another motion of the same tongue, which is borrowed: for stretches that run side by side. */
+PlaStatus pla_tongue_motion_fork(const PlaTongueMotion *self, PlaTongueMotion **out, PlaError *err);
 void pla_tongue_motion_free(PlaTongueMotion *self); /* NULL is fine */
 const PlaTongue *pla_tongue_motion_get_tongue(const PlaTongueMotion *self);
 const PlaMesh *pla_tongue_motion_get_rest(const PlaTongueMotion *self);
@@ -36,6 +38,9 @@ const PlaMesh *pla_tongue_motion_get_rest(const PlaTongueMotion *self);
  * one or the end. */
 PlaStatus pla_tongue_motion_start(PlaTongueMotion *self, const PlaTrack *track, PlaError *err);
 int pla_tongue_motion_n_frames(const PlaTongueMotion *self);
+/* Goes on at frame @frame of the track, some frames being run up to it that count nowhere.  The newest frame is
+ * then the one before. */
+PlaStatus pla_tongue_motion_seek(PlaTongueMotion *self, int frame, PlaError *err);
 
 /* What has happened since the start. */
 typedef struct {
@@ -51,6 +56,10 @@ typedef struct {
   int most_contacts;
   double max_jaw_deg, min_jaw_deg;
 } PlaTongueStats;
+
+/* As if the frames of both had been steps of one. */
+void pla_tongue_stats_add(PlaTongueStats *to, const PlaTongueStats *from);
+PlaTongueStats pla_tongue_stats_none(void);
 
 /* The next frame of the track; false in *more after the last one.  Frames without any value stay. */
 PlaStatus pla_tongue_motion_step(PlaTongueMotion *self, bool *more, PlaError *err);

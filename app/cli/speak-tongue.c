@@ -4,12 +4,14 @@
 #include "anatomy/base/memory.h"
 #include "app/picture.h"
 #include "app/tongue-motion.h"
+#include "app/tongue-muscles.h"
 #include "app/tongue-picture.h"
 #include "io/pvd.h"
 #include "sim/speech/formants.h"
 
 #include <glib.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,25 +144,161 @@ views_add(Views *self, const PlaTongueMotion *motion, const PlaTrack *track, int
   cairo_destroy(cr);
 }
 
+/* what muscles do, frame by frame; all NULL where nobody asks */
+typedef struct {
+  const char *path;
+  PlaTongueMuscles *muscles;
+  PlaTrack *track;
+  double *moved, *left; /* squares, mm^2 (frames) */
+} Explained;
+
 static PlaStatus
-run_frames(PlaInvocation *inv, PlaTongueMotion *motion, const PlaTrack *track, Animation *animation,
-           Views *views, PlaTrack *result, PlaError *err)
+explained_init(Explained *self, PlaInvocation *inv, const PlaTongueMotion *motion,
+               const PlaTrack *track, PlaError *err)
 {
+  self->path = pla_invocation_text(inv, "activations", 0, NULL);
+  if (!self->path)
+    return PLA_OK;
   PlaProgress *progress = pla_invocation_progress(inv);
-  PlaStatus st = pla_tongue_motion_start(motion, track, err);
-  const int n = st == PLA_OK ? pla_tongue_motion_n_frames(motion) : 0;
+  pla_progress_phase(progress, "Building the muscles", 0.6);
+  PlaProgressSpan span = pla_progress_push(progress);
+  PlaStatus st = pla_tongue_muscles_new(pla_tongue_motion_get_tongue(motion), progress,
+                                        &self->muscles, err);
+  pla_progress_pop(progress, span);
+  const int n = st == PLA_OK ? pla_tongue_muscles_count(self->muscles) : 0;
+  if (st == PLA_OK)
+    st = pla_track_new(track->n_samples, n, &self->track, err);
+  for (int c = 0; st == PLA_OK && c < n; c++) {
+    free(self->track->name[c]);
+    free(self->track->unit[c]);
+    self->track->name[c] = pla_strdup(pla_tongue_muscles_name(self->muscles, c));
+    self->track->unit[c] = pla_strdup("");
+    if (!self->track->name[c] || !self->track->unit[c])
+      st = pla_fail_memory(err, "the activations");
+  }
+  if (st == PLA_OK) {
+    self->track->rate_hz = track->rate_hz;
+    self->track->start_s = track->start_s;
+    self->moved = g_new0(double, track->n_samples);
+    self->left = g_new0(double, track->n_samples);
+  }
+  return st;
+}
+
+static void
+explained_clear(Explained *self)
+{
+  pla_tongue_muscles_free(self->muscles);
+  pla_track_free(self->track);
+  g_free(self->moved);
+  g_free(self->left);
+}
+
+static PlaStatus
+explain_frame(Explained *self, const PlaTongueMotion *motion, int frame, PlaError *err)
+{
+  PlaTongueMusclesFrame found;
+  double *row = self->track->value + (size_t)frame * (size_t)self->track->n_channels;
+  const PlaStatus st = pla_tongue_muscles_explain(self->muscles, motion, row, &found, err);
+  self->moved[frame] = found.motion_mm * found.motion_mm;
+  self->left[frame] = found.residual_mm * found.residual_mm;
+  return st;
+}
+
+static PlaStatus
+explained_write(const Explained *self, PlaInvocation *inv, PlaError *err)
+{
+  JsonBuilder *json = pla_invocation_json(inv);
+  const PlaItem item = { .kind = PLA_KIND_TRACK, .track = self->track };
+  PlaWriteOptions opts = pla_write_options_default();
+  double moved = 0.0, left = 0.0;
+  for (int i = 0; i < self->track->n_samples; i++) {
+    moved += self->moved[i] / self->track->n_samples;
+    left += self->left[i] / self->track->n_samples;
+  }
+  json_builder_set_member_name(json, "muscles");
+  json_builder_begin_object(json);
+  pla_json_int(json, "channels", self->track->n_channels);
+  pla_json_number(json, "motion_rms_mm", sqrt(moved));
+  pla_json_number(json, "residual_rms_mm", sqrt(left));
+  json_builder_end_object(json);
+  pla_say(inv, "  muscles explain %.2f mm of motion to %.2f mm", sqrt(moved), sqrt(left));
+  return pla_item_write(self->path, &item, &opts, err);
+}
+
+/* what one stretch of frames is given to, besides the result */
+typedef struct {
+  PlaInvocation *inv;
+  const PlaTrack *track;
+  Animation *animation;
+  Views *views;
+  Explained *explained;
+  PlaTrack *result;
+  int *done; /* frames of all stretches */
+} Frames;
+
+enum { STRETCH = 240 }; /* frames */
+
+/* frames from @from up to @to */
+static PlaStatus
+run_stretch(const Frames *self, PlaTongueMotion *motion, int from, int to, PlaError *err)
+{
+  PlaStatus st = pla_tongue_motion_start(motion, self->track, err);
   bool more = true;
-  for (int i = 0; st == PLA_OK && more; i++) {
+  if (st == PLA_OK)
+    st = pla_tongue_motion_seek(motion, from, err);
+  for (int i = from; st == PLA_OK && i < to; i++) {
     st = pla_tongue_motion_step(motion, &more, err);
-    if (st == PLA_OK && more)
-      note_frame(motion, i, track->n_channels, result);
-    if (st == PLA_OK && more)
-      views_add(views, motion, track, i);
-    if (st == PLA_OK && more && animation->list)
-      st = animation_add(animation, pla_tongue_motion_get_pos(motion),
-                         track->start_s + i / track->rate_hz, err);
-    if (st == PLA_OK && !pla_progress_step(progress, (i + 1.0) / n))
+    if (st != PLA_OK || !more)
+      break;
+    note_frame(motion, i, self->track->n_channels, self->result);
+    views_add(self->views, motion, self->track, i);
+    if (self->explained->path)
+      st = explain_frame(self->explained, motion, i, err);
+    if (st == PLA_OK && self->animation->list)
+      st = animation_add(self->animation, pla_tongue_motion_get_pos(motion),
+                         self->track->start_s + i / self->track->rate_hz, err);
+    PlaProgress *progress = pla_invocation_progress(self->inv);
+    int done;
+#pragma omp atomic capture
+    done = ++*self->done;
+    const bool on = omp_get_thread_num() == 0
+                        ? pla_progress_step(progress, (double)done / self->track->n_samples)
+                        : !pla_progress_cancelled(progress);
+    if (st == PLA_OK && !on)
       st = pla_fail_cancelled(err);
+  }
+  return st;
+}
+
+/* Stretches of fixed length, each with a run-up of its own: on as many threads as there are, with the same
+ * result; one after the other where they are drawn or written. */
+static PlaStatus
+run_frames(const Frames *self, const PlaTongueMotion *motion, PlaTongueStats *stats, PlaError *err)
+{
+  const int n = self->track->n_samples, n_stretches = (n + STRETCH - 1) / STRETCH;
+  g_autofree PlaStatus *status = g_new0(PlaStatus, n_stretches);
+  g_autofree PlaError *errors = g_new0(PlaError, n_stretches);
+  g_autofree PlaTongueStats *each = g_new0(PlaTongueStats, n_stretches);
+  const bool alone = self->animation->list || self->views->path;
+  PlaStatus st = PLA_OK;
+#pragma omp parallel for schedule(dynamic, 1) if (!alone)
+  for (int k = 0; k < n_stretches; k++) {
+    PlaTongueMotion *own = NULL;
+    status[k] = pla_tongue_motion_fork(motion, &own, &errors[k]);
+    if (status[k] == PLA_OK)
+      status[k] = run_stretch(self, own, k * STRETCH, MIN(n, (k + 1) * STRETCH), &errors[k]);
+    if (status[k] == PLA_OK)
+      each[k] = *pla_tongue_motion_stats(own);
+    pla_tongue_motion_free(own);
+  }
+  *stats = pla_tongue_stats_none();
+  for (int k = 0; k < n_stretches; k++) {
+    if (st == PLA_OK && status[k] != PLA_OK) {
+      st = status[k];
+      *err = errors[k];
+    }
+    pla_tongue_stats_add(stats, &each[k]);
   }
   return st;
 }
@@ -206,10 +344,10 @@ compare_formants(PlaInvocation *inv, const PlaTrack *result, int n_given)
 }
 
 static void
-describe(PlaInvocation *inv, const PlaTongueMotion *motion, const PlaTrack *track, double build_s)
+describe(PlaInvocation *inv, const PlaTongueMotion *motion, const PlaTongueStats *stats,
+         const PlaTrack *track, double build_s)
 {
   JsonBuilder *json = pla_invocation_json(inv);
-  const PlaTongueStats *stats = pla_tongue_motion_stats(motion);
   const PlaTongue *tongue = pla_tongue_motion_get_tongue(motion);
   const PlaSpeakerFit *fit = pla_tongue_get_fit(tongue);
   const double spoken = track->n_samples / track->rate_hz;
@@ -265,8 +403,19 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
   PlaTongueMotion *motion = NULL;
   PlaTrack *result = NULL;
   Views views = { 0 };
+  Explained explained = { 0 };
+  PlaTongueStats stats = pla_tongue_stats_none();
+  int done = 0;
   PlaStatus st = PLA_OK;
   *seconds = 0.0;
+  if (pla_invocation_has(inv, "activations")) {
+    const PlaFormat *format;
+    st = pla_format_for_output(pla_invocation_text(inv, "activations", 0, NULL), PLA_KIND_TRACK, &format,
+                               err);
+  }
+  if (st == PLA_OK && pla_invocation_has(inv, "activations") && pla_invocation_has(inv, "mesh"))
+    st = pla_fail(err, PLA_ERR_USAGE,
+                  "--activations are those of the phantom's muscles; a tongue given by --mesh has none");
   if (st == PLA_OK && animation.list && !g_str_has_suffix(animation.list, ".pvd"))
     st = pla_fail(err, PLA_ERR_USAGE, "An animation is written as a .pvd file, not %s", animation.list);
   all[0] = *track;
@@ -294,7 +443,6 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
     st = pla_tongue_motion_new(&options, all, n_tracks, &motion, err);
   const double build_s = (double)(g_get_monotonic_time() - begun) / 1e6;
   pla_progress_pop(options.progress, span);
-  pla_progress_phase(options.progress, "Moving", 0.98);
   if (st == PLA_OK)
     views_init(&views, inv, *track);
   if (st == PLA_OK)
@@ -302,7 +450,12 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
   if (st == PLA_OK && animation.list)
     st = pla_mesh_dup(pla_tongue_motion_get_rest(motion), &animation.mesh, err);
   if (st == PLA_OK)
-    st = run_frames(inv, motion, *track, &animation, &views, result, err);
+    st = explained_init(&explained, inv, motion, *track, err);
+  pla_progress_phase(options.progress, "Moving", 0.98);
+  if (st == PLA_OK)
+    st = run_frames(&(Frames){ inv, *track, &animation, &views, &explained, result, &done }, motion,
+                    &stats, err);
+  *seconds = (double)(g_get_monotonic_time() - begun) / 1e6;
   if (st == PLA_OK && views.path)
     st = pla_picture_write_surface(views.path, views.image, err);
   if (st == PLA_OK && animation.list)
@@ -310,14 +463,18 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
                        (const double *)(void *)animation.time->data,
                        (const char *const *)animation.file->pdata, err);
   if (st == PLA_OK) {
-    describe(inv, motion, *track, build_s);
+    describe(inv, motion, &stats, *track, build_s);
     if (heard)
       compare_formants(inv, result, (*track)->n_channels);
-    *seconds = build_s + pla_tongue_motion_stats(motion)->seconds;
+    if (explained.path)
+      st = explained_write(&explained, inv, err);
+  }
+  if (st == PLA_OK) {
     pla_track_free(*track);
     *track = result;
     result = NULL;
   }
+  explained_clear(&explained);
   pla_tongue_motion_free(motion);
   pla_track_free(result);
   if (views.image)

@@ -66,7 +66,7 @@ int
 pla_tube_formants(const PlaTube *tube, const PlaTubeOptions *opts, double most_hz, int n_max,
                   double *hz)
 {
-  const double step = 10.0, golden = 0.6180339887498949;
+  const double step = 20.0, golden = 0.6180339887498949; /* Hz: peaks are far wider apart */
   double before = modulus(tube, opts, step), here = modulus(tube, opts, 2.0 * step);
   int n = 0;
   for (double f = 2.0 * step; f < most_hz && n < n_max; f += step) {
