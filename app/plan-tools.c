@@ -431,6 +431,8 @@ run_solve(PlaPlanRun *run, PlaJson what, PlaError *err)
     json_object_set_int_member(run->found, "iterations", r->iterations);
     json_object_set_double_member(run->found, "residual_rel", r->residual_rel);
     json_object_set_int_member(run->found, "inverted", r->inverted);
+    json_object_set_int_member(run->found, "contacts", r->contacts);
+    json_object_set_double_member(run->found, "penetration_mm", 1e3 * r->max_penetration_m);
   }
   return st;
 }

@@ -17,6 +17,7 @@ typedef struct {
   double weight[PLA_SPRING_VERTS];
   double stiffness[9]; /* K, symmetric, positive semidefinite, N/m */
   double offset[3];    /* m */
+  double push[3];      /* 0: it pulls and pushes; else it is idle while push . C > 0, as walls are */
 } PlaSpring;
 
 typedef struct {
@@ -29,6 +30,8 @@ void pla_spring_set_stiffness(PlaSpring *spring, const double n[3], double norma
                               double tangential);
 /* C at positions @pos (n_verts x 3). */
 void pla_spring_gap(const PlaSpring *spring, const double *pos, double gap[3]);
+/* Whether it does nothing where C is @gap. */
+bool pla_spring_is_idle(const PlaSpring *spring, const double gap[3]);
 /* What the spring pulls with, N: -K C, the force on a point of weight 1. */
 void pla_spring_force(const PlaSpring *spring, const double *pos, double force[3]);
 

@@ -202,6 +202,8 @@ pla_pbng_add_springs(const PlaPbngWork *work, int v, double force[3], double mat
     const double *s = spring->stiffness;
     double gap[3], pull[3];
     spring_gap(spring, work->x, gap);
+    if (pla_spring_is_idle(spring, gap))
+      continue;
     pla_mat3_apply(s, gap, pull);
     for (int d = 0; d < 3; d++)
       force[d] -= w * pull[d];
@@ -1137,6 +1139,8 @@ pla_pbng_energy(PlaPbng *self)
   for (int s = 0; s < self->n_springs; s++) {
     double gap[3], pull[3];
     spring_gap(&self->spring[s], self->x, gap);
+    if (pla_spring_is_idle(&self->spring[s], gap))
+      continue;
     pla_mat3_apply(self->spring[s].stiffness, gap, pull);
     energy += 0.5 * pla_vec3_dot(gap, pull);
   }

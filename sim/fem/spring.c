@@ -22,14 +22,21 @@ pla_spring_gap(const PlaSpring *spring, const double *pos, double gap[3])
   }
 }
 
+bool
+pla_spring_is_idle(const PlaSpring *spring, const double gap[3])
+{
+  return pla_vec3_dot(spring->push, gap) > 0.0;
+}
+
 void
 pla_spring_force(const PlaSpring *spring, const double *pos, double force[3])
 {
   double gap[3];
   pla_spring_gap(spring, pos, gap);
   pla_mat3_apply(spring->stiffness, gap, force);
+  const bool idle = pla_spring_is_idle(spring, gap);
   for (int d = 0; d < 3; d++)
-    force[d] = -force[d];
+    force[d] = idle ? 0.0 : -force[d];
 }
 
 double
@@ -39,6 +46,8 @@ pla_springs_energy(const PlaFemSprings *springs, const double *pos)
   for (int s = 0; s < springs->n; s++) {
     double gap[3], pull[3];
     pla_spring_gap(&springs->spring[s], pos, gap);
+    if (pla_spring_is_idle(&springs->spring[s], gap))
+      continue;
     pla_mat3_apply(springs->spring[s].stiffness, gap, pull);
     sum += 0.5 * pla_vec3_dot(gap, pull);
   }

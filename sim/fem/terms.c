@@ -122,8 +122,12 @@ pla_terms_energy(const PlaFemModel *model, const PlaFemConditions *conditions, c
 }
 
 static void
-add_spring(PlaFemSystem *system, const PlaSpring *spring)
+add_spring(PlaFemSystem *system, const PlaSpring *spring, const double *pos)
 {
+  double gap[3];
+  pla_spring_gap(spring, pos, gap);
+  if (pla_spring_is_idle(spring, gap))
+    return;
   double local[9 * PLA_SPRING_VERTS * PLA_SPRING_VERTS];
   const int k = spring->n_verts;
   for (int a = 0; a < k; a++)
@@ -218,7 +222,7 @@ pla_terms_add_stiffness(PlaFemSystem *system, const PlaFemConditions *conditions
                         const double *pos, bool project)
 {
   for (int s = 0; conditions->springs && s < conditions->springs->n; s++)
-    add_spring(system, &conditions->springs->spring[s]);
+    add_spring(system, &conditions->springs->spring[s], pos);
   const PlaFemPressure *pressure = conditions->pressure;
   for (int t = 0; pressure && !project && t < pressure->n_tris; t++) {
     double local[81];

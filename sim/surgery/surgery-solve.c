@@ -1,5 +1,5 @@
 /* Equilibrium of a body that is operated on, and what can be read off it. */
-#include "sim/surgery/surgery-private.h"
+#include "sim/surgery/surgery-contact.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
@@ -121,58 +121,141 @@ draw_steps(const PlaSurgery *self)
   return (int)fmin(fmax(least, ceil(most / (2.0 * self->cell))), 20.0);
 }
 
-/* offsets of the springs when @part of the way is left: from what they are at the start */
+/* one solve: threads are drawn in steps, and the walls of wounds keep apart */
+typedef struct {
+  PlaSurgery *body;
+  const PlaFemModel *model;
+  PlaFemConditions conditions;
+  PlaFemSprings springs;
+  int n_threads, capacity;
+  PlaSpring *spring; /* threads, then contacts */
+  double *start;     /* gaps of threads at the start, m (n_threads x 3) */
+  double *force;     /* of expanders, N (n_verts x 3) */
+  double *pos;       /* the shape (n_verts x 3) */
+  PlaSurgeryContacts contacts;
+  PlaFemOptions options;
+  int iterations, factorisations;
+} Solve;
+
 static void
-set_offsets(const PlaSurgery *self, const double *start, double part, PlaSpring *spring, int n)
+solve_clear(Solve *self)
 {
-  for (int i = 0; i < n; i++) {
-    const PlaSurgeryThread *thread = i < self->stitches.n
-                                         ? &self->stitches.thread[i]
-                                         : &self->hooks.thread[i - self->stitches.n];
+  pla_surgery_contacts_clear(&self->contacts);
+  free(self->spring);
+  free(self->start);
+  free(self->force);
+  free(self->pos);
+}
+
+static PlaStatus
+solve_init(Solve *self, PlaSurgery *body, const PlaFemModel *model, const unsigned char *fixed,
+           PlaProgress *progress, PlaError *err)
+{
+  const size_t n_verts = (size_t)pla_cut_mesh_get(body->cut).mesh.n_verts;
+  const int n = body->stitches.n + body->hooks.n;
+  *self = (Solve){ .body = body,
+                   .model = model,
+                   .conditions = { .fixed = fixed, .target = body->pos },
+                   .n_threads = n,
+                   .capacity = n,
+                   .spring = pla_array_new((size_t)n, sizeof *self->spring),
+                   .start = pla_array_new((size_t)n, 3 * sizeof *self->start),
+                   .force = pla_array_new(n_verts, 3 * sizeof *self->force),
+                   .pos = pla_array_dup(body->pos, 3 * n_verts, sizeof *self->pos),
+                   .options = pla_fem_options_default() };
+  self->options.warm_start = true;
+  self->options.progress = progress;
+  if (!self->spring || !self->start || !self->force || !self->pos)
+    return pla_fail_memory(err, "the sutures");
+  pla_surgery_make_springs(body, self->spring);
+  for (int i = 0; i < n; i++)
+    pla_spring_gap(&self->spring[i], body->pos, &self->start[3 * i]);
+  PlaStatus st = pla_surgery_contacts_init(&self->contacts, body, err);
+  return st == PLA_OK ? pla_surgery_contacts_update(&self->contacts, body, self->pos, err) : st;
+}
+
+/* offsets of the threads when @part of the way is left: from what they are at the start */
+static void
+set_offsets(Solve *self, double part)
+{
+  const PlaSurgery *body = self->body;
+  for (int i = 0; i < self->n_threads; i++) {
+    const PlaSurgeryThread *thread = i < body->stitches.n
+                                         ? &body->stitches.thread[i]
+                                         : &body->hooks.thread[i - body->stitches.n];
     for (int d = 0; d < 3; d++)
-      spring[i].offset[d] = thread->place[d] + part * (start[3 * i + d]);
+      self->spring[i].offset[d] = thread->place[d] + part * self->start[3 * i + d];
   }
 }
 
-/* solves in steps; @pos holds the shape */
+/* puts the contacts of the newest update behind the threads */
 static PlaStatus
-solve_steps(PlaSurgery *self, const PlaFemModel *model, PlaFemConditions *conditions,
-            PlaSpring *spring, double tolerance_rel, PlaProgress *progress, double *pos,
-            PlaFemReport *report, PlaError *err)
+set_springs(Solve *self, PlaError *err)
 {
-  const double step_tolerance = 1e-2; /* on the way only the shape matters */
-  const int n = self->stitches.n + self->hooks.n, steps = draw_steps(self);
-  const size_t n_verts = (size_t)pla_cut_mesh_get(self->cut).mesh.n_verts;
-  double *start = pla_array_new(3 * (size_t)n, sizeof *start);
-  double *force = pla_array_new(3 * n_verts, sizeof *force);
-  PlaStatus st = start && force ? PLA_OK : pla_fail_memory(err, "the sutures");
-  for (int i = 0; st == PLA_OK && i < n; i++)
-    pla_spring_gap(&spring[i], self->pos, &start[3 * i]);
-  PlaFemOptions options = pla_fem_options_default();
-  options.warm_start = true;
-  options.progress = progress;
-  int iterations = 0, factorisations = 0;
-  for (int k = 1; st == PLA_OK && k <= steps; k++) {
-    options.tolerance_rel = k < steps ? fmax(step_tolerance, tolerance_rel) : tolerance_rel;
-    set_offsets(self, start, (double)(steps - k) / steps, spring, n);
-    if (self->n_expanders) {
-      /* full pressure in the last two, so that the last starts from where it almost is */
-      memset(force, 0, 3 * n_verts * sizeof *force);
-      st = pla_surgery_add_expanders(self, pos, fmin((double)k / (steps - 1), 1.0), force, err);
-      conditions->force = force;
-    }
-    if (st != PLA_OK)
-      break;
-    st = pla_fem_solve(model, conditions, &options, pos, report, err);
-    iterations += report->iterations;
-    factorisations += report->factorisations;
-    if (st == PLA_OK && report->reason == PLA_STOP_CANCELLED)
-      break;
+  const int n = self->n_threads + self->contacts.n;
+  if (!pla_array_reserve(&self->spring, n, &self->capacity, sizeof *self->spring))
+    return pla_fail_memory(err, "the walls of the wounds");
+  if (self->contacts.n)
+    memcpy(&self->spring[self->n_threads], self->contacts.spring,
+           (size_t)self->contacts.n * sizeof *self->spring);
+  self->springs = (PlaFemSprings){ n, self->spring };
+  self->conditions.springs = &self->springs;
+  return PLA_OK;
+}
+
+/* equilibrium with what touches now, then what touches then */
+static PlaStatus
+solve_once(Solve *self, double tolerance_rel, PlaFemReport *report, PlaError *err)
+{
+  self->options.tolerance_rel = tolerance_rel;
+  PlaStatus st = set_springs(self, err);
+  if (st == PLA_OK)
+    st = pla_fem_solve(self->model, &self->conditions, &self->options, self->pos, report, err);
+  if (st == PLA_OK) {
+    self->iterations += report->iterations;
+    self->factorisations += report->factorisations;
+    st = pla_surgery_contacts_update(&self->contacts, self->body, self->pos, err);
   }
-  report->iterations = iterations;
-  report->factorisations = factorisations;
-  free(start);
-  free(force);
+  return st;
+}
+
+static PlaStatus
+solve_steps(Solve *self, double tolerance_rel, PlaFemReport *report, PlaError *err)
+{
+  const double rough = fmax(1e-2, tolerance_rel); /* on the way only the shape matters */
+  enum { ROUNDS = 4 };                            /* until nothing new is touched */
+  const PlaSurgery *body = self->body;
+  const size_t n_verts = (size_t)pla_cut_mesh_get(body->cut).mesh.n_verts;
+  const int steps = draw_steps(body);
+  PlaStatus st = PLA_OK;
+  bool fine = false, go = true;
+  for (int k = 1; st == PLA_OK && go && k <= steps; k++) {
+    set_offsets(self, (double)(steps - k) / steps);
+    if (body->n_expanders) {
+      /* full pressure in the last two, so that the last starts from where it almost is */
+      memset(self->force, 0, 3 * n_verts * sizeof *self->force);
+      st = pla_surgery_add_expanders(self->body, self->pos, fmin((double)k / (steps - 1), 1.0),
+                                     self->force, err);
+      self->conditions.force = self->force;
+    }
+    fine = k == steps && self->contacts.n_pushed == 0;
+    if (st == PLA_OK)
+      st = solve_once(self, fine ? tolerance_rel : rough, report, err);
+    go = st == PLA_OK && report->reason != PLA_STOP_CANCELLED;
+  }
+  for (int r = 0; st == PLA_OK && go && r < ROUNDS; r++) {
+    const bool settled = 50 * self->contacts.n_new <= self->contacts.n_pushed;
+    if (settled && fine)
+      break;
+    fine = settled || r + 1 == ROUNDS;
+    st = solve_once(self, fine ? tolerance_rel : rough, report, err);
+    go = st == PLA_OK && report->reason != PLA_STOP_CANCELLED;
+  }
+  report->iterations = self->iterations;
+  report->factorisations = self->factorisations;
+  report->contacts = self->contacts.n_pushed;
+  report->max_penetration_m = self->contacts.deepest;
+  report->contact_n = self->contacts.push;
   return st;
 }
 
@@ -181,36 +264,29 @@ pla_surgery_solve(PlaSurgery *self, double tolerance_rel, PlaProgress *progress,
                   PlaFemReport *report, PlaError *err)
 {
   const int n = pla_cut_mesh_get(self->cut).mesh.n_verts;
-  const int n_springs = self->stitches.n + self->hooks.n;
   PlaFemModel *model = NULL;
+  Solve solve = { 0 };
   unsigned char *fixed = pla_array_new(3 * (size_t)n, sizeof *fixed);
-  PlaSpring *spring = pla_array_new((size_t)n_springs, sizeof *spring);
-  double *pos = pla_array_dup(self->pos, 3 * (size_t)n, sizeof *pos);
-  PlaStatus st = fixed && spring && pos ? pla_surgery_build_model(self, &model, err)
-                                        : pla_fail_memory(err, "the body");
+  PlaStatus st =
+      fixed ? pla_surgery_build_model(self, &model, err) : pla_fail_memory(err, "the body");
   if (st == PLA_OK) {
     for (int i = 0; i < 3 * n; i++)
       fixed[i] = self->held[i / 3];
-    pla_surgery_make_springs(self, spring);
     st = pla_fem_check_held(model, fixed, err);
   }
-  if (st == PLA_OK) {
-    const PlaFemSprings springs = { n_springs, spring };
-    PlaFemConditions conditions = { .fixed = fixed, .target = self->pos, .springs = &springs };
-    st = solve_steps(self, model, &conditions, spring, tolerance_rel, progress, pos, report, err);
-  }
   if (st == PLA_OK)
-    st = pla_cut_mesh_set_shape(self->cut, pos, err);
+    st = solve_init(&solve, self, model, fixed, progress, err);
+  if (st == PLA_OK)
+    st = solve_steps(&solve, tolerance_rel, report, err);
+  if (st == PLA_OK)
+    st = pla_cut_mesh_set_shape(self->cut, solve.pos, err);
   if (st == PLA_OK) {
-    free(self->pos);
-    self->pos = pos;
-    pos = NULL;
+    memcpy(self->pos, solve.pos, 3 * (size_t)n * sizeof *self->pos);
     pla_surgery_forget_surface(self);
   }
+  solve_clear(&solve);
   pla_fem_model_free(model);
   free(fixed);
-  free(spring);
-  free(pos);
   return st;
 }
 

@@ -709,13 +709,20 @@ pla_surgery_cut(PlaSurgery *self, const PlaTriMesh *blade, PlaProgress *progress
   PlaBlade own = { 0 };
   PlaSurgery *backup = NULL;
   PlaStatus st = PLA_OK;
+  double area = 0.0;
   for (int t = 0; st == PLA_OK && t < blade->n_tris; t++) {
-    double place[9];
+    double place[9], e[3], f[3], n[3];
     for (int k = 0; k < 3; k++)
       memcpy(&place[3 * k], &blade->pos[3 * blade->tri[3 * t + k]], 3 * sizeof *place);
+    pla_vec3_sub(&place[3], place, e);
+    pla_vec3_sub(&place[6], place, f);
+    pla_vec3_cross(e, f, n);
+    area += 0.5 * pla_vec3_norm(n);
     if (!pla_blade_add_triangle(&own, place))
       st = pla_fail_memory(err, "the blade");
   }
+  if (st == PLA_OK && !(area > 0.0))
+    st = pla_fail(err, PLA_ERR_EMPTY, "the blade has no area, and cuts nothing");
   if (st == PLA_OK)
     st = pla_surgery_dup(self, &backup, err);
   if (st == PLA_OK) {

@@ -321,6 +321,218 @@ test_solvers_agree(void)
   case_clear(&c);
 }
 
+/* ---- bindings in time: Sifakis 2007, 47 to 49 ---- */
+
+/* A block hangs on another by a binding spring of any stiffness at one step length: nothing blows up,
+ * and the drift falls as one over the stiffness. */
+static void
+test_binding_springs(void)
+{
+  const double g = 9.81;
+  double before = 0.0;
+  for (int power = 2; power <= 12; power += 2) {
+    Case c = case_new(model_of(mesh_join(mesh_box((double[3]){ 0, 0, 0 }, (double[3]){ 0.02, 0.02, 0.02 },
+                                                  (int[3]){ 1, 1, 1 }, PLA_BOX_HEXES),
+                                         mesh_box((double[3]){ 0.02, 0, 0 }, (double[3]){ 0.04, 0.02, 0.02 },
+                                                  (int[3]){ 1, 1, 1 }, PLA_BOX_HEXES)),
+                               "neo-hookean", 1e5, 0.3, 1e3));
+    /* each corner of the second block at its double on the first */
+    PlaSpring spring[4];
+    int n = 0;
+    const double k = pow(10.0, power);
+    for (int a = 0; a < 8; a++)
+      for (int b = 8; b < 16; b++)
+        if (largest_difference(&c.model->rest[3 * a], &c.model->rest[3 * b], 1) < 1e-9) {
+          spring[n] = (PlaSpring){ .n_verts = 2, .vert = { a, b }, .weight = { 1.0, -1.0 } };
+          pla_spring_set_stiffness(&spring[n++], (double[3]){ 1, 0, 0 }, k, k);
+        }
+    g_assert_cmpint(n, ==, 4);
+    const PlaFemSprings springs = { n, spring };
+    PlaFemConditions conditions = case_conditions(&c);
+    conditions.springs = &springs;
+    case_hold(&c, 0.0);
+    case_gravity(&c, 0, g);
+    PlaDynamics *dynamics = dynamics_new(&c, &conditions, "backward-euler", 1.0 / 60, 2.0, 1e-3, NULL);
+    PlaError err = { 0 };
+    for (int i = 0; i < 120; i++)
+      if (pla_dynamics_step(dynamics, &err) != PLA_OK)
+        g_error("%s", err.message);
+    double drift = 0.0;
+    for (int i = 0; i < n; i++) {
+      double gap[3];
+      pla_spring_gap(&spring[i], pla_dynamics_get_pos(dynamics), gap);
+      drift = fmax(drift, pla_vec3_norm(gap));
+    }
+    g_test_message("stiffness %.0e N/m: drift %.3g m", k, drift);
+    g_assert_true(isfinite(drift));
+    g_assert_cmpfloat(largest_difference(pla_dynamics_get_pos(dynamics), c.model->rest, 16), <, 0.01);
+    /* the block weighs 78 mN, a quarter at each spring */
+    if (power <= 8)
+      g_assert_cmpfloat_with_epsilon(drift * k, 0.25 * 8e-3 * g, 0.2 * 0.25 * 8e-3 * g);
+    g_assert_true(power == 2 || drift < 0.1 * before || drift < 1e-12);
+    before = drift;
+    pla_dynamics_free(dynamics);
+    case_clear(&c);
+  }
+}
+
+/* One step of x'' + b x' + k x = 0 in two halves: v~ = v + dt/2 a(xa, v~), x' = x + dt v~,
+ * v' = 2 v_half - v with v_half = v + dt/2 a(xb, v_half), or backward Euler at the end.  @first: xa is at the start
+ * (0) or half way (1); @last: xb is half way (0), at the end (1), or Euler at the end (2). */
+static void
+two_halves(int first, int last, double k, double b, double dt, double *x, double *v)
+{
+  const double h = 0.5 * dt;
+  const double early = first ? (*v - h * k * *x) / (1.0 + h * b + h * h * k) : (*v - h * k * *x) / (1.0 + h * b);
+  const double end = *x + dt * early;
+  if (last == 2) {
+    *v = (*v - dt * k * end) / (1.0 + dt * b);
+  } else {
+    const double at = last ? end : 0.5 * (*x + end);
+    *v = 2.0 * (*v - h * k * at) / (1.0 + h * b) - *v;
+  }
+  *x = end;
+}
+
+static double
+spectral_radius(int first, int last, double k, double b, double dt)
+{
+  double m[4];
+  for (int c = 0; c < 2; c++) {
+    double x = c == 0, v = c == 1;
+    two_halves(first, last, k, b, dt, &x, &v);
+    m[c] = x;
+    m[2 + c] = v;
+  }
+  const double half = 0.5 * (m[0] + m[3]), det = m[0] * m[3] - m[1] * m[2], d = half * half - det;
+  return d < 0.0 ? sqrt(det) : fabs(half) + sqrt(d);
+}
+
+/* What is not implicit blows up where the published bounds say: 2.414, 1.366 and 2.078 b/k at critical
+ * damping; implicit in the first half and at mid-step in the second is stable at any step. */
+static void
+test_step_bounds(void)
+{
+  const double k = 700.0;
+  for (int row = 0; row < 2; row++) {
+    const double b = row ? 13.0 : 2.0 * sqrt(k);
+    const double bound[4] = { (b + sqrt(b * b + 4 * k)) / k, (b + sqrt(b * b + 4 * k)) / k,
+                              (b + sqrt(b * b + 8 * k)) / (2 * k), 0.0 };
+    const int scheme[4][2] = { { 1, 1 }, { 0, 0 }, { 0, 1 }, { 0, 2 } };
+    for (int i = 0; i < 4; i++) {
+      double lo = 1e-4 * b / k, hi = 100.0 * b / k;
+      g_assert_cmpfloat(spectral_radius(scheme[i][0], scheme[i][1], k, b, lo), <=, 1.0);
+      for (int n = 0; n < 100; n++) {
+        const double mid = 0.5 * (lo + hi);
+        *(spectral_radius(scheme[i][0], scheme[i][1], k, b, mid) <= 1.0 ? &lo : &hi) = mid;
+      }
+      g_test_message("damping %.3g, scheme %d: stable below %.4f b/k", b, i, lo * k / b);
+      if (i < 3)
+        g_assert_cmpfloat_with_epsilon(lo, bound[i], 0.01 * bound[i]);
+      const double critical[4] = { 2.414, 2.414, 1.366, 2.078 };
+      if (row == 0)
+        g_assert_cmpfloat_with_epsilon(lo * k / b, critical[i], 0.01 * critical[i]);
+    }
+    for (double dt = 1e-3; dt < 1e6; dt *= 10.0)
+      g_assert_cmpfloat(spectral_radius(1, 0, k, b, dt), <=, 1.0 + 1e-12);
+  }
+}
+
+/* A particle that inherits the acceleration of the place it is bound to, m_s sum of w f / m, stays
+ * there without being held; without it, it is left behind. */
+static void
+test_inheritance(void)
+{
+  const double size[3] = { 0.02, 0.02, 0.02 }, dt = 1e-4;
+  const int n[3] = { 1, 1, 1 };
+  Case c = case_new(box_new("neo-hookean", 2e4, 0.3, 1e3, PLA_BOX_HEXES, size, n));
+  PlaFemModel *m = c.model;
+  PlaError err = { 0 };
+  int vert[1] = { 8 }, start[2] = { 0, 8 }, parent[8];
+  double weight[8], vel[27] = { 0 }, force[27], pos[27];
+  for (int a = 0; a < 8; a++) {
+    parent[a] = a;
+    weight[a] = 1.0;
+    for (int d = 0; d < 3; d++) {
+      const double x = m->rest[3 * a + d] / 0.02, at = 0.3 + 0.2 * d;
+      weight[a] *= x > 0.5 ? at : 1.0 - at;
+    }
+  }
+  const PlaFemBindings bindings = { 1, vert, start, parent, weight };
+  const double heavy = pla_binding_effective_mass(&bindings, 0, m->mass);
+  double drift[2] = { 0.0, 0.0 };
+  for (int inherit = 0; inherit < 2; inherit++) {
+    double s[3], s_vel[3] = { 0 }, moved = 0.0;
+    memcpy(pos, m->rest, 24 * sizeof *pos);
+    for (int a = 0; a < 8; a++)
+      pos[3 * a] *= 1.1;
+    pla_bindings_place(&bindings, pos);
+    memcpy(s, &pos[24], sizeof s);
+    memset(vel, 0, sizeof vel);
+    for (int k = 0; k < 1000; k++) {
+      g_assert_cmpint(pla_fem_forces(m, pos, force, &err), ==, PLA_OK);
+      for (int d = 0; d < 3; d++) {
+        double f = 0.0;
+        for (int a = 0; a < 8; a++) {
+          f += heavy * weight[a] * force[3 * a + d] / m->mass[a];
+          vel[3 * a + d] += dt * force[3 * a + d] / m->mass[a];
+          pos[3 * a + d] += dt * vel[3 * a + d];
+        }
+        s_vel[d] += inherit ? dt * f / heavy : 0.0;
+        s[d] += dt * s_vel[d];
+      }
+      pla_bindings_place(&bindings, pos);
+      for (int d = 0; d < 3; d++) {
+        drift[inherit] = fmax(drift[inherit], fabs(s[d] - pos[24 + d]));
+        moved = fmax(moved, fabs(vel[d]));
+      }
+    }
+    g_assert_cmpfloat(moved, >, 1e-2); /* it swings */
+  }
+  g_assert_cmpfloat(drift[1], <, 1e-8 * size[0]);
+  g_assert_cmpfloat(drift[0], >, 1e-2 * size[0]);
+  case_clear(&c);
+}
+
+/* A block between two plates that leave it less room than it has: it comes to rest, and stays. */
+static void
+test_pinched(void)
+{
+  const double size[3] = { 0.02, 0.02, 0.02 };
+  const int n[3] = { 2, 2, 2 };
+  Case c = case_new(box_new("neo-hookean", 2e4, 0.3, 1e3, PLA_BOX_TETS_5, size, n));
+  PlaCollider *plate[2];
+  PlaContactOptions options = pla_contact_options_default();
+  PlaContactSet *set;
+  PlaError err = { 0 };
+  for (int k = 0; k < 2; k++)
+    g_assert_cmpint(pla_collider_new_plane((double[3]){ 0, 0, k ? 0.019 : 0.001 },
+                                           (double[3]){ 0, 0, k ? -1 : 1 }, &plate[k], &err),
+                    ==, PLA_OK);
+  g_assert_cmpint(pla_contact_set_new(c.model, plate, NULL, 2, &options, &set, &err), ==, PLA_OK);
+  PlaFemConditions conditions = case_conditions(&c);
+  conditions.contacts = set;
+  PlaDynamics *dynamics = dynamics_new(&c, &conditions, "backward-euler", 5e-3, 5.0, 1e-3, NULL);
+  double fastest = 0.0;
+  for (int k = 0; k < 200; k++) {
+    if (pla_dynamics_step(dynamics, &err) != PLA_OK)
+      g_error("%s", err.message);
+    if (k >= 150)
+      fastest = fmax(fastest, pla_max_abs(pla_dynamics_get_vel(dynamics), 3 * (size_t)c.model->n_verts));
+  }
+  PlaDynamicsReport report;
+  pla_dynamics_report(dynamics, &report);
+  g_test_message("still moving at %.2g m/s, %.3g mm inside", fastest, 1e3 * report.solve.max_penetration_m);
+  g_assert_cmpfloat(fastest, <, 1e-6);
+  g_assert_cmpfloat(report.solve.max_penetration_m, <, 0.01 * size[0]);
+  g_assert_cmpint(report.solve.contacts, >, 8);
+  pla_dynamics_free(dynamics);
+  pla_contact_set_free(set);
+  pla_collider_free(plate[0]);
+  pla_collider_free(plate[1]);
+  case_clear(&c);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -332,5 +544,9 @@ main(int argc, char **argv)
   g_test_add_func("/dynamics/free-flight", test_free_flight);
   g_test_add_func("/dynamics/drop", test_drop);
   g_test_add_func("/dynamics/solvers-agree", test_solvers_agree);
+  g_test_add_func("/dynamics/binding-springs", test_binding_springs);
+  g_test_add_func("/dynamics/step-bounds", test_step_bounds);
+  g_test_add_func("/dynamics/inheritance", test_inheritance);
+  g_test_add_func("/dynamics/pinched", test_pinched);
   return g_test_run();
 }

@@ -522,6 +522,63 @@ test_chains(void)
   g_assert_nonnull(strstr(err.message, "twice"));
 }
 
+/* What acts on points in a tet reaches its corners whatever triangles the points are joined by: the
+ * pressure on a plane patch of bound points, and its mass (Sifakis 2007, 44). */
+static void
+test_subdivision(void)
+{
+  enum { N = 7, POINTS = N * N, QUADS = (N - 1) * (N - 1) };
+  g_autoptr(GRand) rand = g_rand_new_with_seed(44);
+  int vert[POINTS], start[POINTS + 1], parent[4 * POINTS], tri[6 * QUADS];
+  double weight[4 * POINTS], pos[3 * (4 + POINTS)], pressure[2 * QUADS];
+  double sum[2][12], mass[2][4];
+  for (int i = 0; i < 12; i++)
+    pos[i] = g_rand_double_range(rand, -0.1, 0.1);
+  for (int p = 0; p < POINTS; p++) {
+    const double u = 0.1 + 0.3 * (p % N) / (N - 1), v = 0.1 + 0.2 * (p / N) / (N - 1);
+    const double w[4] = { u, v, 0.2 * u + 0.3 * v, 1.0 - 1.2 * u - 1.3 * v };
+    vert[p] = 4 + p;
+    start[p] = 4 * p;
+    start[p + 1] = 4 * p + 4;
+    for (int c = 0; c < 4; c++) {
+      parent[4 * p + c] = c;
+      weight[4 * p + c] = w[c];
+    }
+  }
+  const PlaFemBindings bindings = { POINTS, vert, start, parent, weight };
+  pla_bindings_place(&bindings, pos);
+  for (int t = 0; t < 2 * QUADS; t++)
+    pressure[t] = 3e3;
+  for (int k = 0; k < 2; k++) {
+    double force[3 * (4 + POINTS)] = { 0 }, heavy[4 + POINTS] = { 0 };
+    for (int q = 0; q < QUADS; q++) {
+      const int a = 4 + q / (N - 1) * N + q % (N - 1), b = a + 1, c = a + N + 1, d = a + N;
+      const bool other = g_rand_boolean(rand);
+      const int quad[6] = { a, b, other ? d : c, other ? b : a, c, d };
+      memcpy(&tri[6 * q], quad, sizeof quad);
+    }
+    const PlaFemPressure patch = { 2 * QUADS, tri, pressure };
+    pla_pressure_add_forces(&patch, pos, force);
+    for (int t = 0; t < 2 * QUADS; t++) {
+      double e[3], f[3], n[3];
+      pla_vec3_sub(&pos[3 * tri[3 * t + 1]], &pos[3 * tri[3 * t]], e);
+      pla_vec3_sub(&pos[3 * tri[3 * t + 2]], &pos[3 * tri[3 * t]], f);
+      pla_vec3_cross(e, f, n);
+      for (int c = 0; c < 3; c++)
+        heavy[tri[3 * t + c]] += pla_vec3_norm(n) / 6.0;
+    }
+    pla_bindings_reduce(&bindings, 3, force);
+    pla_bindings_reduce(&bindings, 1, heavy);
+    memcpy(sum[k], force, sizeof sum[k]);
+    memcpy(mass[k], heavy, sizeof mass[k]);
+  }
+  for (int i = 0; i < 12; i++)
+    g_assert_cmpfloat_with_epsilon(sum[0][i], sum[1][i], 1e-14 * pla_max_abs(sum[0], 12));
+  for (int c = 0; c < 4; c++)
+    g_assert_cmpfloat_with_epsilon(mass[0][c], mass[1][c], 1e-14 * pla_max_abs(mass[0], 4));
+  g_assert_cmpfloat(pla_max_abs(sum[0], 12), >, 1e-3);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -534,5 +591,6 @@ main(int argc, char **argv)
   g_test_add_func("/loads/soft-bindings", test_soft_bindings);
   g_test_add_func("/loads/hanging", test_hanging);
   g_test_add_func("/loads/chains", test_chains);
+  g_test_add_func("/loads/subdivision", test_subdivision);
   return g_test_run();
 }
