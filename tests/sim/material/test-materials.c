@@ -25,6 +25,32 @@ stress_at(const Case *c, const double f[9], double p[9])
   pla_material_stress(c->material, c->constants, &point, p);
 }
 
+/* the laws that scenes may name, each with a full table: key, unit, range, default in it, and where they come
+ * from */
+static void
+test_registry(void)
+{
+  static const char *const ids[] = { "linear",        "corotated",      "fixed-corotated",
+                                     "stvk",          "neo-hookean",    "neo-hookean-mm",
+                                     "stable-neo-hookean", "mooney-rivlin", "yeoh",
+                                     "ogden",         "fung",           "arruda-boyce",
+                                     "muscle",        "blemker",        "fascia" };
+  for (size_t k = 0; k < G_N_ELEMENTS(ids); k++)
+    g_assert_nonnull(pla_material_find(ids[k]));
+  for (const PlaMaterial *const *m = pla_materials_get(); *m; m++) {
+    g_assert_true((*m)->title && strlen((*m)->help) > 10);
+    g_assert_nonnull((*m)->params[0].key);
+    for (const PlaParam *row = (*m)->params; row->key; row++) {
+      /* a unit is in the key as well */
+      if (g_str_has_suffix(row->key, "_pa"))
+        g_assert_cmpstr(row->unit, ==, "Pa");
+      if (!row->unit || !row->help || strlen(row->help) < 5 || !row->source || strlen(row->source) < 5 ||
+          !(row->min < row->max) || row->def < row->min || row->def > row->max)
+        g_error("%s: the row of %s is not complete", (*m)->id, row->key);
+    }
+  }
+}
+
 /* zero stress at rest, and the moduli that the material claims in its rest tangent */
 static void
 test_rest(void)
@@ -369,6 +395,7 @@ main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   cases_init(&cases);
+  g_test_add_func("/material/registry", test_registry);
   g_test_add_func("/material/rest", test_rest);
   g_test_add_func("/material/moduli", test_moduli);
   g_test_add_func("/material/complex-step", test_complex_step);
