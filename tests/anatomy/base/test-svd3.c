@@ -1,5 +1,6 @@
 /* The rotation-variant SVD, polar decomposition and symmetric eigenvalues: invariants on random,
  * rank-deficient, inverted and extreme matrices; LAPACK as the independent method. */
+#include "anatomy/base/blas.h"
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
@@ -288,6 +289,7 @@ int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
+  pla_blas_single_thread(); /* threads for 9 x 9 wait for ages on a busy machine */
   g_test_add_func("/base/svd3/scalar", test_scalar);
   g_test_add_func("/base/svd3/lapack", test_against_lapack);
   g_test_add_func("/base/svd3/batch", test_batch);

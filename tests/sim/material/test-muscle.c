@@ -1,5 +1,6 @@
 /* Muscle: force-stretch curves, affinity in activation, overlapping fibres, definiteness,
  * contraction; the invariant form of the transversely isotropic tangent; prestretch. */
+#include "anatomy/base/blas.h"
 #include "anatomy/base/mat3.h"
 #include "sim/material/complex-step.h"
 #include "sim/material/definite.h"
@@ -545,6 +546,7 @@ int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
+  pla_blas_single_thread(); /* threads for 9 x 9 wait for ages on a busy machine */
   g_test_add_func("/muscle/curves", test_curves);
   g_test_add_func("/muscle/curve-energies", test_curve_energies);
   g_test_add_func("/muscle/affine-in-activation", test_affine_in_activation);

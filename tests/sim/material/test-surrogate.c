@@ -1,4 +1,5 @@
 /* The definite stand-in for the tangent of isotropic materials. */
+#include "anatomy/base/blas.h"
 #include "sim/material/surrogate.h"
 
 #include "tests/sim/material/cases.h"
@@ -110,6 +111,7 @@ int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
+  pla_blas_single_thread(); /* threads for 9 x 9 wait for ages on a busy machine */
   g_test_add_func("/surrogate/eigenvalues", test_eigenvalues);
   g_test_add_func("/surrogate/rest", test_rest);
   g_test_add_func("/surrogate/node-block", test_node_block);
