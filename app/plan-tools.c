@@ -377,12 +377,49 @@ run_expand(PlaPlanRun *run, PlaJson what, PlaError *err)
   return st == PLA_OK ? pla_surgery_expand(run->surgery, at, radius, 1e3 * kpa, err) : st;
 }
 
-/* a plane through a point, as wide as need be; files of blades are for the verb `cut` */
+/* a surface of its own: "points_mm" and "triangles", triples of their numbers */
+static PlaStatus
+run_cut_along(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  PlaJson list, one;
+  g_autofree double *pos = NULL;
+  int n_verts = 0;
+  PlaStatus st = pla_json_has(what, "through_mm") || pla_json_has(what, "normal")
+                     ? pla_json_fail(what, err, "needs either a plane or \"triangles\", not both")
+                     : pla_plan_path(what, "points_mm", &pos, &n_verts, err);
+  if (st == PLA_OK)
+    st = pla_plan_need(what, "triangles", &list, err);
+  const int n_tris = st == PLA_OK ? pla_json_length(list) : 0;
+  g_autofree int *tri = g_new(int, 3 * (gsize)n_tris + 1);
+  if (st == PLA_OK && n_tris == 0)
+    st = pla_json_fail(list, err, "must be a list of triples of points, counted from 0");
+  for (int t = 0; st == PLA_OK && t < n_tris; t++) {
+    double corner[3];
+    st = pla_json_at(list, t, &one, err);
+    if (st == PLA_OK)
+      st = pla_json_vector(one, 3, corner, err);
+    for (int k = 0; st == PLA_OK && k < 3; k++) {
+      tri[3 * t + k] = (int)CLAMP(corner[k], -1.0, n_verts);
+      if (corner[k] != tri[3 * t + k] || tri[3 * t + k] < 0 || tri[3 * t + k] >= n_verts)
+        st = pla_json_fail(one, err, "names point %g of %d", corner[k], n_verts);
+    }
+  }
+  const PlaTriMesh blade = { n_verts, n_tris, pos, tri };
+  if (st == PLA_OK)
+    st = pla_surgery_cut(run->surgery, &blade, run->progress, err);
+  if (st == PLA_OK)
+    tell_cut(run);
+  return st;
+}
+
+/* a plane through a point, as wide as need be, or any surface */
 static PlaStatus
 run_cut(PlaPlanRun *run, PlaJson what, PlaError *err)
 {
   double at[3], normal[3] = { 0 }, wide = 1.0;
   PlaJson value;
+  if (pla_json_has(what, "triangles"))
+    return run_cut_along(run, what, err);
   PlaStatus st = pla_plan_point(what, "through_mm", at, err);
   if (st == PLA_OK)
     st = pla_plan_need(what, "normal", &value, err);
@@ -450,7 +487,9 @@ static const PlaPlanTool tools[] = {
   { "tighten", (const char *const[]){ "to", NULL }, run_tighten },
   { "tension", (const char *const[]){ "lines", "along", "across", "depth_mm", NULL }, run_tension },
   { "expand", (const char *const[]){ "at_mm", "radius_mm", "pressure_kpa", NULL }, run_expand },
-  { "cut", (const char *const[]){ "through_mm", "normal", "radius_mm", NULL }, run_cut },
+  { "cut",
+    (const char *const[]){ "through_mm", "normal", "radius_mm", "points_mm", "triangles", NULL },
+    run_cut },
   { "template", pla_plan_template_keys, pla_plan_run_template },
   { "solve", (const char *const[]){ "tolerance_rel", NULL }, run_solve },
 };

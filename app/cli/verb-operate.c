@@ -6,15 +6,11 @@
 #include <glib.h>
 #include <string.h>
 
-/* the label map of a case: the one called @name, or the newest */
+/* the label map of a case: the one called @name, or the newest; @item or @found may be NULL */
 static PlaStatus
-load_labels(const char *path, const char *name, PlaProgress *progress, PlaContent **out,
-            PlaError *err)
+find_labels(PlaSession *session, const char *path, const char *name, int64_t *item_id,
+            const char **found, PlaError *err)
 {
-  g_autoptr(PlaSession) session = NULL;
-  PlaStatus st = pla_session_open(path, &session, err);
-  if (st != PLA_OK)
-    return st;
   const PlaState *state = pla_session_get_state(session);
   const PlaStateItem *chosen = NULL;
   for (int i = 0; i < state->n; i++) {
@@ -26,7 +22,23 @@ load_labels(const char *path, const char *name, PlaProgress *progress, PlaConten
   if (!chosen)
     return name ? pla_fail(err, PLA_ERR_USAGE, "%s has no labels called '%s'", path, name)
                 : pla_fail(err, PLA_ERR_EMPTY, "%s has no labels; segment its scan first", path);
-  return pla_session_load(session, chosen->item, progress, out, err);
+  if (item_id)
+    *item_id = chosen->item;
+  if (found)
+    *found = chosen->name;
+  return PLA_OK;
+}
+
+static PlaStatus
+load_labels(const char *path, const char *name, PlaProgress *progress, PlaContent **out,
+            PlaError *err)
+{
+  g_autoptr(PlaSession) session = NULL;
+  int64_t item = 0;
+  PlaStatus st = pla_session_open(path, &session, err);
+  if (st == PLA_OK)
+    st = find_labels(session, path, name, &item, NULL, err);
+  return st == PLA_OK ? pla_session_load(session, item, progress, out, err) : st;
 }
 
 typedef struct {
@@ -84,6 +96,127 @@ read_plan(const char *path, PlaJson root, Plan *plan, PlaError *err)
   if (st == PLA_OK && (!pla_json_get(root, "operations", &plan->operations) ||
                        pla_json_length(plan->operations) == 0))
     st = pla_json_fail(root, err, "needs \"operations\", a list of what to do");
+  return st;
+}
+
+/* ---- blades from files ---- */
+
+/* [[x, y, z], ...] with numbers times @scale */
+static JsonArray *
+triples(const double *value, const int *number, int n, double scale)
+{
+  JsonArray *list = json_array_new();
+  for (int i = 0; i < n; i++) {
+    JsonArray *one = json_array_new();
+    for (int d = 0; d < 3; d++)
+      if (value)
+        json_array_add_double_element(one, scale * value[3 * i + d]);
+      else
+        json_array_add_int_element(one, number[3 * i + d]);
+    json_array_add_array_element(list, one);
+  }
+  return list;
+}
+
+/* {"cut": {"surface": FILE}}: the file's triangles take its place, so that what is done does not depend
+ * on a file that may be gone tomorrow */
+static PlaStatus
+take_in_blades(PlaInvocation *inv, const char *plan, PlaJson operations, PlaError *err)
+{
+  PlaStatus st = PLA_OK;
+  for (int i = 0; st == PLA_OK && i < pla_json_length(operations); i++) {
+    PlaJson one, what, value;
+    g_autofree char *name = NULL;
+    PlaItem blade = { 0 };
+    st = pla_json_at(operations, i, &one, err);
+    if (st != PLA_OK || !JSON_NODE_HOLDS_OBJECT(one.node) || !pla_json_get(one, "cut", &what) ||
+        !JSON_NODE_HOLDS_OBJECT(what.node) || !pla_json_get(what, "surface", &value))
+      continue;
+    st = pla_json_text_value(value, &name, err);
+    if (st != PLA_OK)
+      break;
+    g_autofree char *folder = g_path_get_dirname(plan);
+    g_autofree char *path =
+        g_path_is_absolute(name) ? g_strdup(name) : g_build_filename(folder, name, NULL);
+    PlaReadOptions read = pla_read_options_default();
+    read.progress = pla_invocation_progress(inv);
+    st = pla_item_read(path, &read, &blade, err);
+    if (st == PLA_OK && (!blade.mesh || blade.mesh->n_tris == 0))
+      st = pla_fail(err, PLA_ERR_USAGE, "%s has no triangles to cut along", path);
+    if (st == PLA_OK) {
+      JsonObject *o = json_node_get_object(what.node);
+      json_object_remove_member(o, "surface");
+      json_object_set_array_member(o, "points_mm",
+                                   triples(blade.mesh->pos, NULL, blade.mesh->n_verts, 1e3));
+      json_object_set_array_member(o, "triangles",
+                                   triples(NULL, blade.mesh->tri, blade.mesh->n_tris, 1.0));
+    }
+    pla_item_clear(&blade);
+  }
+  return st;
+}
+
+/* ---- into the case ---- */
+
+static PlaStatus
+apply(PlaSession *session, const char *verb, JsonObject *params, PlaProgress *progress,
+      PlaError *err)
+{
+  const PlaRequest request = { .verb = verb, .params = params };
+  PlaStatus st = pla_session_run(session, &request, progress, NULL, err);
+  json_object_unref(params);
+  return st;
+}
+
+/* the body and every operation of the plan as rows of the case's log */
+static PlaStatus
+commit(PlaInvocation *inv, const char *path, const Plan *plan, PlaError *err)
+{
+  g_autoptr(PlaSession) session = NULL;
+  g_autofree char *file = g_path_get_basename(path);
+  char *dot = strrchr(file, '.');
+  PlaProgress *progress = pla_invocation_progress(inv);
+  const int n = pla_json_length(plan->operations);
+  if (dot && dot != file)
+    *dot = '\0';
+  PlaStatus st = pla_session_open(plan->case_path, &session, err);
+  const char *name = NULL;
+  if (st == PLA_OK)
+    st = find_labels(session, plan->case_path, plan->labels, NULL, &name, err);
+  if (st == PLA_OK) {
+    JsonObject *params = json_object_new();
+    json_object_set_string_member(params, "item", name);
+    json_object_set_double_member(params, "lattice_mm", plan->lattice_mm);
+    json_object_set_string_member(params, "name", file);
+    if (plan->boxed)
+      json_object_set_array_member(params, "box_mm", triples(plan->box_mm[0], NULL, 2, 1.0));
+    if (plan->tissue)
+      json_object_set_string_member(params, "tissue", plan->tissue);
+    st = apply(session, "prepare-body", params, progress, err);
+  }
+  int done = 0;
+  for (; st == PLA_OK && done < n; done++) {
+    JsonObject *params = json_object_new();
+    JsonArray *steps = json_array_new();
+    PlaJson one;
+    st = pla_json_at(plan->operations, done, &one, err);
+    if (st == PLA_OK)
+      json_array_add_element(steps, json_node_copy(one.node));
+    json_object_set_string_member(params, "body", file);
+    json_object_set_array_member(params, "steps", steps);
+    if (st == PLA_OK)
+      st = apply(session, "operate", params, progress, err);
+    else
+      json_object_unref(params);
+    if (st != PLA_OK)
+      break;
+  }
+  if (st != PLA_OK && done > 0)
+    pla_fail_within(err, "%s, operations[%d], after %d that are done", path, done, done);
+  if (st == PLA_OK) {
+    pla_json_int(pla_invocation_json(inv), "committed", done + 1);
+    pla_say(inv, "%s: body '%s' and %d operations in the log", plan->case_path, file, done);
+  }
   return st;
 }
 
@@ -152,7 +285,11 @@ run_operate(PlaInvocation *inv, PlaError *err)
   g_autoptr(PlaContent) content = NULL;
   PlaLabelMap *part = NULL;
   const PlaFormat *format;
-  PlaStatus st = pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
+  const bool into_case = pla_invocation_has(inv, "commit");
+  if (into_case == (pla_invocation_output(inv) != NULL))
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "say where the result goes: either -o OUT.vtu, or --commit into the case");
+  PlaStatus st = into_case ? PLA_OK : pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
   if (st == PLA_OK && surface)
     st = pla_format_for_output(surface, PLA_KIND_MESH, &format, err);
   if (st == PLA_OK)
@@ -161,6 +298,12 @@ run_operate(PlaInvocation *inv, PlaError *err)
     st = read_plan(path, root, &plan, err);
     if (st != PLA_OK)
       pla_fail_within(err, "%s", path);
+  }
+  if (st == PLA_OK)
+    st = take_in_blades(inv, path, plan.operations, err);
+  if (st == PLA_OK && into_case) {
+    st = commit(inv, path, &plan, err);
+    goto out;
   }
   if (st == PLA_OK)
     st = load_labels(plan.case_path, plan.labels, progress, &content, err);
@@ -184,6 +327,7 @@ run_operate(PlaInvocation *inv, PlaError *err)
       st = pla_fail(err, PLA_ERR_CONVERGENCE, "%s: the last solve did not converge: %s", path,
                     pla_stop_reason_text(result.solve.reason));
   }
+out:
   pla_plan_result_clear(&result);
   pla_label_map_free(part);
   pla_json_file_free(file);
@@ -195,12 +339,13 @@ run_operate(PlaInvocation *inv, PlaError *err)
 
 static const PlaOpt options[] = {
   { "surface", 0, PLA_OPT_TEXT, "SURF", "also write the skin and the wounds as a closed surface" },
+  { "commit", 0, PLA_OPT_FLAG, NULL, "do it in the case: each operation goes into its log" },
   { NULL },
 };
 
 const PlaVerb pla_verb_operate = {
   .name = "operate",
-  .args = "PLAN.json -o OUT.vtu",
+  .args = "PLAN.json (-o OUT.vtu | --commit)",
   .summary = "carries out a surgical plan",
   .description =
       "The plan names a case with labels, the size of a cell (\"lattice_mm\"), if need be the "
@@ -215,11 +360,11 @@ const PlaVerb pla_verb_operate = {
       "skin\n"
       "at \"at_mm\" along \"direction\" and becomes plain operations, which the result lists.  "
       "The\n"
-      "output is the body as it lies in the end, with the field \"displacement\" in mm.",
+      "output is the body as it lies in the end, with the field \"displacement\" in mm.  A cut goes\n"
+      "along a plane, along \"points_mm\" and \"triangles\", or along the file that \"surface\" names.",
   .example = "platysma-cli operate plan.json -o result.vtu --surface result.vtp",
   .min_files = 1,
   .max_files = 1,
-  .needs_output = true,
   .options = options,
   .run = run_operate,
 };

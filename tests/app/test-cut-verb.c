@@ -178,6 +178,26 @@ test_operate(void)
   g_assert_cmpfloat(specimen, <, 1.02 * 144 * 6);
   json_object_unref(o);
 
+  /* the same in the case: a body and rows of the log; a blade from a file, which may go afterwards */
+  g_autofree char *blade = g_build_filename(folder, "blade.obj", NULL);
+  const char *obj = "v 12 -9 5\nv 12.3 31 5\nv 12.3 31 -40\nv 12 -9 -40\nf 1 2 3\nf 1 3 4\n";
+  g_assert_true(g_file_set_contents(blade, obj, -1, NULL));
+  g_assert_true(g_file_set_contents(plan,
+                                    "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, "
+                                    "\"operations\": [{\"cut\": {\"surface\": \"blade.obj\"}}]}",
+                                    -1, NULL));
+  g_autofree char *into = g_strdup_printf("operate %s --commit", plan);
+  g_autofree char *list = g_strdup_printf("case list %s", patient);
+  g_autofree char *replay = g_strdup_printf("case replay %s", patient);
+  o = verb_test_run(into, 0);
+  g_assert_cmpint(json_object_get_int_member(o, "committed"), ==, 2);
+  json_object_unref(o);
+  g_remove(blade);
+  json_object_unref(verb_test_run(list, 0));
+  json_object_unref(verb_test_run(replay, 0));
+  g_autofree char *both = g_strdup_printf("operate %s --commit -o %s", plan, out);
+  json_object_unref(verb_test_run(both, 2));
+
   /* what a plan can get wrong is named by its place */
   const char *const bad[][2] = {
     { "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, \"operations\": [{\"stab\": {}}]}",
@@ -192,6 +212,9 @@ test_operate(void)
       "\"x\", "
       "\"path_mm\": [[0,0,0],[0,0,90]], \"depth_mm\": 4}}]}",
       "point 2" },
+    { "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, \"operations\": [{\"cut\": "
+      "{\"points_mm\": [[0,0,0]], \"triangles\": [[0,0,1]]}}]}",
+      "point 1 of 1" },
     { "{\"case\": \"slab.platysma\", \"operations\": []}", "lattice_mm" },
     { "{\"case\": \"none.platysma\", \"lattice_mm\": 4, \"operations\": [{\"solve\": {}}]}",
       "none.platysma" },
