@@ -503,7 +503,8 @@ pla_speech_corpus_load(const char *path, bool causal, unsigned sets, PlaSpeechCo
 {
   PlaJsonFile *file = NULL;
   PlaJson root;
-  Description d = { .folder = g_path_get_dirname(path) };
+  g_autofree char *folder = g_path_get_dirname(path);
+  Description d = { .folder = g_canonicalize_filename(folder, NULL) };
   *out = (PlaSpeechCorpus){ 0 };
   PlaStatus st = pla_json_file_load(path, &file, &root, err);
   if (st == PLA_OK) {

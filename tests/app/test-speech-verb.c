@@ -47,6 +47,13 @@ test_train(void)
     json_object_unref(trained);
     json_object_unref(scored);
   }
+  /* the corpus of a relative path is the same */
+  g_autofree char *was = g_get_current_dir();
+  g_assert_cmpint(g_chdir(dir), ==, 0);
+  JsonObject *beside = verb_test_run("speech-eval csv.net csv/corpus.json", 0);
+  g_assert_cmpfloat(number(beside, "mean_correlation"), ==, scores[0]);
+  json_object_unref(beside);
+  g_assert_cmpint(g_chdir(was), ==, 0);
   g_assert_cmpfloat_with_epsilon(scores[0], scores[1], 0.02);
   g_assert_cmpfloat_with_epsilon(scores[0], scores[2], 0.02);
 }
