@@ -13,7 +13,7 @@
 
 enum { N_DOMAINS = PLA_N_TONGUE_COILS + 1 };
 #define POOR_FIT_MM 1.0   /* of marked vertices; others are then tried */
-#define CLEAR_MM 0.2      /* between palate and coils that were found inside of it */
+#define CLEAR_MM 0.3      /* between palate and coils that were found inside of it */
 
 PlaTongueInput
 pla_tongue_input_default(void)
