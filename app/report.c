@@ -5,6 +5,7 @@
 #include "app/plan-compare.h"
 #include "app/plot.h"
 #include "app/report-private.h"
+#include "app/spoken-picture.h"
 #include "platysma-config.h"
 
 #include <math.h>
@@ -793,6 +794,45 @@ put_recording(Maker *m, const PlaContent *content)
   }
 }
 
+/* a tongue that spoke: four moments, the paths of its coils, how far to trust it */
+static PlaStatus
+put_speech(Maker *m, PlaContent *content, const char *name, PlaError *err)
+{
+  enum { MOMENTS = 4, WIDTH = 900, HEIGHT = 500 };
+  const PlaSpokenLook look = { .rest = true };
+  PlaSpoken *spoken = NULL;
+  PlaStatus st = pla_spoken_new(content, &spoken, err);
+  if (st != PLA_OK)
+    return st;
+  PlaBlock *block = add_pictures(m, 2);
+  for (int i = 0; i <= MOMENTS; i++) {
+    const int frame = (spoken->n_frames - 1) * (2 * i + 1) / (2 * MOMENTS);
+    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, WIDTH, HEIGHT);
+    cairo_t *cr = cairo_create(image);
+    if (i < MOMENTS)
+      pla_spoken_draw_frame(spoken, frame, NULL, &look, cr, WIDTH, HEIGHT);
+    else
+      pla_spoken_draw_traces(spoken, NULL, NULL, 0.0, pla_spoken_seconds(spoken), false, cr, WIDTH, HEIGHT);
+    cairo_destroy(cr);
+    add_picture(block, image,
+                i < MOMENTS ? g_strdup_printf("%s at %.2f s", name, pla_spoken_time(spoken, frame))
+                            : g_strdup_printf("Heights of the coils over %.2f s", pla_spoken_seconds(spoken)));
+  }
+  JsonObject *found = json_object_get_object_member(content->meta, "spoken");
+  add_text(m, PLA_BLOCK_TEXT,
+           "%d frames. The tongue keeps its volume within %.2g %%, and enters palate and teeth by at most "
+           "%.2g mm. %s",
+           spoken->n_frames,
+           100.0 * json_object_get_double_member_with_default(found, "max_volume_change", NAN),
+           json_object_get_double_member_with_default(found, "max_penetration_mm", NAN),
+           spoken->measured ? "Coils were recorded." : spoken->trained_on);
+  JsonArray *notes = pla_spoken_get_notes(spoken);
+  for (guint i = 0; notes && i < json_array_get_length(notes); i++)
+    add_text(m, PLA_BLOCK_WARNING, "%s", json_array_get_string_element(notes, i));
+  pla_spoken_free(spoken);
+  return PLA_OK;
+}
+
 static PlaStatus
 put_item(Maker *m, const PlaStateItem *item, PlaError *err)
 {
@@ -826,6 +866,8 @@ put_item(Maker *m, const PlaStateItem *item, PlaError *err)
     st = put_mesh(m, content, name, err);
   } else if (content->take || content->track || content->audio) {
     put_recording(m, content);
+  } else if (pla_spoken_is(content)) {
+    st = put_speech(m, content, name, err);
   } else {
     add_text(m, PLA_BLOCK_TEXT, "An item of the kind “%s”.", item->kind);
     put_all_quality(m, content->meta);

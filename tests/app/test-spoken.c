@@ -1,6 +1,7 @@
 /* Speech in a case: a text said, a tongue that follows it; the same bits again and for any number of
  * threads, and shapes that a phonetician would expect. */
 #include "anatomy/base/parallel.h"
+#include "app/report.h"
 #include "app/session.h"
 #include "app/spoken-picture.h"
 
@@ -128,6 +129,14 @@ test_shapes(void)
   JsonObject *meta = json_object_get_object_member(spoken->content->meta, "spoken");
   g_assert_cmpfloat(json_object_get_double_member(meta, "sensor_error_mm"), <, 1e-6);
   g_assert_nonnull(strstr(spoken->trained_on, "phonemes"));
+  /* four moments and the paths of the coils in a report, without any drawing in 3-D */
+  PlaReportOptions opts = pla_report_options_default();
+  PlaReport *report = NULL;
+  PlaError err;
+  opts.scenes = false;
+  ok(pla_report_make(session, &opts, NULL, &report, &err), &err);
+  g_assert_cmpint(pla_report_n_pictures(report), ==, 5);
+  pla_report_free(report);
   pla_spoken_free(spoken);
   g_object_unref(session);
 }
