@@ -159,6 +159,14 @@ pla_muscle_set_from_content(const PlaContent *content, PlaMuscleSet *out, PlaErr
       out->n_bones++;
     }
   }
+  JsonNode *notes = json_object_get_member(content->meta, "notes");
+  JsonArray *said =
+      st == PLA_OK && notes && JSON_NODE_HOLDS_ARRAY(notes) ? json_node_get_array(notes) : NULL;
+  for (guint i = 0; said && i < json_array_get_length(said); i++) {
+    JsonNode *note = json_array_get_element(said, i);
+    if (JSON_NODE_HOLDS_VALUE(note) && json_node_get_string(note))
+      pla_notes_add(&out->notes, "%s", json_node_get_string(note));
+  }
   int n = -1;
   double *report = NULL;
   if (st == PLA_OK)

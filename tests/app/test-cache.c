@@ -175,6 +175,15 @@ assert_same_body(const PlaActiveBody *a, const PlaActiveBody *b)
     g_assert_cmpmem(a->markers.site[i].weight, sizeof a->markers.site[i].weight,
                     b->markers.site[i].weight, sizeof b->markers.site[i].weight);
   }
+  /* as items of a case they are the same to the byte */
+  g_autoptr(PlaContent) mesh_a = NULL;
+  g_autoptr(PlaContent) mesh_b = NULL;
+  g_autoptr(PlaContent) set_a = NULL;
+  g_autoptr(PlaContent) set_b = NULL;
+  g_assert_cmpint(pla_active_body_to_contents(a, "m", &mesh_a, &set_a, NULL), ==, PLA_OK);
+  g_assert_cmpint(pla_active_body_to_contents(b, "m", &mesh_b, &set_b, NULL), ==, PLA_OK);
+  g_autofree char *meta_a = pla_json_canonical(set_a->meta), *meta_b = pla_json_canonical(set_b->meta);
+  g_assert_cmpstr(meta_a, ==, meta_b);
   /* and they pull alike */
   g_autofree double *p = g_new(double, 3 * nv), *q = g_new(double, 3 * nv);
   for (int m = 0; m < pla_active_n_muscles(a->model); m++) {
