@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* @n owned strings and the array that holds them */
 static void
@@ -39,6 +40,32 @@ pla_take_new(int n_frames, int n_markers, PlaTake **out, PlaError *err)
     take->pos[i] = NAN;
   *out = take;
   return PLA_OK;
+}
+
+PlaStatus
+pla_take_dup(const PlaTake *take, PlaTake **out, PlaError *err)
+{
+  const size_t n = (size_t)take->n_frames * (size_t)take->n_markers;
+  PlaStatus st = pla_take_new(take->n_frames, take->n_markers, out, err);
+  if (st != PLA_OK)
+    return st;
+  PlaTake *copy = *out;
+  copy->rate_hz = take->rate_hz;
+  copy->start_s = take->start_s;
+  copy->single = take->single;
+  copy->unit_mm = take->unit_mm;
+  copy->step = take->step;
+  memcpy(copy->pos, take->pos, 3 * n * sizeof *copy->pos);
+  bool whole = true;
+  for (int i = 0; i < take->n_markers; i++)
+    whole &= !take->name[i] || (copy->name[i] = pla_strdup(take->name[i]));
+  if (take->residual)
+    whole &= (copy->residual = pla_array_dup(take->residual, n, sizeof *copy->residual)) != NULL;
+  if (whole)
+    return PLA_OK;
+  pla_take_free(copy);
+  *out = NULL;
+  return pla_fail_memory(err, "the marker positions");
 }
 
 void

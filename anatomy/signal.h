@@ -22,6 +22,7 @@ typedef struct {
 } PlaTake;
 
 PlaStatus pla_take_new(int n_frames, int n_markers, PlaTake **out, PlaError *err); /* all missing */
+PlaStatus pla_take_dup(const PlaTake *take, PlaTake **out, PlaError *err);
 void pla_take_free(PlaTake *take);
 size_t pla_take_n_missing(const PlaTake *take); /* frames x markers without a position */
 

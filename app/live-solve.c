@@ -1,6 +1,7 @@
 #include "app/live-solve.h"
 
 #include "anatomy/base/memory.h"
+#include "app/active-body.h"
 #include "app/body.h"
 #include "app/operations/operations.h"
 #include "app/simulation.h"
@@ -21,15 +22,17 @@ enum {
 };
 #define REST_REL 2e-4 /* residual at which the eye sees no more motion */
 
-/* what moves: a scene of "simulate", or a body on the operating table */
+/* what moves: a scene of "simulate", a body on the operating table, or one with muscles */
 typedef struct {
   int n_verts; /* of the shape that is shown */
   void *data;
   void (*pull)(void *data, int hook, const double pull_mm[3]);
-  PlaStatus (*pulled)(void *data, PlaError *err); /* after all that were pulled */
-  void (*sweep)(void *data, int n);
-  double (*residual)(void *data); /* N */
-  double (*force)(void *data);    /* N; or NULL */
+  PlaStatus (*pulled)(void *data, PlaError *err);   /* after all that were pulled */
+  void (*steer)(void *data, const double *control); /* NULL: has no muscles */
+  void (*sweep)(void *data, int n); /* NULL: what was pulled is in equilibrium already */
+  double (*residual)(void *data);   /* N */
+  bool (*reached)(void *data);      /* NULL: always */
+  double (*force)(void *data);      /* N; or NULL */
   void (*get)(void *data, double *pos);
   void (*free)(void *data);
 } Mover;
@@ -42,8 +45,10 @@ struct PlaLive {
   char *path;
   PlaState state;
   JsonObject *params;
-  PlaContent *body; /* or NULL */
-  double at_mm[3];  /* of its hook */
+  PlaContent *body;           /* or NULL */
+  double at_mm[3];            /* of its hook */
+  PlaContent *mesh, *muscles; /* or NULL */
+  PlaProgress progress;       /* of one equilibrium: cancelled with all */
   GMainContext *context;
 
   /* under the lock */
@@ -51,7 +56,8 @@ struct PlaLive {
   void *data;
   double pull_mm[MAX_HOOKS][3];
   bool moved[MAX_HOOKS], any_moved;
-  double *ready; /* the newest shape, not yet shown; or NULL */
+  double *control; /* of muscles, not yet taken; or NULL */
+  double *ready;   /* the newest shape, not yet shown; or NULL */
   PlaLiveShape shape;
   PlaError err;
   bool failed, queued;
@@ -71,6 +77,9 @@ live_unref(gpointer data)
   pla_state_clear(&self->state);
   g_clear_pointer(&self->params, json_object_unref);
   pla_content_unref(self->body);
+  pla_content_unref(self->mesh);
+  pla_content_unref(self->muscles);
+  g_free(self->control);
   g_main_context_unref(self->context);
   free(self->ready);
   free(self->shown);
@@ -287,6 +296,120 @@ prepare_body(PlaLive *self, Mover *out, PlaError *err)
   return st;
 }
 
+/* ---- a body moved by its muscles ---- */
+
+#define POSE_TOLERANCE_M 2e-5 /* a fifth of what a screen shows */
+
+typedef struct {
+  PlaActiveBody *body;
+  PlaActiveSolver *solver;
+  PlaActiveState state;
+  double *target;
+  PlaProgress *progress;
+  bool reached;
+} PoseMover;
+
+static void
+pose_steer(void *data, const double *control)
+{
+  PoseMover *self = data;
+  memcpy(self->target, control, (size_t)pla_active_n_controls(self->body->model) * sizeof *control);
+}
+
+/* The equilibrium of the newest activations, in smaller steps where one does not get there; or that
+ * of as large a part of the way as there is one for. */
+static PlaStatus
+pose_solve(void *data, PlaError *err)
+{
+  const double smallest = 1.0 / 32.0;
+  PoseMover *self = data;
+  const PlaActiveModel *model = self->body->model;
+  const size_t n = (size_t)pla_active_n_controls(model);
+  g_autofree double *from = g_memdup2(self->state.control, n * sizeof *from);
+  g_autofree double *goal = g_new(double, n + 1);
+  PlaActiveState before = { 0 };
+  double at = 0.0, step = 1.0;
+  PlaStatus st = pla_active_state_init(&before, model, err);
+  while (st == PLA_OK && at < 1.0 && step >= smallest) {
+    PlaActiveReport report = { 0 };
+    const double to = fmin(at + step, 1.0);
+    for (size_t c = 0; c < n; c++)
+      goal[c] = from[c] + to * (self->target[c] - from[c]);
+    pla_active_state_copy(&before, model, &self->state);
+    st = pla_active_solve(self->solver, goal, NULL, POSE_TOLERANCE_M, self->progress, &self->state,
+                          &report, err);
+    if (st == PLA_OK && report.converged) {
+      at = to;
+      continue;
+    }
+    if (st == PLA_ERR_CANCELLED || st == PLA_ERR_MEMORY)
+      break;
+    st = PLA_OK;
+    step *= 0.5;
+    pla_active_state_copy(&self->state, model, &before);
+  }
+  self->reached = at >= 1.0;
+  pla_active_state_clear(&before);
+  return st;
+}
+
+static double
+pose_residual(void *data)
+{
+  return 0.0;
+}
+
+static bool
+pose_reached(void *data)
+{
+  return ((PoseMover *)data)->reached;
+}
+
+static void
+pose_get(void *data, double *pos)
+{
+  const PoseMover *self = data;
+  memcpy(pos, self->state.pos, 3 * (size_t)self->body->mesh->n_verts * sizeof *pos);
+}
+
+static void
+pose_free(void *data)
+{
+  PoseMover *self = data;
+  pla_active_state_clear(&self->state);
+  pla_active_solver_free(self->solver);
+  pla_active_body_free(self->body);
+  g_free(self->target);
+  g_free(self);
+}
+
+static PlaStatus
+prepare_pose(PlaLive *self, Mover *out, PlaError *err)
+{
+  const PlaActiveBodyOptions opts = pla_active_body_options_default();
+  PoseMover *mover = g_new0(PoseMover, 1);
+  *out = (Mover){ .data = mover,
+                  .steer = pose_steer,
+                  .pulled = pose_solve,
+                  .residual = pose_residual,
+                  .reached = pose_reached,
+                  .get = pose_get,
+                  .free = pose_free };
+  mover->progress = &self->progress;
+  mover->reached = true;
+  PlaStatus st =
+      pla_active_body_from_contents("body", self->mesh, self->muscles, &opts, &mover->body, err);
+  if (st == PLA_OK)
+    st = pla_active_solver_new(mover->body->model, &mover->solver, err);
+  if (st == PLA_OK)
+    st = pla_active_state_init(&mover->state, mover->body->model, err);
+  if (st == PLA_OK) {
+    out->n_verts = mover->body->mesh->n_verts;
+    mover->target = g_new0(double, (size_t)pla_active_n_controls(mover->body->model) + 1);
+  }
+  return st;
+}
+
 /* ---- following ---- */
 
 /* takes the newest pulls; false: stopped.  Sleeps while @idle and nothing has moved. */
@@ -302,6 +425,9 @@ take_pulls(PlaLive *self, Mover *mover, bool idle, bool *moved)
       mover->pull(mover->data, h, self->pull_mm[h]);
       self->moved[h] = false;
     }
+  if (self->control && mover->steer)
+    mover->steer(mover->data, self->control);
+  g_clear_pointer(&self->control, g_free);
   self->any_moved = false;
   bool go_on = self->func != NULL;
   pthread_mutex_unlock(&self->lock);
@@ -323,10 +449,10 @@ follow(PlaLive *self, Mover *mover, PlaError *err)
       scale = 0.0;
     }
     gint64 until = g_get_monotonic_time() + BATCH_US;
-    do {
+    while (mover->sweep && (sweeps == 0 || g_get_monotonic_time() < until)) {
       mover->sweep(mover->data, 2);
       sweeps += 2;
-    } while (g_get_monotonic_time() < until);
+    }
     double residual = mover->residual(mover->data);
     scale = fmax(scale, residual);
     idle = residual <= REST_REL * scale || sweeps > PATIENCE_SWEEPS;
@@ -343,7 +469,8 @@ follow(PlaLive *self, Mover *mover, PlaError *err)
                                   .residual_rel = scale > 0.0 ? residual / scale : 0.0,
                                   .sweeps = sweeps,
                                   .force_n = force,
-                                  .settled = idle };
+                                  .settled = idle,
+                                  .reached = !mover->reached || mover->reached(mover->data) };
     send(self);
     pthread_mutex_unlock(&self->lock);
   }
@@ -382,6 +509,7 @@ live_new(PlaStatus (*prepare)(PlaLive *, Mover *, PlaError *), PlaLiveFunc func,
   pthread_mutex_init(&self->lock, NULL);
   pthread_cond_init(&self->wake, NULL);
   self->prepare = prepare;
+  pla_progress_init(&self->progress, NULL, NULL);
   self->context = g_main_context_ref_thread_default();
   self->func = func;
   self->data = data;
@@ -427,6 +555,26 @@ pla_live_start_body(PlaContent *body, const double at_mm[3], PlaLiveFunc func, v
   return begin(self, PLA_OK);
 }
 
+PlaLive *
+pla_live_start_pose(PlaContent *mesh, PlaContent *muscles, PlaLiveFunc func, void *data)
+{
+  PlaLive *self = live_new(prepare_pose, func, data);
+  self->mesh = pla_content_ref(mesh);
+  self->muscles = pla_content_ref(muscles);
+  return begin(self, PLA_OK);
+}
+
+void
+pla_live_pose(PlaLive *self, const double *control, int n)
+{
+  pthread_mutex_lock(&self->lock);
+  g_free(self->control);
+  self->control = g_memdup2(control, (size_t)n * sizeof *control);
+  self->any_moved = true;
+  pthread_cond_signal(&self->wake);
+  pthread_mutex_unlock(&self->lock);
+}
+
 void
 pla_live_pull(PlaLive *self, int hook, const double pull_mm[3])
 {
@@ -446,6 +594,7 @@ pla_live_stop(PlaLive *self)
     return;
   pthread_mutex_lock(&self->lock);
   self->func = NULL;
+  pla_progress_cancel(&self->progress);
   pthread_cond_signal(&self->wake);
   pthread_mutex_unlock(&self->lock);
   live_unref(self);

@@ -15,7 +15,10 @@ static const PlaOperation *const operations[] = {
   &pla_operation_mesh, &pla_operation_prepare_body, &pla_operation_operate, &pla_operation_simulate, &pla_operation_compare, &pla_operation_edit_label,
   &pla_operation_fill_outline, &pla_operation_grow_label, &pla_operation_interpolate_slices,
   &pla_operation_split_label, &pla_operation_keep_component, &pla_operation_mirror_label,
-  &pla_operation_muscles, &pla_operation_active_body, &pla_operation_activate, &pla_operation_fit, &pla_operation_say, &pla_operation_speak, &pla_operation_warp, &pla_operation_set_labels, &pla_operation_rename, &pla_operation_delete,
+  &pla_operation_muscles, &pla_operation_active_body, &pla_operation_activate, &pla_operation_fit,
+  &pla_operation_pose, &pla_operation_animate, &pla_operation_perform, &pla_operation_set_phonemes,
+  &pla_operation_say_line, &pla_operation_say, &pla_operation_speak,
+  &pla_operation_warp, &pla_operation_set_labels, &pla_operation_rename, &pla_operation_delete,
   &pla_operation_note, &pla_operation_landmark, &pla_operation_measure, &pla_operation_snapshot,
   &pla_operation_recover, NULL,
 };

@@ -4,6 +4,7 @@
 #include "anatomy/base/memory.h"
 #include "app/activation.h"
 #include "app/json.h"
+#include "io/espeak.h"
 #include "io/format.h"
 #include "io/output.h"
 
@@ -161,6 +162,41 @@ make_bank(PlaPhysemeLibrary *self, GHashTable *weight, PlaNotes *notes, PlaError
     w[c] = value ? *value : weight ? 0.0 : 1.0;
   }
   return pla_physeme_bank_new(self->n_controls, NULL, w, &self->bank, err);
+}
+
+PlaStatus
+pla_physeme_library_add(PlaPhysemeLibrary *self, const PlaTrack *track, const PlaPhones *phones,
+                        PlaError *err)
+{
+  PlaStatus st = PLA_OK;
+  if (!self->control)
+    take_names(self, track);
+  if (!self->bank)
+    st = make_bank(self, NULL, NULL, err);
+  if (st == PLA_OK)
+    st = add_track(self, track, phones, err);
+  self->n_takes += st == PLA_OK;
+  return st;
+}
+
+PlaStatus
+pla_phones_from_text(const char *text, const char *voice, PlaPhones *out, PlaAudio **audio,
+                     PlaError *err)
+{
+  PlaSpokenText spoken = { 0 };
+  *out = (PlaPhones){ 0 };
+  PlaStatus st = pla_espeak_say(text, voice, 0, -1, &spoken, err);
+  for (int i = 0; i < spoken.n && st == PLA_OK; i++) {
+    const double end = i + 1 < spoken.n ? spoken.phoneme[i + 1].at_s
+                                        : (double)spoken.audio->n_frames / spoken.audio->rate_hz;
+    st = pla_phones_add(out, spoken.phoneme[i].at_s, end, spoken.phoneme[i].ipa, err);
+  }
+  if (st == PLA_OK && audio)
+    *audio = g_steal_pointer(&spoken.audio);
+  if (st != PLA_OK)
+    pla_phones_clear(out);
+  pla_spoken_text_clear(&spoken);
+  return st;
 }
 
 static PlaStatus

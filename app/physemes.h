@@ -31,6 +31,15 @@ PlaStatus pla_physeme_library_build(const char *path, const char *const *files, 
                                     const char *weights, PlaPhysemeLibrary *out, PlaNotes *notes,
                                     PlaProgress *progress, PlaError *err);
 
+/* Adds a take that is in memory; the first one tells which controls there are.  @self is zero at
+ * first.  Takes count alike: there are no weights. */
+PlaStatus pla_physeme_library_add(PlaPhysemeLibrary *self, const PlaTrack *track,
+                                  const PlaPhones *phones, PlaError *err);
+
+/* The phonemes of a text (IPA) with eSpeak's times; @audio (may be NULL): its sound, the caller's. */
+PlaStatus pla_phones_from_text(const char *text, const char *voice, PlaPhones *out,
+                               PlaAudio **audio, PlaError *err);
+
 typedef struct {
   double rate_hz;             /* of the track; 0: the library's */
   const PlaTrack *expression; /* added to the activations, held at its last value; may be NULL */

@@ -9,6 +9,7 @@ struct _PlaPlotView {
   PlaPlot *plot;
   PlaPlotRange range, start;
   double x, y; /* of the pointer; NaN: not here */
+  double cursor; /* on the x axis; NaN: none */
 
   enum { IDLE, ZOOMING, PANNING } drag;
   double from_x, to_x; /* the stretch being chosen */
@@ -36,6 +37,13 @@ pla_plot_view_fit(PlaPlotView *self)
 {
   if (self->plot)
     self->range = pla_plot_fit(self->plot);
+  gtk_widget_queue_draw(GTK_WIDGET(self));
+}
+
+void
+pla_plot_view_set_cursor(PlaPlotView *self, double x)
+{
+  self->cursor = x;
   gtk_widget_queue_draw(GTK_WIDGET(self));
 }
 
@@ -112,6 +120,21 @@ draw_pointer(PlaPlotView *self, cairo_t *cr, int width, int height, gboolean dar
 }
 
 static void
+draw_cursor(PlaPlotView *self, cairo_t *cr, gboolean dark)
+{
+  const PlaPlotBox box = box_of(self);
+  const double share = (self->cursor - self->range.x0) / (self->range.x1 - self->range.x0);
+  if (!(share >= 0.0 && share <= 1.0))
+    return;
+  const double ink = dark ? 0.9 : 0.2;
+  cairo_set_source_rgba(cr, ink, ink, ink, 0.7);
+  cairo_set_line_width(cr, 1.5);
+  cairo_move_to(cr, box.x + share * box.width, box.y);
+  cairo_rel_line_to(cr, 0.0, box.height);
+  cairo_stroke(cr);
+}
+
+static void
 pla_plot_view_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 {
   PlaPlotView *self = PLA_PLOT_VIEW(widget);
@@ -120,6 +143,7 @@ pla_plot_view_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_t *cr = gtk_snapshot_append_cairo(snapshot, &GRAPHENE_RECT_INIT(0, 0, (float)w, (float)h));
   if (self->plot) {
     pla_plot_draw(self->plot, &self->range, cr, w, h, dark);
+    draw_cursor(self, cr, dark);
     draw_pointer(self, cr, w, h, dark);
   }
   if (self->drag == ZOOMING) {
@@ -270,6 +294,7 @@ pla_plot_view_class_init(PlaPlotViewClass *klass)
 static void
 pla_plot_view_init(PlaPlotView *self)
 {
+  self->cursor = NAN;
   GtkWidget *widget = GTK_WIDGET(self);
   self->x = NAN;
   self->range = (PlaPlotRange){ 0.0, 1.0, 0.0, 1.0 };

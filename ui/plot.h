@@ -17,6 +17,8 @@ void pla_plot_view_take(PlaPlotView *self, PlaPlot *plot); /* shows all of it; N
 const PlaPlot *pla_plot_view_get_plot(PlaPlotView *self);  /* or NULL */
 const PlaPlotRange *pla_plot_view_get_range(PlaPlotView *self);
 void pla_plot_view_fit(PlaPlotView *self);
+/* A line across at a value of the x axis, the present of something that plays; NaN: none. */
+void pla_plot_view_set_cursor(PlaPlotView *self, double x);
 /* "tetrahedra: 32.5, 118" for the value nearest to a place of the widget, or NULL; g_free(). */
 char *pla_plot_view_describe(PlaPlotView *self, double x, double y);
 

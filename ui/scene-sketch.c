@@ -28,6 +28,39 @@ put_lines(const PlaRenderer *render, PlaScene *scene, int id, const double *pos,
     render->set_style(scene, id, &style);
 }
 
+/* flesh at rest, glowing at work */
+static void
+strand_rgb(double level, double rgb[3])
+{
+  static const double rest[3] = { 0.50, 0.20, 0.20 }, busy[3] = { 1.00, 0.80, 0.15 };
+  for (int d = 0; d < 3; d++)
+    rgb[d] = rest[d] + level * (busy[d] - rest[d]);
+}
+
+void
+pla_scene_put_strands(const PlaRenderer *render, PlaScene *scene, int first_id, PlaTools *tools)
+{
+  const PlaStrands *strands = pla_tools_get_strands(tools);
+  g_autofree double *pos = g_new(double, 3 * (gsize)strands->n_points + 1);
+  g_autofree int *start = g_new(int, (gsize)strands->n_lines + 2);
+  for (int level = 0; level < PLA_STRAND_LEVELS; level++) {
+    double rgb[3];
+    int n = 0;
+    start[0] = 0;
+    for (int l = 0; l < strands->n_lines; l++) {
+      const int first = strands->start[l], n_points = strands->start[l + 1] - first;
+      const int at = (int)(CLAMP(strands->level[l], 0.0, 1.0) * (PLA_STRAND_LEVELS - 1) + 0.5);
+      if (at != level || n_points < 2)
+        continue;
+      memcpy(pos + 3 * start[n], strands->pos + 3 * first, 3 * (gsize)n_points * sizeof *pos);
+      start[n + 1] = start[n] + n_points;
+      n++;
+    }
+    strand_rgb((double)level / (PLA_STRAND_LEVELS - 1), rgb);
+    put_lines(render, scene, first_id + level, pos, n, start, rgb, strands->radius_mm);
+  }
+}
+
 void
 pla_scene_put_sketch(const PlaRenderer *render, PlaScene *scene, int first_id, PlaTools *tools)
 {

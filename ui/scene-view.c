@@ -12,7 +12,7 @@
 
 /* scene ids beyond all entries */
 enum { SLICE_ID = 1 << 24, /* the three planes */ MARK_ID = 1 << 25 /* marks by their kind */,
-       SKETCH_ID = 1 << 26 };
+       SKETCH_ID = 1 << 26, STRAND_ID = SKETCH_ID + 16 };
 
 enum {
   REST_MS = 180,       /* without motion, after which the full picture is begun */
@@ -394,7 +394,9 @@ on_marks(PlaSceneView *self)
   static const double colour[][3] = { [PLA_MARK_HELD] = { 0.35, 0.60, 0.95 },
                                       [PLA_MARK_HOOK] = { 1.00, 0.62, 0.10 },
                                       [PLA_MARK_LOAD] = { 0.90, 0.25, 0.30 },
-                                      [PLA_MARK_POINT] = { 0.42, 0.25, 0.80 } };
+                                      [PLA_MARK_POINT] = { 0.42, 0.25, 0.80 },
+                                      [PLA_MARK_MARKER] = { 0.20, 0.75, 0.55 },
+                                      [PLA_MARK_MISFIT] = { 0.95, 0.20, 0.45 } };
   int n;
   const PlaMark *marks = pla_tools_get_marks(pla_document_get_tools(self->document), &n);
   if (!self->scene)
@@ -404,11 +406,14 @@ on_marks(PlaSceneView *self)
   for (int kind = 0; kind < PLA_N_MARKS; kind++) {
     PlaSceneStyle style = pla_scene_style_default();
     memcpy(style.rgb, colour[kind], sizeof style.rgb);
-    style.radius_mm = kind == PLA_MARK_HELD || kind == PLA_MARK_POINT ? 1.2 : 2.2;
+    style.radius_mm = kind == PLA_MARK_MISFIT ? 0.8
+                      : kind == PLA_MARK_HOOK || kind == PLA_MARK_LOAD ? 2.2
+                                                                       : 1.2;
+    style.untouchable = kind == PLA_MARK_MARKER || kind == PLA_MARK_MISFIT;
     /* balls under MARK_ID + 2 kind, arrows under the next */
     PlaSceneMarkers balls = { .pos = pos, .to_mm = 1.0 };
     for (int i = 0; i < n; i++) {
-      if (marks[i].kind != (PlaMarkKind)kind)
+      if (marks[i].kind != (PlaMarkKind)kind || kind == PLA_MARK_MISFIT)
         continue;
       for (int d = 0; d < 3; d++)
         pos[3 * balls.n_points + d] = marks[i].at_mm[d] + marks[i].pull_mm[d];
@@ -458,6 +463,16 @@ on_sketch(PlaSceneView *self)
     self->blade = blade;
     pla_document_foreach(self->document, restyle, self);
   }
+  moved(self);
+}
+
+static void
+on_strands(PlaSceneView *self)
+{
+  if (!self->scene)
+    return;
+  pla_scene_put_strands(self->render, self->scene, STRAND_ID,
+                        pla_document_get_tools(self->document));
   moved(self);
 }
 
@@ -1149,6 +1164,8 @@ pla_scene_view_new(PlaDocument *document)
   g_signal_connect_object(tools, "marks-changed", G_CALLBACK(on_marks), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(tools, "sketch-changed", G_CALLBACK(on_sketch), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(tools, "tool-changed", G_CALLBACK(on_tool), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object(tools, "strands-changed", G_CALLBACK(on_strands), self,
+                          G_CONNECT_SWAPPED);
   g_signal_connect_object(tools, "moved", G_CALLBACK(on_moved), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "reset", G_CALLBACK(on_reset), self, G_CONNECT_SWAPPED);
   return GTK_WIDGET(self);

@@ -15,6 +15,7 @@ typedef struct {
   float *pos_m;    /* n_frames x n_points x 3; NaN: missing */
   GStrv names;     /* of markers; NULL: vertices of a mesh */
   char *mesh_path; /* of the first mesh of a series, or NULL */
+  gboolean reel;   /* a panel shows the frames; there are no points here */
 } Motion;
 
 static void
@@ -70,11 +71,13 @@ show_frame(PlaTimeline *self)
   if (!motion)
     return;
   const gsize n = (gsize)motion->n_points;
-  const float *pos = motion->pos_m + 3 * n * (gsize)self->frame;
   g_autofree double *point = g_new(double, 3 * n + 1);
   for (gsize i = 0; i < 3 * n; i++)
-    point[i] = (motion->names ? 1000.0 : 1.0) * (double)pos[i];
-  if (motion->names) {
+    point[i] = (motion->names ? 1000.0 : 1.0) *
+               (double)motion->pos_m[3 * n * (gsize)self->frame + i];
+  if (motion->reel) {
+    pla_tools_show_frame(pla_document_get_tools(self->document), self->frame);
+  } else if (motion->names) {
     pla_annotations_set_moving(pla_document_get_annotations(self->document), point,
                                motion->n_points, (const char *const *)motion->names);
   } else {
@@ -202,12 +205,12 @@ take_motion(PlaTimeline *self, Motion *motion)
   self->motion = motion;
   self->frame = 0;
   gtk_widget_set_visible(GTK_WIDGET(self), motion != NULL);
+  if (self->document && (!motion || !motion->names))
+    pla_annotations_set_moving(pla_document_get_annotations(self->document), NULL, 0, NULL);
   if (motion) {
     gtk_range_set_range(GTK_RANGE(self->scale), 0.0, MAX(motion->n_frames - 1, 1));
     gtk_label_set_label(GTK_LABEL(self->title), motion->title);
     show_frame(self);
-  } else if (self->document) {
-    pla_annotations_set_moving(pla_document_get_annotations(self->document), NULL, 0, NULL);
   }
 }
 
@@ -365,6 +368,8 @@ on_history(PlaTimeline *self)
   PlaSession *session = pla_document_get_session(self->document);
   const PlaState *state = session ? pla_session_get_state(session) : NULL;
   const PlaStateItem *found = NULL;
+  if (pla_tools_get_reel(pla_document_get_tools(self->document))->owner)
+    return;
   for (int i = 0; state && i < state->n; i++)
     if (strcmp(state->item[i].kind, PLA_ITEM_MARKERS) == 0)
       found = &state->item[i];
@@ -382,6 +387,35 @@ on_history(PlaTimeline *self)
   work->hash = self->hash = found->hash;
   work->name = g_strdup(found->name);
   start_reading(self, work, _("Reading a recording"));
+}
+
+/* a panel has something to be played instead, or no longer */
+static void
+on_reel(PlaTimeline *self)
+{
+  const PlaReel *reel = pla_tools_get_reel(pla_document_get_tools(self->document));
+  self->serial++; /* what is being read comes too late */
+  self->of_case = FALSE;
+  if (reel->n_frames < 1) {
+    take_motion(self, NULL);
+    on_history(self); /* unless that is not wanted either */
+    return;
+  }
+  Motion *motion = g_new0(Motion, 1);
+  motion->reel = TRUE;
+  motion->title = g_strdup(reel->title);
+  motion->n_frames = reel->n_frames;
+  motion->time_s = g_new(double, (gsize)reel->n_frames);
+  for (int f = 0; f < reel->n_frames; f++)
+    motion->time_s[f] = reel->start_s + (reel->rate_hz > 0.0 ? f / reel->rate_hz : f);
+  take_motion(self, motion);
+}
+
+static void
+on_seek(PlaTimeline *self, int frame)
+{
+  pla_timeline_set_playing(self, FALSE);
+  pla_timeline_set_frame(self, frame);
 }
 
 /* ------------------------------------------------------------------------ type */
@@ -447,5 +481,8 @@ pla_timeline_new(PlaDocument *document)
   self->document = g_object_ref(document);
   g_signal_connect_object(document, "history-changed", G_CALLBACK(on_history), self,
                           G_CONNECT_SWAPPED);
+  PlaTools *tools = pla_document_get_tools(document);
+  g_signal_connect_object(tools, "reel-changed", G_CALLBACK(on_reel), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object(tools, "seek", G_CALLBACK(on_seek), self, G_CONNECT_SWAPPED);
   return GTK_WIDGET(self);
 }

@@ -10,6 +10,8 @@ struct _PlaTools {
   GArray *marks; /* of PlaMark */
   PlaSketch sketch;
   PlaSeams seams;
+  PlaStrands strands;
+  PlaReel reel;
 };
 
 enum {
@@ -21,6 +23,10 @@ enum {
   MOVED,
   PLACED,
   SKETCH_CHANGED,
+  STRANDS_CHANGED,
+  REEL_CHANGED,
+  SEEK,
+  FRAME_SHOWN,
   N_SIGNALS
 };
 static guint signals[N_SIGNALS];
@@ -131,6 +137,67 @@ pla_tools_get_seams(PlaTools *self)
   return &self->seams;
 }
 
+static void
+strands_clear(PlaStrands *strands)
+{
+  g_free(strands->pos);
+  g_free(strands->start);
+  g_free(strands->level);
+  *strands = (PlaStrands){ 0 };
+}
+
+void
+pla_tools_set_strands(PlaTools *self, const PlaStrands *strands)
+{
+  if (!strands && self->strands.n_lines == 0)
+    return;
+  strands_clear(&self->strands);
+  if (strands) {
+    const gsize n = (gsize)strands->n_lines;
+    self->strands = *strands;
+    self->strands.pos = g_memdup2(strands->pos, 3 * (gsize)strands->n_points * sizeof(double));
+    self->strands.start = g_memdup2(strands->start, (n + 1) * sizeof(int));
+    self->strands.level = g_memdup2(strands->level, n * sizeof(double));
+  }
+  g_signal_emit(self, signals[STRANDS_CHANGED], 0);
+}
+
+const PlaStrands *
+pla_tools_get_strands(PlaTools *self)
+{
+  return &self->strands;
+}
+
+void
+pla_tools_set_reel(PlaTools *self, gpointer owner, const PlaReel *reel)
+{
+  if (!reel && self->reel.owner != owner)
+    return;
+  g_free(self->reel.title);
+  self->reel = reel ? *reel : (PlaReel){ 0 };
+  self->reel.owner = reel ? owner : NULL;
+  self->reel.title = reel ? g_strdup(reel->title) : NULL;
+  g_signal_emit(self, signals[REEL_CHANGED], 0);
+}
+
+const PlaReel *
+pla_tools_get_reel(PlaTools *self)
+{
+  return &self->reel;
+}
+
+void
+pla_tools_seek(PlaTools *self, int frame)
+{
+  g_signal_emit(self, signals[SEEK], 0, frame);
+}
+
+void
+pla_tools_show_frame(PlaTools *self, int frame)
+{
+  g_signal_emit(self, signals[FRAME_SHOWN], 0, frame);
+}
+
 void
 pla_tools_place(PlaTools *self, int mark, const PlaScenePick *pick, gboolean done)
 {
@@ -169,6 +236,8 @@ pla_tools_finalize(GObject *object)
   g_array_unref(self->marks);
   seams_clear(&self->seams);
   pla_sketch_clear(&self->sketch);
+  strands_clear(&self->strands);
+  g_free(self->reel.title);
   G_OBJECT_CLASS(pla_tools_parent_class)->finalize(object);
 }
 
@@ -187,6 +256,10 @@ pla_tools_class_init(PlaToolsClass *klass)
   signals[PLACED] = SIGNAL("placed", 3, G_TYPE_INT, G_TYPE_POINTER, G_TYPE_BOOLEAN);
   signals[SKETCH_CHANGED] = SIGNAL("sketch-changed", 0);
   signals[MOVED] = SIGNAL("moved", 2, PLA_TYPE_ENTRY, G_TYPE_POINTER);
+  signals[STRANDS_CHANGED] = SIGNAL("strands-changed", 0);
+  signals[REEL_CHANGED] = SIGNAL("reel-changed", 0);
+  signals[SEEK] = SIGNAL("seek", 1, G_TYPE_INT);
+  signals[FRAME_SHOWN] = SIGNAL("frame-shown", 1, G_TYPE_INT);
 #undef SIGNAL
 }
 

@@ -10,7 +10,9 @@
  *     surface under the hand
  *   "dragged" (int mark, const double pull_mm[3], gboolean done): a mark under the hand
  *   "stroked" (const GArray *points: doubles, xyz in mm): a brush stroke on a slice, finished
- *   "marks-changed", "sketch-changed"
+ *   "marks-changed", "sketch-changed", "strands-changed"
+ *   "reel-changed": something else is to be played; "seek" (int frame): go there; "frame-shown" (int
+ *     frame): the timeline has come there
  *   "moved" (PlaEntry *, const double *pos): the shape of an entry meanwhile, m; NULL: as stored */
 #pragma once
 
@@ -32,6 +34,8 @@ typedef enum {
   PLA_MARK_HOOK,     /* a ball and an arrow: pulled there */
   PLA_MARK_LOAD,     /* an arrow: pushed there */
   PLA_MARK_POINT,    /* a ball: a point of a drawing */
+  PLA_MARK_MARKER,   /* a small ball: a marker of a recording */
+  PLA_MARK_MISFIT,   /* a thin arrow: how far a marker is from where it should be */
   PLA_N_MARKS
 } PlaMarkKind;
 
@@ -67,6 +71,31 @@ typedef struct {
 void pla_tools_set_sketch(PlaTools *self, const PlaSketch *sketch, const PlaSeams *seams);
 const PlaSketch *pla_tools_get_sketch(PlaTools *self);
 const PlaSeams *pla_tools_get_seams(PlaTools *self);
+
+/* Muscles as lines, mm, and how active each is. */
+typedef struct {
+  int n_lines, n_points;
+  double *pos;   /* n_points x 3 */
+  int *start;    /* points of line l: start[l] .. start[l + 1] - 1 (n_lines + 1) */
+  double *level; /* 0..1 (n_lines) */
+  double radius_mm;
+} PlaStrands;
+void pla_tools_set_strands(PlaTools *self, const PlaStrands *strands); /* copied; NULL: none */
+const PlaStrands *pla_tools_get_strands(PlaTools *self);
+
+/* What a panel plays: the timeline below the views shows its time instead of the case's recording,
+ * and the panel shows what belongs to each frame. */
+typedef struct {
+  gpointer owner; /* borrowed, to be compared */
+  char *title;
+  int n_frames; /* 0: nothing is played, not even what the case has recorded */
+  double rate_hz, start_s;
+} PlaReel;
+/* Takes a copy; NULL takes away that of @owner, and there is none (whose owner is NULL). */
+void pla_tools_set_reel(PlaTools *self, gpointer owner, const PlaReel *reel);
+const PlaReel *pla_tools_get_reel(PlaTools *self);
+void pla_tools_seek(PlaTools *self, int frame);       /* by a panel */
+void pla_tools_show_frame(PlaTools *self, int frame); /* by the timeline */
 
 /* For views and solvers. */
 void pla_tools_place(PlaTools *self, int mark, const PlaScenePick *pick, gboolean done);

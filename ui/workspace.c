@@ -4,6 +4,7 @@
 #include "ui/panels/history-panel.h"
 #include "ui/panels/import-panel.h"
 #include "ui/panels/mesh-panel.h"
+#include "ui/panels/muscles-panel.h"
 #include "ui/panels/report-panel.h"
 #include "ui/panels/simulate-panel.h"
 #include "ui/panels/speech-panel.h"
@@ -17,6 +18,7 @@ static const PlaWorkspace workspaces[] = {
   { "mesh", N_("Mesh"), "view-app-grid-symbolic", "large", pla_mesh_panel_new },
   { "simulate", N_("Simulate"), "media-playback-start-symbolic", "large", pla_simulate_panel_new },
   { "surgery", N_("Surgery"), "edit-cut-symbolic", "scene", pla_surgery_panel_new },
+  { "muscles", N_("Muscles"), "face-smile-symbolic", "scene", pla_muscles_panel_new },
   { "speech", N_("Speech"), "audio-input-microphone-symbolic", "speech", pla_speech_panel_new },
   { "history", N_("History"), "document-open-recent-symbolic", "large", pla_history_panel_new },
   { "report", N_("Report"), "x-office-document-symbolic", "four", pla_report_panel_new },

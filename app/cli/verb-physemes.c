@@ -1,7 +1,6 @@
 /* `physemes`: libraries of fitted takes, and new sentences from them. */
 #include "app/cli/cli-private.h"
 #include "app/physemes.h"
-#include "io/espeak.h"
 #include "io/format.h"
 
 #include <glib.h>
@@ -135,20 +134,15 @@ static PlaStatus
 phones_from_text(PlaInvocation *inv, const char *text, PlaPhones *out, PlaError *err)
 {
   const char *sound = pla_invocation_text(inv, "sound", 0, NULL);
-  PlaSpokenText spoken = { 0 };
-  PlaStatus st =
-      pla_espeak_say(text, pla_invocation_text(inv, "voice", 0, NULL), 0, -1, &spoken, err);
-  for (int i = 0; i < spoken.n && st == PLA_OK; i++) {
-    const double end = i + 1 < spoken.n ? spoken.phoneme[i + 1].at_s
-                                        : (double)spoken.audio->n_frames / spoken.audio->rate_hz;
-    st = pla_phones_add(out, spoken.phoneme[i].at_s, end, spoken.phoneme[i].ipa, err);
-  }
+  PlaAudio *audio = NULL;
+  PlaStatus st = pla_phones_from_text(text, pla_invocation_text(inv, "voice", 0, NULL), out,
+                                      sound ? &audio : NULL, err);
   if (st == PLA_OK && sound) {
-    const PlaItem item = { .kind = PLA_KIND_AUDIO, .audio = spoken.audio };
+    const PlaItem item = { .kind = PLA_KIND_AUDIO, .audio = audio };
     const PlaWriteOptions opts = pla_write_options_default();
     st = pla_item_write(sound, &item, &opts, err);
   }
-  pla_spoken_text_clear(&spoken);
+  pla_audio_free(audio);
   return st;
 }
 

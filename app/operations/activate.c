@@ -2,6 +2,7 @@
 #include "anatomy/base/mat3.h"
 #include "app/activation.h"
 #include "app/operations/operations.h"
+#include "app/performance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,8 +58,8 @@ const PlaOperation pla_operation_active_body = {
 
 /* ---- what the others share ---- */
 
-static PlaStatus
-load_body(PlaWork *work, PlaActiveBody **out, PlaError *err)
+PlaStatus
+pla_operation_load_body(PlaWork *work, PlaActiveBody **out, PlaError *err)
 {
   const PlaActiveBodyOptions opts = pla_active_body_options_default();
   g_autoptr(PlaContent) muscles = NULL;
@@ -102,42 +103,55 @@ keep_frame(int f, const double *pos, void *data, PlaError *err)
   return PLA_OK;
 }
 
-static PlaStatus
-run_activate(PlaWork *work, PlaError *err)
+PlaStatus
+pla_operation_keep_shape(PlaWork *work, const PlaActiveBody *body, const PlaActivation *track,
+                         int frame, const char *name, PlaError *err)
 {
-  PlaActiveBody *body = NULL;
-  PlaActivation track = { 0 };
   PlaActivationReport report;
-  g_autoptr(PlaContent) given = NULL;
+  PlaActivation until = *track;
   PlaContent *mesh = pla_content_new(PLA_ITEM_MESH);
-  int64_t item;
-  PlaStatus st = pla_work_item(work, "track", PLA_ITEM_TRACK, &item, err);
-  if (st == PLA_OK)
-    st = pla_work_load(work, item, &given, err);
-  if (st == PLA_OK)
-    st = load_body(work, &body, err);
-  if (st == PLA_OK)
-    st = pla_activation_from_track(body->model, given->track, &track, err);
-  if (st == PLA_OK)
-    st = pla_mesh_dup(body->mesh, &mesh->mesh, err);
-  const int frame = pla_work_is_null(work, "frame") ? track.n_frames : pla_work_int(work, "frame");
-  if (st == PLA_OK && (frame < 1 || frame > track.n_frames))
-    st = pla_fail(err, PLA_ERR_USAGE, "\"frame\" is %d, and the track has %d", frame, track.n_frames);
+  PlaStatus st = pla_mesh_dup(body->mesh, &mesh->mesh, err);
   if (st == PLA_OK) {
-    Still still = { body, mesh->mesh, frame - 1 };
-    track.n_frames = frame;
-    st = pla_activation_run(body, &track, 1e-6, keep_frame, &still, pla_work_progress(work), &report,
+    Still still = { body, mesh->mesh, frame };
+    until.n_frames = frame + 1;
+    st = pla_activation_run(body, &until, 1e-6, keep_frame, &still, pla_work_progress(work), &report,
                             err);
     if (st == PLA_OK && report.unsolved > 0)
       st = pla_fail(err, PLA_ERR_CONVERGENCE, "frame %d did not reach equilibrium",
                     report.first_unsolved + 1);
   }
   if (st == PLA_OK) {
-    g_autofree char *name =
-        g_strdup_printf("%s, frame %d", pla_work_item_name(work, item), frame);
+    JsonObject *posed = json_object_new();
+    json_object_set_string_member(posed, "muscles", pla_work_text(work, "muscles"));
+    json_object_set_int_member(posed, "frame", frame + 1);
+    json_object_set_object_member(mesh->meta, "posed", posed);
     pla_work_add(work, name, g_steal_pointer(&mesh));
   }
   pla_content_unref(mesh);
+  return st;
+}
+
+static PlaStatus
+run_activate(PlaWork *work, PlaError *err)
+{
+  PlaActiveBody *body = NULL;
+  PlaActivation track = { 0 };
+  g_autoptr(PlaContent) given = NULL;
+  int64_t item;
+  PlaStatus st = pla_work_item(work, "track", PLA_ITEM_TRACK, &item, err);
+  if (st == PLA_OK)
+    st = pla_work_load(work, item, &given, err);
+  if (st == PLA_OK)
+    st = pla_operation_load_body(work, &body, err);
+  if (st == PLA_OK)
+    st = pla_activation_from_track(body->model, given->track, &track, err);
+  const int frame = pla_work_is_null(work, "frame") ? track.n_frames : pla_work_int(work, "frame");
+  if (st == PLA_OK && (frame < 1 || frame > track.n_frames))
+    st = pla_fail(err, PLA_ERR_USAGE, "\"frame\" is %d, and the track has %d", frame, track.n_frames);
+  if (st == PLA_OK) {
+    g_autofree char *name = g_strdup_printf("%s, frame %d", pla_work_item_name(work, item), frame);
+    st = pla_operation_keep_shape(work, body, &track, frame - 1, name, err);
+  }
   pla_activation_clear(&track);
   pla_active_body_free(body);
   return st;
@@ -229,21 +243,12 @@ run_fit(PlaWork *work, PlaError *err)
   if (st == PLA_OK)
     st = pla_work_load(work, item, &given, err);
   if (st == PLA_OK)
-    st = load_body(work, &body, err);
+    st = pla_operation_load_body(work, &body, err);
   /* labelling repairs a take of its own */
   if (st == PLA_OK)
-    st = pla_take_new(given->take->n_frames, given->take->n_markers, &take, err);
-  if (st == PLA_OK) {
-    take->rate_hz = given->take->rate_hz;
-    take->start_s = given->take->start_s;
-    memcpy(take->pos, given->take->pos,
-           3 * (size_t)take->n_frames * (size_t)take->n_markers * sizeof *take->pos);
-    for (int i = 0; i < take->n_markers; i++) {
-      free(take->name[i]);
-      take->name[i] = strdup(given->take->name[i]);
-    }
+    st = pla_take_dup(given->take, &take, err);
+  if (st == PLA_OK)
     st = pla_activation_fit(body, take, &label, &opts, &track, &fit, err);
-  }
   if (st == PLA_OK)
     st = pla_activation_to_track(&track, body->model, &result->track, err);
   if (st == PLA_OK)
@@ -253,6 +258,13 @@ run_fit(PlaWork *work, PlaError *err)
     g_autofree char *name = g_strdup_printf("%s, activations", markers);
     g_autofree char *rest = g_strdup_printf("%s, residuals", markers);
     describe(result->meta, body, &fit);
+    json_object_set_string_member(result->meta, "markers", markers);
+    json_object_set_string_member(result->meta, "muscles", pla_work_text(work, "muscles"));
+    json_object_set_string_member(left->meta, "markers", markers);
+    /* what was spoken meanwhile */
+    if (json_object_has_member(given->meta, PLA_META_PHONEMES))
+      json_object_set_member(result->meta, PLA_META_PHONEMES,
+                             json_node_copy(json_object_get_member(given->meta, PLA_META_PHONEMES)));
     pla_work_add(work, name, g_steal_pointer(&result));
     pla_work_add(work, rest, g_steal_pointer(&left));
   }

@@ -1,6 +1,7 @@
 /* Every operation, for the table in app/operation.c. */
 #pragma once
 
+#include "app/activation.h"
 #include "app/operation.h"
 #include "app/simulation.h"
 
@@ -16,6 +17,11 @@ extern const PlaOperation pla_operation_muscles;
 extern const PlaOperation pla_operation_active_body;
 extern const PlaOperation pla_operation_activate;
 extern const PlaOperation pla_operation_fit;
+extern const PlaOperation pla_operation_pose;
+extern const PlaOperation pla_operation_animate;
+extern const PlaOperation pla_operation_perform;
+extern const PlaOperation pla_operation_set_phonemes;
+extern const PlaOperation pla_operation_say_line;
 extern const PlaOperation pla_operation_say;
 extern const PlaOperation pla_operation_speak;
 extern const PlaOperation pla_operation_warp;
@@ -41,6 +47,12 @@ extern const PlaOperation pla_operation_recover;
  * Caller frees both. */
 PlaStatus pla_operation_simulate_scene(PlaWork *work, PlaContent **mesh, PlaSimulation **out,
                                        PlaError *err);
+/* The body of the muscles that the parameter "muscles" names.  Caller frees *out. */
+PlaStatus pla_operation_load_body(PlaWork *work, PlaActiveBody **out, PlaError *err);
+/* Moves @body by @track up to @frame, from 0, and keeps that shape as the mesh @name. */
+PlaStatus pla_operation_keep_shape(PlaWork *work, const PlaActiveBody *body,
+                                   const PlaActivation *track, int frame, const char *name,
+                                   PlaError *err);
 /* Appends to @ids (of int) the labels of @map that @list names by id or name, at least one. */
 PlaStatus pla_operation_read_labels(const PlaLabelMap *map, JsonArray *list, GArray *ids,
                                     PlaError *err);

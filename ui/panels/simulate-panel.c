@@ -220,7 +220,9 @@ build_params(PlaSimulatePanel *self)
     const Place *place = &g_array_index(self->places, Place, i);
     JsonObject *object = json_object_new();
     switch (place->kind) {
-    case PLA_MARK_POINT: /* of drawings, which this panel has none of */
+    case PLA_MARK_POINT: /* of drawings and recordings, which this panel has none of */
+    case PLA_MARK_MARKER:
+    case PLA_MARK_MISFIT:
     case PLA_N_MARKS:
       json_object_unref(object);
       break;

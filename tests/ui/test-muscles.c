@@ -1,0 +1,374 @@
+/* The Muscles workspace by hand: a body is built, moved by sliders, recorded, fitted, played and
+ * exported; everything is undone and redone. */
+#include "app/session.h"
+#include "tests/ui/fixture.h"
+#include "tests/ui/pointer.h"
+#include "ui/panels/muscles-panel.h"
+#include "ui/scene-view.h"
+#include "ui/timeline.h"
+
+#include <math.h>
+#include <string.h>
+
+static PlaMusclesPanel *
+panel_of(PlaWindow *window)
+{
+  return PLA_MUSCLES_PANEL(pla_window_get_panel(window, "muscles"));
+}
+
+static PlaPerformer *
+stage_of(PlaWindow *window)
+{
+  return pla_muscles_panel_get_stage(panel_of(window));
+}
+
+static PlaHash
+state_hash(PlaWindow *window)
+{
+  PlaSession *session = pla_document_get_session(pla_window_get_document(window));
+  return pla_state_hash(pla_session_get_state(session));
+}
+
+static const PlaStateItem *
+item_named(PlaWindow *window, const char *name)
+{
+  PlaSession *session = pla_document_get_session(pla_window_get_document(window));
+  return pla_state_find_name(pla_session_get_state(session), name);
+}
+
+/* an action of the panel, until all of its work is done and nothing was refused */
+static void
+do_action(PlaWindow *window, const char *action)
+{
+  pla_window_activate(window, action);
+  settle(window);
+  g_assert_cmpstr(pla_muscles_panel_get_said(panel_of(window)), ==, "");
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+}
+
+static void
+shoot(PlaWindow *window, const char *name)
+{
+  const char *dir = g_getenv("PLA_SHOTS");
+  PlaError err;
+  if (!dir)
+    return;
+  settle(window);
+  g_autofree char *path = g_strdup_printf("%s/%s.png", dir, name);
+  if (pla_window_save(window, path, &err) != PLA_OK)
+    g_error("%s", err.message);
+}
+
+/* waits until the body has the shape of the newest sliders */
+static void
+wait_for_shape(PlaWindow *window)
+{
+  for (int i = 0; i < 2000 && pla_performer_get_shown(stage_of(window)) == PLA_SHOWN_MOVING; i++)
+    let_run(20);
+  g_assert_cmpstr(pla_muscles_panel_get_said(panel_of(window)), ==, "");
+  g_assert_cmpint(pla_performer_get_shown(stage_of(window)), ==, PLA_SHOWN_LIVE);
+  settle(window);
+}
+
+typedef struct {
+  int n_verts, shapes;
+  double moved_mm; /* largest way of a vertex from rest */
+} Watch;
+
+static void
+on_moved(Watch *watch, PlaEntry *entry, const double *pos)
+{
+  const PlaMesh *mesh = pla_entry_get_mesh(entry);
+  watch->shapes++;
+  watch->moved_mm = 0.0;
+  for (int i = 0; pos && mesh && i < 3 * mesh->n_verts; i++)
+    watch->moved_mm = fmax(watch->moved_mm, 1e3 * fabs(pos[i] - mesh->pos[i]));
+}
+
+/* the 3-D view in pixels, to compare */
+static cairo_surface_t *
+picture(PlaWindow *window)
+{
+  cairo_surface_t *out = NULL;
+  PlaError err;
+  if (pla_scene_view_draw(PLA_SCENE_VIEW(pla_window_get_scene(window)), NULL, 320, 240, &out,
+                          &err) != PLA_OK)
+    g_error("%s", err.message);
+  return out;
+}
+
+static int
+count_different(cairo_surface_t *a, cairo_surface_t *b)
+{
+  int n = 0;
+  cairo_surface_flush(a);
+  cairo_surface_flush(b);
+  for (int y = 0; y < 240; y++) {
+    const uint8_t *p = cairo_image_surface_get_data(a) + y * cairo_image_surface_get_stride(a);
+    const uint8_t *q = cairo_image_surface_get_data(b) + y * cairo_image_surface_get_stride(b);
+    for (int x = 0; x < 4 * 320; x += 4)
+      n += abs(p[x] - q[x]) + abs(p[x + 1] - q[x + 1]) + abs(p[x + 2] - q[x + 2]) > 40;
+  }
+  return n;
+}
+
+static void
+choose(PlaWindow *window, const char *title, guint which)
+{
+  for (int i = 0;; i++) {
+    GtkWidget *row = find_type(GTK_WIDGET(panel_of(window)), ADW_TYPE_COMBO_ROW, i);
+    if (!row)
+      g_error("there is no choice '%s'", title);
+    if (strcmp(adw_preferences_row_get_title(ADW_PREFERENCES_ROW(row)), title) == 0) {
+      adw_combo_row_set_selected(ADW_COMBO_ROW(row), which);
+      return;
+    }
+  }
+}
+
+static void
+write_text(PlaWindow *window, const char *title, const char *text)
+{
+  for (int i = 0;; i++) {
+    GtkWidget *row = find_type(GTK_WIDGET(panel_of(window)), ADW_TYPE_ENTRY_ROW, i);
+    if (!row)
+      g_error("there is no entry '%s'", title);
+    if (strcmp(adw_preferences_row_get_title(ADW_PREFERENCES_ROW(row)), title) == 0) {
+      gtk_editable_set_text(GTK_EDITABLE(row), text);
+      return;
+    }
+  }
+}
+
+static void
+set_number(PlaWindow *window, const char *title, double value)
+{
+  for (int i = 0;; i++) {
+    GtkWidget *spin = find_type(GTK_WIDGET(panel_of(window)), GTK_TYPE_SPIN_BUTTON, i);
+    if (!spin)
+      g_error("there is no number '%s'", title);
+    GtkWidget *row = gtk_widget_get_ancestor(spin, ADW_TYPE_ACTION_ROW);
+    if (strcmp(adw_preferences_row_get_title(ADW_PREFERENCES_ROW(row)), title) == 0) {
+      gtk_spin_button_set_value(GTK_SPIN_BUTTON(spin), value);
+      return;
+    }
+  }
+}
+
+/* one muscle by its slider: the body follows, the picture changes, and the pose can be kept */
+static void
+move_by_hand(PlaWindow *window, const char *muscle, const char *other)
+{
+  PlaTools *tools = pla_document_get_tools(pla_window_get_document(window));
+  PlaMusclePose *pose = pla_muscles_panel_get_pose(panel_of(window));
+  Watch watch = { 0 };
+  do_action(window, "muscles.step::move");
+  cairo_surface_t *before = picture(window);
+  gulong handler = g_signal_connect_swapped(tools, "moved", G_CALLBACK(on_moved), &watch);
+  GtkRange *slider = pla_muscle_pose_find(pose, muscle);
+  g_assert_nonnull(slider);
+  gtk_range_set_value(slider, 0.2);
+  gtk_range_set_value(slider, 0.4);
+  wait_for_shape(window);
+  g_assert_cmpint(watch.shapes, >=, 1);
+  g_assert_cmpfloat(watch.moved_mm, >, 0.5);
+  /* the other side comes along */
+  g_assert_cmpfloat_with_epsilon(gtk_range_get_value(pla_muscle_pose_find(pose, other)), 0.4, 1e-9);
+  cairo_surface_t *after = picture(window);
+  g_assert_cmpint(count_different(before, after), >, 30);
+  cairo_surface_destroy(after);
+  shoot(window, "2-moved");
+  const double live_mm = watch.moved_mm;
+  do_action(window, "muscles.keep");
+  g_assert_nonnull(item_named(window, "pose"));
+  g_assert_nonnull(item_named(window, "pose, activations"));
+  /* what is kept is what was seen */
+  PlaError err;
+  PlaSession *session = pla_document_get_session(pla_window_get_document(window));
+  g_autoptr(PlaContent) kept = NULL;
+  if (pla_session_load(session, item_named(window, "pose")->item, NULL, &kept, &err) != PLA_OK)
+    g_error("%s", err.message);
+  const PlaMesh *rest = pla_performer_get(stage_of(window))->body->mesh;
+  double kept_mm = 0.0;
+  for (int i = 0; i < 3 * rest->n_verts; i++)
+    kept_mm = fmax(kept_mm, 1e3 * fabs(kept->mesh->pos[i] - rest->pos[i]));
+  g_assert_cmpfloat(fabs(kept_mm - live_mm), <, 0.1);
+  do_action(window, "muscles.relax");
+  wait_for_shape(window);
+  g_assert_cmpfloat(watch.moved_mm, <, 0.05);
+  g_signal_handler_disconnect(tools, handler);
+  cairo_surface_destroy(before);
+}
+
+static void
+record_and_fit(PlaWindow *window, const char *text)
+{
+  do_action(window, "muscles.step::take");
+  write_text(window, "_Text that it says", text);
+  set_number(window, "_Length (s)", 0.4);
+  do_action(window, "muscles.record");
+  const PlaPerformance *p = pla_performer_get(stage_of(window));
+  g_assert_nonnull(p->take);
+  g_assert_cmpstr(p->refused, ==, NULL);
+  g_assert_cmpint(p->labels.n_matched, ==, p->take->n_markers);
+  int n_marks;
+  pla_tools_get_marks(pla_document_get_tools(pla_window_get_document(window)), &n_marks);
+  g_assert_cmpint(n_marks, >=, p->take->n_markers / 2);
+  shoot(window, "3-take");
+  do_action(window, "muscles.step::fit");
+  shoot(window, "4-before");
+  do_action(window, "muscles.fit");
+  p = pla_performer_get(stage_of(window));
+  g_assert_nonnull(p->shape);
+  g_assert_cmpint(p->n_misfits, ==, p->take->n_markers);
+  /* 0.2 mm of noise in each axis were asked for */
+  g_assert_cmpfloat(p->misfit[0].rms_mm, <, 1.5);
+  g_assert_cmpfloat(p->misfit[0].rms_mm, >=, p->misfit[p->n_misfits - 1].rms_mm);
+  shoot(window, "4-fitted");
+}
+
+/* every frame shows its own stored shape; play goes on by itself */
+static void
+play(PlaWindow *window)
+{
+  PlaTools *tools = pla_document_get_tools(pla_window_get_document(window));
+  PlaTimeline *timeline = PLA_TIMELINE(pla_window_get_timeline(window));
+  Watch watch = { 0 };
+  do_action(window, "muscles.step::play");
+  const PlaPerformance *p = pla_performer_get(stage_of(window));
+  g_assert_cmpint(pla_timeline_n_frames(timeline), ==, p->moves.n_frames);
+  gulong handler = g_signal_connect_swapped(tools, "moved", G_CALLBACK(on_moved), &watch);
+  double most = 0.0;
+  for (int f = 0; f < p->moves.n_frames; f += MAX(p->moves.n_frames / 7, 1)) {
+    pla_timeline_set_frame(timeline, f);
+    g_assert_cmpint(pla_performer_get_frame(stage_of(window)), ==, f);
+    g_assert_cmpint(pla_performer_get_shown(stage_of(window)), ==, PLA_SHOWN_STORED);
+    most = fmax(most, watch.moved_mm);
+  }
+  g_assert_cmpfloat(most, >, 0.5);
+  shoot(window, "5-play");
+  pla_timeline_set_frame(timeline, 0);
+  watch.shapes = 0;
+  pla_window_activate(window, "win.play");
+  for (int i = 0; i < 2000 && (pla_timeline_get_playing(timeline) || watch.shapes == 0); i++)
+    let_run(20);
+  g_assert_cmpint(watch.shapes, >=, 1);
+  g_assert_cmpint(pla_timeline_get_frame(timeline), ==, p->moves.n_frames - 1);
+  g_signal_handler_disconnect(tools, handler);
+  settle(window);
+}
+
+static void
+export_tables(PlaWindow *window)
+{
+  g_autofree char *path = g_build_filename(fixture_dir, "activations.csv", NULL);
+  g_autofree char *rest = g_build_filename(fixture_dir, "residuals.csv", NULL);
+  do_action(window, "muscles.step::export");
+  pla_muscles_panel_export(panel_of(window), FALSE, path);
+  pla_muscles_panel_export(panel_of(window), TRUE, rest);
+  settle(window);
+  const PlaPerformance *p = pla_performer_get(stage_of(window));
+  for (const char *const *file = (const char *[]){ path, rest, NULL }; *file; file++) {
+    g_autofree char *text = NULL;
+    g_assert_true(g_file_get_contents(*file, &text, NULL, NULL));
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    g_assert_cmpuint(g_strv_length(lines), >=, (guint)p->moves.n_frames);
+  }
+  shoot(window, "7-export");
+}
+
+/* what the case was like after each operation */
+typedef struct {
+  PlaHash hash[8];
+  gboolean known[8];
+} Past;
+
+static int
+n_operations(PlaWindow *window)
+{
+  PlaSession *session = pla_document_get_session(pla_window_get_document(window));
+  return (int)pla_session_get_head(session);
+}
+
+static void
+remember(PlaWindow *window, Past *past)
+{
+  const int n = n_operations(window);
+  g_assert_cmpint(n, <, (int)G_N_ELEMENTS(past->hash));
+  past->hash[n] = state_hash(window);
+  past->known[n] = TRUE;
+}
+
+static void
+expect(PlaWindow *window, const Past *past)
+{
+  const int n = n_operations(window);
+  const PlaHash is = state_hash(window);
+  g_assert_true(!past->known[n] || pla_hash_equal(&is, &past->hash[n]));
+}
+
+static void
+undo_and_redo(PlaWindow *window, const Past *past)
+{
+  const int n = n_operations(window);
+  for (int i = 0; i < n; i++) {
+    g_action_group_activate_action(G_ACTION_GROUP(window), "undo", NULL);
+    settle(window);
+    expect(window, past);
+  }
+  g_assert_cmpint(n_operations(window), ==, 0);
+  g_assert_null(pla_performer_get(stage_of(window)));
+  for (int i = 0; i < n; i++) {
+    g_action_group_activate_action(G_ACTION_GROUP(window), "redo", NULL);
+    settle(window);
+    expect(window, past);
+  }
+  g_assert_nonnull(pla_performer_get(stage_of(window))->shape);
+}
+
+static void
+test_session(void)
+{
+  const gboolean face = g_getenv("PLA_LONG") != NULL;
+  PlaWindow *window = new_window();
+  const char *size = g_getenv("PLA_SIZE");
+  int w = 1280, h = 800;
+  if (size && sscanf(size, "%dx%d", &w, &h) != 2)
+    g_error("PLA_SIZE is not like 1920x1080");
+  gtk_window_set_default_size(GTK_WINDOW(window), w, h);
+  g_autofree char *path = g_build_filename(fixture_dir, "muscles.platysma", NULL);
+  Past past = { 0 };
+  pla_window_set_workspace(window, "muscles");
+  shoot(window, "0-nothing");
+  pla_window_create(window, path);
+  settle(window);
+  pla_window_set_workspace(window, "muscles");
+  settle(window);
+  remember(window, &past);
+  shoot(window, "1-empty");
+  choose(window, "_Body", face ? 0 : 1);
+  choose(window, "_Detail", 0);
+  if (face && g_getenv("PLA_DETAIL"))
+    choose(window, "_Detail", (guint)atoi(g_getenv("PLA_DETAIL")));
+  do_action(window, "muscles.build");
+  g_assert_nonnull(pla_performer_get(stage_of(window)));
+  remember(window, &past);
+  shoot(window, "1-built");
+  move_by_hand(window, face ? "zygomaticus major, right" : "genioglossus anterior, right",
+               face ? "zygomaticus major, left" : "genioglossus anterior, left");
+  remember(window, &past);
+  record_and_fit(window, face ? g_getenv("PLA_TEXT") ? g_getenv("PLA_TEXT") : "Cheese" : "");
+  remember(window, &past);
+  play(window);
+  export_tables(window);
+  undo_and_redo(window, &past);
+  close_window(window);
+}
+
+int
+main(int argc, char **argv)
+{
+  fixture_start(&argc, &argv);
+  g_test_add_func("/muscles/session", test_session);
+  return fixture_run();
+}

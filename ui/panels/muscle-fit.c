@@ -1,0 +1,146 @@
+#include "ui/panels/muscle-fit.h"
+
+#include "ui/panels/panel-rows.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+#include <string.h>
+
+static double
+number_of(JsonObject *object, const char *key)
+{
+  return json_object_get_double_member_with_default(object, key, 0.0);
+}
+
+static void
+add(AdwPreferencesGroup *group, GPtrArray *rows, const char *title, char *value) /* takes @value */
+{
+  pla_panel_rows_add(group, rows, pla_row_new(title, value));
+  g_free(value);
+}
+
+static GtkWidget *
+expander_new(const char *title, const char *subtitle)
+{
+  GtkWidget *row = adw_expander_row_new();
+  adw_preferences_row_set_use_markup(ADW_PREFERENCES_ROW(row), FALSE);
+  adw_preferences_row_set_title(ADW_PREFERENCES_ROW(row), title);
+  adw_expander_row_set_subtitle(ADW_EXPANDER_ROW(row), subtitle);
+  return row;
+}
+
+/* every marker with its distances; a click goes to where it is worst */
+static void
+add_markers(AdwPreferencesGroup *group, GPtrArray *rows, const PlaPerformance *p)
+{
+  if (p->n_misfits == 0)
+    return;
+  g_autofree char *worst =
+      g_strdup_printf(_("Worst: %s, %.2f mm"), p->misfit[0].name, p->misfit[0].rms_mm);
+  GtkWidget *list = expander_new(_("Markers, worst first"), worst);
+  for (int i = 0; i < p->n_misfits; i++) {
+    const PlaMarkerMisfit *m = &p->misfit[i];
+    g_autofree char *value = g_strdup_printf(_("%.2f mm"), m->rms_mm);
+    g_autofree char *detail = g_strdup_printf(_("at most %.2f mm, in frame %d; seen in %d frames"),
+                                              m->max_mm, m->worst_frame + 1, m->n_used);
+    GtkWidget *row = pla_row_new(m->name, value);
+    adw_action_row_set_subtitle(ADW_ACTION_ROW(row), detail);
+    gtk_list_box_row_set_activatable(GTK_LIST_BOX_ROW(row), TRUE);
+    gtk_actionable_set_action_name(GTK_ACTIONABLE(row), "muscles.go-to");
+    gtk_actionable_set_action_target(GTK_ACTIONABLE(row), "i", m->worst_frame);
+    adw_expander_row_add_row(ADW_EXPANDER_ROW(list), row);
+  }
+  pla_panel_rows_add(group, rows, list);
+}
+
+/* An expected error of this much says nothing: activations are spread that far anyway. */
+#define BLIND 0.3
+
+static GtkWidget *
+muscle_row_new(const char *name, double error, gboolean seen)
+{
+  g_autofree char *value = g_strdup_printf("± %.2f", error);
+  GtkWidget *row = pla_row_new(name, value);
+  GtkWidget *bar = gtk_level_bar_new_for_interval(0.0, 1.0);
+  g_autofree char *spoken = g_strdup_printf(_("Confidence in %s"), name);
+  gtk_level_bar_set_value(GTK_LEVEL_BAR(bar), CLAMP(1.0 - error / BLIND, 0.0, 1.0));
+  gtk_widget_set_size_request(bar, 70, -1);
+  gtk_widget_set_valign(bar, GTK_ALIGN_CENTER);
+  gtk_accessible_update_property(GTK_ACCESSIBLE(bar), GTK_ACCESSIBLE_PROPERTY_LABEL, spoken, -1);
+  adw_action_row_add_suffix(ADW_ACTION_ROW(row), bar);
+  if (!seen) {
+    adw_action_row_set_subtitle(ADW_ACTION_ROW(row), _("The markers cannot see it"));
+    gtk_widget_add_css_class(row, "warning");
+  }
+  return row;
+}
+
+static int
+by_error(gconstpointer a, gconstpointer b)
+{
+  const double x = number_of(*(JsonObject *const *)a, "expected_error"),
+               y = number_of(*(JsonObject *const *)b, "expected_error");
+  return (x < y) - (x > y);
+}
+
+static void
+add_muscles(AdwPreferencesGroup *group, GPtrArray *rows, JsonArray *muscles, GString *notes)
+{
+  g_autoptr(GPtrArray) sorted = g_ptr_array_new();
+  g_autoptr(GString) unseen = g_string_new(NULL);
+  int n_seen = 0;
+  for (guint i = 0; i < json_array_get_length(muscles); i++)
+    g_ptr_array_add(sorted, json_array_get_object_element(muscles, i));
+  g_ptr_array_sort(sorted, by_error);
+  for (guint i = 0; i < sorted->len; i++)
+    n_seen += json_object_get_boolean_member_with_default(sorted->pdata[i], "identifiable", FALSE);
+  g_autofree char *count =
+      g_strdup_printf(_("%d of %u are seen by these markers"), n_seen, sorted->len);
+  GtkWidget *list = expander_new(_("Confidence in muscles"), count);
+  for (guint i = 0; i < sorted->len; i++) {
+    const char *name = json_object_get_string_member_with_default(sorted->pdata[i], "name", "");
+    const gboolean seen =
+        json_object_get_boolean_member_with_default(sorted->pdata[i], "identifiable", FALSE);
+    if (!seen)
+      g_string_append_printf(unseen, "%s%s", unseen->len > 0 ? "; " : "", name);
+    adw_expander_row_add_row(ADW_EXPANDER_ROW(list),
+                             muscle_row_new(name, number_of(sorted->pdata[i], "expected_error"),
+                                            seen));
+  }
+  pla_panel_rows_add(group, rows, list);
+  if (unseen->len > 0)
+    g_string_append_printf(
+        notes,
+        _("These markers cannot tell what the following muscles do, so their curves "
+          "are guesses: %s. Markers nearer to where they pull would help."),
+        unseen->str);
+}
+
+gboolean
+pla_fit_rows_add(AdwPreferencesGroup *group, GPtrArray *rows, const PlaPerformance *p, char **notes)
+{
+  JsonNode *node = p->track ? json_object_get_member(p->track->meta, "fit") : NULL;
+  *notes = NULL;
+  if (!node || !JSON_NODE_HOLDS_OBJECT(node))
+    return FALSE;
+  JsonObject *fit = json_node_get_object(node);
+  GString *text = g_string_new(NULL);
+  add(group, rows, _("Distance, root mean square"),
+      g_strdup_printf(_("%.2f mm"), number_of(fit, "rms_mm")));
+  add(group, rows, _("Largest distance"), g_strdup_printf(_("%.2f mm"), number_of(fit, "max_mm")));
+  add(group, rows, _("Noise of a marker"),
+      g_strdup_printf(_("%.2f mm"), number_of(fit, "noise_mm")));
+  add(group, rows, _("Gross errors left out"), g_strdup_printf("%.0f", number_of(fit, "outliers")));
+  add_markers(group, rows, p);
+  JsonNode *muscles = json_object_get_member(fit, "muscles");
+  if (muscles && JSON_NODE_HOLDS_ARRAY(muscles))
+    add_muscles(group, rows, json_node_get_array(muscles), text);
+  JsonNode *list = json_object_get_member(fit, "notes");
+  for (guint i = 0;
+       list && JSON_NODE_HOLDS_ARRAY(list) && i < json_array_get_length(json_node_get_array(list));
+       i++)
+    g_string_append_printf(text, "%s%s", text->len > 0 ? "\n\n" : "",
+                           json_array_get_string_element(json_node_get_array(list), i));
+  *notes = g_string_free(text, FALSE);
+  return TRUE;
+}
