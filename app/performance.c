@@ -62,6 +62,16 @@ pla_content_get_phonemes(const PlaContent *content)
   return node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
 }
 
+const float *
+pla_content_get_shapes(const PlaContent *content, int n_verts, int n_frames)
+{
+  const PlaStoreArray *array = pla_content_find_array(content, PLA_SHAPES_ARRAY);
+  return array && array->dtype == PLA_F32 && array->n_dims == 3 && array->shape[0] == 3 &&
+                 array->shape[1] == (uint64_t)n_verts && array->shape[2] == (uint64_t)n_frames
+             ? array->data
+             : NULL;
+}
+
 /* ---- reading ---- */
 
 void
@@ -132,13 +142,10 @@ load_track(PlaPerformance *self, PlaStore *store, const PlaState *state, const c
   if (st != PLA_OK || !item || strcmp(item->kind, PLA_ITEM_RESULT) != 0)
     return st;
   st = pla_content_load(store, &item->hash, NULL, &self->shapes, err);
-  const PlaStoreArray *array =
-      st == PLA_OK ? pla_content_find_array(self->shapes, PLA_SHAPES_ARRAY) : NULL;
   /* those of another body or of another track are not shown */
-  if (array && array->dtype == PLA_F32 && array->n_dims == 3 && array->shape[0] == 3 &&
-      array->shape[1] == (uint64_t)self->body->mesh->n_verts &&
-      array->shape[2] == (uint64_t)self->moves.n_frames)
-    self->shape = array->data;
+  if (st == PLA_OK)
+    self->shape =
+        pla_content_get_shapes(self->shapes, self->body->mesh->n_verts, self->moves.n_frames);
   return st;
 }
 

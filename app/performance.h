@@ -24,6 +24,8 @@ JsonArray *pla_content_get_phonemes(const PlaContent *content);
  * (3, vertices, frames), and in the metadata "shapes" {"mesh", "track", "frames", "rate_hz"}. */
 #define PLA_SHAPES_ARRAY "shape"
 #define PLA_META_SHAPES "shapes"
+/* The array of such an item where it has that many vertices and frames, else NULL; borrowed. */
+const float *pla_content_get_shapes(const PlaContent *content, int n_verts, int n_frames);
 
 /* How well one marker was met over a take. */
 typedef struct {

@@ -23,6 +23,8 @@ struct _PlaPerformer {
   PlaShown shown;
   gboolean on, muscles, markers, misfits, moved;
   PlaPlay play;
+  PlaPreview preview;
+  char *preview_title;
   int frame;
   double strand_mm; /* of a line that stands for fibres */
 };
@@ -217,19 +219,6 @@ pla_performer_pose(PlaPerformer *self, const double *control)
   g_signal_emit(self, signals[MOVED], 0);
 }
 
-void
-pla_performer_preview(PlaPerformer *self, const double *pos, const double *control)
-{
-  const PlaPerformance *p = self->performance;
-  if (!p)
-    return;
-  stop_live(self);
-  memcpy(self->pos, pos, 3 * (gsize)p->body->mesh->n_verts * sizeof *pos);
-  memcpy(self->control, control, (gsize)pla_active_n_controls(p->body->model) * sizeof *control);
-  self->shown = PLA_SHOWN_STORED;
-  show_all(self);
-}
-
 static void
 rest(PlaPerformer *self)
 {
@@ -257,6 +246,13 @@ show_frame(PlaPerformer *self)
     } else {
       pla_performer_pose(self, self->control);
     }
+  } else if (self->play == PLA_PLAY_PREVIEW && p && self->preview.show) {
+    if (self->preview.show(self->frame, self->pos, self->control, self->preview.data)) {
+      stop_live(self);
+      self->shown = PLA_SHOWN_STORED;
+    } else {
+      pla_performer_pose(self, self->control);
+    }
   }
   show_all(self);
 }
@@ -276,6 +272,11 @@ update_reel(PlaPerformer *self)
     reel.rate_hz = p->take->rate_hz;
     reel.start_s = p->take->start_s;
     reel.title = self->name[PLA_PERFORMER_MARKERS];
+  } else if (self->on && p && self->play == PLA_PLAY_PREVIEW && self->preview.show) {
+    reel.n_frames = self->preview.n_frames;
+    reel.rate_hz = self->preview.rate_hz;
+    reel.start_s = self->preview.start_s;
+    reel.title = (char *)self->preview.title;
   }
   self->frame = 0;
   /* the first frame is shown by the timeline, which comes back here */
@@ -297,10 +298,23 @@ pla_performer_set_play(PlaPerformer *self, PlaPlay play)
   if (play == self->play)
     return;
   self->play = play;
-  if (play != PLA_PLAY_TRACK)
+  if (play != PLA_PLAY_TRACK && play != PLA_PLAY_PREVIEW)
     rest(self);
   update_reel(self);
   show_all(self);
+}
+
+void
+pla_performer_set_preview(PlaPerformer *self, const PlaPreview *preview)
+{
+  if (!preview && !self->preview.show)
+    return;
+  g_free(self->preview_title);
+  self->preview_title = g_strdup(preview ? preview->title : NULL);
+  self->preview = preview ? *preview : (PlaPreview){ 0 };
+  self->preview.title = self->preview_title;
+  if (self->play == PLA_PLAY_PREVIEW)
+    update_reel(self);
 }
 
 int
@@ -595,6 +609,7 @@ pla_performer_dispose(GObject *object)
     g_clear_pointer(&self->chosen[i], g_free);
     g_clear_pointer(&self->name[i], g_free);
   }
+  g_clear_pointer(&self->preview_title, g_free);
   g_clear_pointer(&self->performance, pla_performance_free);
   g_clear_pointer(&self->pos, g_free);
   g_clear_pointer(&self->control, g_free);

@@ -36,8 +36,18 @@ void pla_performer_set_by_geometry(PlaPerformer *self, gboolean by_geometry);
 /* While it is not on, the views show the case as it is. */
 void pla_performer_set_on(PlaPerformer *self, gboolean on);
 /* What is played, if anything: the frames of the track, and of the take along with it. */
-typedef enum { PLA_PLAY_NOTHING = 0, PLA_PLAY_TAKE, PLA_PLAY_TRACK } PlaPlay;
+typedef enum { PLA_PLAY_NOTHING = 0, PLA_PLAY_TAKE, PLA_PLAY_TRACK, PLA_PLAY_PREVIEW } PlaPlay;
 void pla_performer_set_play(PlaPerformer *self, PlaPlay play);
+/* What is played as PLA_PLAY_PREVIEW; NULL: nothing.  @show fills the controls of a frame and,
+ * unless it returns FALSE, its shape. */
+typedef struct {
+  const char *title;
+  int n_frames;
+  double rate_hz, start_s;
+  gboolean (*show)(int frame, double *pos, double *control, gpointer data);
+  gpointer data;
+} PlaPreview;
+void pla_performer_set_preview(PlaPerformer *self, const PlaPreview *preview); /* copied */
 int pla_performer_get_frame(PlaPerformer *self);
 /* Lines of muscles under a translucent skin; markers, and arrows of their misfit. */
 void pla_performer_set_layers(PlaPerformer *self, gboolean muscles, gboolean markers,
@@ -57,7 +67,5 @@ typedef enum {
 /* How the shape came about: at rest, stored with the track, on its way, in equilibrium, as far as
  * there is one. */
 PlaShown pla_performer_get_shown(PlaPerformer *self);
-/* A shape of its own, m (n_verts x 3), for a preview. */
-void pla_performer_preview(PlaPerformer *self, const double *pos, const double *control);
 
 G_END_DECLS

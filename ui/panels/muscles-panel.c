@@ -10,8 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum { MODEL = 0, MOVE, TAKE, FIT, PLAY, EXPORT, N_STEPS } Step;
-static const char *const steps[N_STEPS] = { "model", "move", "take", "fit", "play", "export" };
+typedef enum { MODEL = 0, MOVE, TAKE, FIT, PLAY, SPEAK, EXPORT, N_STEPS } Step;
+static const char *const steps[N_STEPS] = { "model", "move",  "take",  "fit",
+                                            "play",  "speak", "export" };
 
 /* bodies that can be built, and what their detail costs */
 static const struct {
@@ -53,6 +54,8 @@ struct _PlaMusclesPanel {
   GtkSpinButton *noise, *seconds, *fit_noise;
   AdwBin *curve_place;
   PlaMusclePose *pose;
+  PlaMuscleSpeech *speech;
+  GtkWidget *speak_nothing;
 
   PlaDocument *document;
   PlaPerformer *stage;
@@ -101,6 +104,11 @@ update_actions(PlaMusclesPanel *self)
   gtk_widget_action_set_enabled(widget, "muscles.animate", idle && track && !p->shape);
   gtk_widget_action_set_enabled(widget, "muscles.export-track", track);
   gtk_widget_action_set_enabled(widget, "muscles.export-residuals", p && p->n_misfits > 0);
+  g_autoptr(JsonObject) line = NULL;
+  const gboolean speaks = pla_muscle_speech_get_operation(self->speech, &line) != NULL;
+  gtk_widget_action_set_enabled(widget, "muscles.find-phonemes", p != NULL);
+  gtk_widget_action_set_enabled(widget, "muscles.read-phonemes", p != NULL);
+  gtk_widget_action_set_enabled(widget, "muscles.say", idle && p && speaks);
   gtk_widget_action_set_enabled(widget, "muscles.cancel", self->job != NULL);
   gtk_widget_action_set_enabled(widget, "muscles.previous", self->step > 0);
   gtk_widget_action_set_enabled(widget, "muscles.next", self->step + 1 < N_STEPS);
@@ -574,6 +582,75 @@ on_layers(PlaMusclesPanel *self)
                            gtk_switch_get_active(self->see_misfits));
 }
 
+/* -------------------------------------------------------------------------- speak */
+
+static void
+on_find_phonemes(GtkWidget *widget, const char *action, GVariant *param)
+{
+  pla_muscle_speech_find(PLA_MUSCLES_PANEL(widget)->speech);
+}
+
+static void
+on_phonemes_response(GtkNativeDialog *dialog, int response, PlaMusclesPanel *self)
+{
+  if (response == GTK_RESPONSE_ACCEPT) {
+    g_autoptr(GFile) file = gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
+    g_autofree char *path = file ? g_file_get_path(file) : NULL;
+    if (path)
+      pla_muscle_speech_read(self->speech, path);
+  }
+  g_clear_object(&self->chooser);
+}
+
+static void
+on_read_phonemes(GtkWidget *widget, const char *action, GVariant *param)
+{
+  PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
+  g_clear_object(&self->chooser);
+  self->chooser =
+      gtk_file_chooser_native_new(_("Read Phonemes"), GTK_WINDOW(gtk_widget_get_root(widget)),
+                                  GTK_FILE_CHOOSER_ACTION_OPEN, _("_Open"), _("_Cancel"));
+  gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(self->chooser), TRUE);
+  g_signal_connect(self->chooser, "response", G_CALLBACK(on_phonemes_response), self);
+  gtk_native_dialog_show(GTK_NATIVE_DIALOG(self->chooser));
+}
+
+/* the line is in the case: its shapes, then it can be played */
+static void
+on_spoken(gpointer owner, const char *failure)
+{
+  PlaMusclesPanel *self = owner;
+  if (failure) {
+    finish(self, failure);
+    return;
+  }
+  /* a name that was taken got a number: it is the newest track */
+  g_auto(GStrv) names = pla_performer_list(self->stage, PLA_PERFORMER_TRACK);
+  const guint n = g_strv_length(names);
+  if (n == 0) {
+    finish(self, NULL);
+    return;
+  }
+  pla_performer_choose(self->stage, PLA_PERFORMER_TRACK, names[n - 1]);
+  animate(self, names[n - 1]);
+}
+
+static void
+on_say(GtkWidget *widget, const char *action, GVariant *param)
+{
+  PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
+  JsonObject *params = NULL;
+  const char *verb = pla_muscle_speech_get_operation(self->speech, &params);
+  if (verb)
+    run(self, _("Saying it"), verb, params, on_spoken);
+}
+
+static void
+on_speech_failed(PlaMusclesPanel *self, const char *text)
+{
+  say(self, text);
+}
+
 /* ------------------------------------------------------------------------- export */
 
 typedef struct {
@@ -692,11 +769,12 @@ show_step(PlaMusclesPanel *self)
 {
   const gboolean shown = gtk_widget_get_mapped(GTK_WIDGET(self));
   pla_performer_set_on(self->stage, shown);
-  static const PlaPlay plays[N_STEPS] = { [TAKE] = PLA_PLAY_TAKE,
-                                          [FIT] = PLA_PLAY_TRACK,
-                                          [PLAY] = PLA_PLAY_TRACK,
-                                          [EXPORT] = PLA_PLAY_TRACK };
+  static const PlaPlay plays[N_STEPS] = {
+    [TAKE] = PLA_PLAY_TAKE,     [FIT] = PLA_PLAY_TRACK,    [PLAY] = PLA_PLAY_TRACK,
+    [SPEAK] = PLA_PLAY_PREVIEW, [EXPORT] = PLA_PLAY_TRACK,
+  };
   pla_performer_set_play(self->stage, plays[self->step]);
+  pla_muscle_speech_set_on(self->speech, shown && self->step == SPEAK);
   if (self->step == FIT) {
     /* what is shown there belongs to the recording that is chosen */
     const char *markers = pla_performer_get_name(self->stage, PLA_PERFORMER_MARKERS);
@@ -812,6 +890,8 @@ on_changed(PlaMusclesPanel *self)
   gtk_widget_set_visible(self->move_nothing, !p);
   gtk_widget_set_visible(GTK_WIDGET(self->pose), p != NULL);
   gtk_widget_set_visible(self->try_group, p != NULL);
+  gtk_widget_set_visible(self->speak_nothing, !p);
+  gtk_widget_set_visible(GTK_WIDGET(self->speech), p != NULL);
   show_body(self);
   show_match(self);
   show_fit(self);
@@ -838,6 +918,12 @@ PlaMusclePose *
 pla_muscles_panel_get_pose(PlaMusclesPanel *self)
 {
   return self->pose;
+}
+
+PlaMuscleSpeech *
+pla_muscles_panel_get_speech(PlaMusclesPanel *self)
+{
+  return self->speech;
 }
 
 static void
@@ -886,6 +972,7 @@ pla_muscles_panel_class_init(PlaMusclesPanelClass *klass)
                           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | G_PARAM_EXPLICIT_NOTIFY);
   g_object_class_install_properties(object, N_PROPS, props);
   g_type_ensure(PLA_TYPE_MUSCLE_POSE);
+  g_type_ensure(PLA_TYPE_MUSCLE_SPEECH);
   gtk_widget_class_set_template_from_resource(widget,
                                               "/org/platysma/Platysma/panels/muscles-panel.ui");
 #define CHILD(NAME) gtk_widget_class_bind_template_child(widget, PlaMusclesPanel, NAME)
@@ -932,6 +1019,8 @@ pla_muscles_panel_class_init(PlaMusclesPanelClass *klass)
   CHILD(fit_noise);
   CHILD(curve_place);
   CHILD(pose);
+  CHILD(speech);
+  CHILD(speak_nothing);
 #undef CHILD
   gtk_widget_class_install_property_action(widget, "muscles.step", "step");
   gtk_widget_class_install_action(widget, "muscles.previous", NULL, on_previous);
@@ -943,6 +1032,9 @@ pla_muscles_panel_class_init(PlaMusclesPanelClass *klass)
   gtk_widget_class_install_action(widget, "muscles.record", NULL, on_record);
   gtk_widget_class_install_action(widget, "muscles.fit", NULL, on_fit);
   gtk_widget_class_install_action(widget, "muscles.animate", NULL, on_animate);
+  gtk_widget_class_install_action(widget, "muscles.find-phonemes", NULL, on_find_phonemes);
+  gtk_widget_class_install_action(widget, "muscles.read-phonemes", NULL, on_read_phonemes);
+  gtk_widget_class_install_action(widget, "muscles.say", NULL, on_say);
   gtk_widget_class_install_action(widget, "muscles.cancel", NULL, on_cancel);
   gtk_widget_class_install_action(widget, "muscles.go-to", "i", on_go_to);
   gtk_widget_class_install_action(widget, "muscles.export-track", NULL, on_export_track);
@@ -968,6 +1060,11 @@ pla_muscles_panel_new(PlaDocument *document)
   self->document = g_object_ref(document);
   self->stage = pla_performer_new(document);
   pla_muscle_pose_set_stage(self->pose, self->stage);
+  pla_muscle_speech_set_performer(self->speech, self->stage);
+  g_signal_connect_object(self->speech, "failed", G_CALLBACK(on_speech_failed), self,
+                          G_CONNECT_SWAPPED);
+  g_signal_connect_object(self->speech, "changed", G_CALLBACK(update_actions), self,
+                          G_CONNECT_SWAPPED);
   g_object_bind_property(self->see_muscles, "active", pla_muscle_pose_get_see(self->pose), "active",
                          G_BINDING_BIDIRECTIONAL | G_BINDING_SYNC_CREATE);
   g_signal_connect_object(self->stage, "changed", G_CALLBACK(on_changed), self, G_CONNECT_SWAPPED);

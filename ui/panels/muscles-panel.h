@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ui/panels/muscle-pose.h"
+#include "ui/panels/muscle-speech.h"
 #include "ui/performer.h"
 
 #include <adwaita.h>
@@ -17,6 +18,7 @@ G_DECLARE_FINAL_TYPE(PlaMusclesPanel, pla_muscles_panel, PLA, MUSCLES_PANEL, Adw
 GtkWidget *pla_muscles_panel_new(PlaDocument *document);
 PlaPerformer *pla_muscles_panel_get_stage(PlaMusclesPanel *self);
 PlaMusclePose *pla_muscles_panel_get_pose(PlaMusclesPanel *self);
+PlaMuscleSpeech *pla_muscles_panel_get_speech(PlaMusclesPanel *self);
 /* The sentence that is shown where something was refused; "" without one. */
 const char *pla_muscles_panel_get_said(PlaMusclesPanel *self);
 /* Writes the track that is chosen, or the residuals of the take, as a table; in the background. */

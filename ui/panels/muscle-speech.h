@@ -1,0 +1,27 @@
+/* A body speaks: words become phonemes, the best stretches of what was fitted are chosen for them,
+ * and can be changed by hand in a lane; the preview blends stored shapes, saying it simulates. */
+#pragma once
+
+#include "ui/performer.h"
+#include "ui/phoneme-lane.h"
+
+#include <adwaita.h>
+
+G_BEGIN_DECLS
+
+#define PLA_TYPE_MUSCLE_SPEECH (pla_muscle_speech_get_type())
+G_DECLARE_FINAL_TYPE(PlaMuscleSpeech, pla_muscle_speech, PLA, MUSCLE_SPEECH, AdwBin)
+
+/* Signals: "failed" (a sentence, or NULL: what was said no longer holds), "changed". */
+void pla_muscle_speech_set_performer(PlaMuscleSpeech *self, PlaPerformer *performer); /* once */
+/* While it is shown it has the timeline. */
+void pla_muscle_speech_set_on(PlaMuscleSpeech *self, gboolean on);
+/* Finds the phonemes of the text that is written, or reads a file of them; in the background. */
+void pla_muscle_speech_find(PlaMuscleSpeech *self);
+void pla_muscle_speech_read(PlaMuscleSpeech *self, const char *path);
+PlaPhonemeLane *pla_muscle_speech_get_lane(PlaMuscleSpeech *self);
+/* What is to be said as an operation: its verb ("say", or "perform" where nothing was learned) and
+ * parameters, json_object_unref(); NULL where there is nothing to say. */
+const char *pla_muscle_speech_get_operation(PlaMuscleSpeech *self, JsonObject **params);
+
+G_END_DECLS
