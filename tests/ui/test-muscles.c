@@ -272,52 +272,6 @@ play(PlaWindow *window)
   settle(window);
 }
 
-/* words of the fitted take in another order: the preview blends stored shapes, a boundary follows
- * the hand, and saying it makes a track with shapes of its own */
-static void
-speak(PlaWindow *window)
-{
-  PlaMuscleSpeech *speech = pla_muscles_panel_get_speech(panel_of(window));
-  PlaTimeline *timeline = PLA_TIMELINE(pla_window_get_timeline(window));
-  PlaItem item = { .kind = PLA_KIND_PHONES };
-  const PlaWriteOptions opts = pla_write_options_default();
-  PlaError err;
-  g_autofree char *path = g_build_filename(fixture_dir, "words.TextGrid", NULL);
-  g_assert_cmpint(pla_phones_add(&item.phones, 0.0, 0.15, "b", &err), ==, PLA_OK);
-  g_assert_cmpint(pla_phones_add(&item.phones, 0.15, 0.3, "a", &err), ==, PLA_OK);
-  g_assert_cmpint(pla_item_write(path, &item, &opts, &err), ==, PLA_OK);
-  pla_item_clear(&item);
-  do_action(window, "muscles.step::speak");
-  pla_muscle_speech_read(speech, path);
-  settle(window);
-  g_assert_cmpstr(pla_muscles_panel_get_said(panel_of(window)), ==, "");
-  PlaPhonemeLane *lane = pla_muscle_speech_get_lane(speech);
-  g_assert_cmpint(pla_phoneme_lane_get(lane)->n, ==, 2);
-  g_assert_cmpint(pla_timeline_n_frames(timeline), ==, 19);
-  pla_timeline_set_frame(timeline, 12);
-  g_assert_cmpint(pla_performer_get_shown(stage_of(window)), ==, PLA_SHOWN_STORED);
-  /* the boundary goes where the hand takes it */
-  gtk_widget_grab_focus(GTK_WIDGET(lane));
-  let_run(300);
-  const double y = 0.5 * gtk_widget_get_height(GTK_WIDGET(lane));
-  const double from = pla_phoneme_lane_place_of(lane, 0.15),
-               to = pla_phoneme_lane_place_of(lane, 0.2);
-  const double way[4][2] = { { from, y }, { from + 0.3 * (to - from), y }, { to, y }, { to, y } };
-  pointer_drag(GTK_WIDGET(lane), way, 4);
-  for (int i = 0; i < 100 && pla_phoneme_lane_get(lane)->phone[0].end_s < 0.18; i++)
-    let_run(50);
-  g_assert_cmpfloat(fabs(pla_phoneme_lane_get(lane)->phone[0].end_s - 0.2), <, 0.02);
-  pla_phoneme_lane_select(lane, 1);
-  shoot(window, "6-speak");
-  do_action(window, "muscles.say");
-  const PlaPerformance *p = pla_performer_get(stage_of(window));
-  g_assert_cmpstr(pla_performer_get_name(stage_of(window), PLA_PERFORMER_TRACK), ==,
-                  "words.TextGrid");
-  g_assert_nonnull(p->shape);
-  g_assert_cmpint(p->phones.n, ==, 2);
-  g_assert_cmpfloat(fabs(p->phones.phone[0].end_s - 0.2), <, 0.02);
-}
-
 static void
 export_tables(PlaWindow *window)
 {
@@ -420,8 +374,6 @@ test_session(void)
   record_and_fit(window, face ? g_getenv("PLA_TEXT") ? g_getenv("PLA_TEXT") : "Cheese" : "");
   remember(window, &past);
   play(window);
-  if (!face)
-    speak(window);
   export_tables(window);
   undo_and_redo(window, &past);
   close_window(window);
