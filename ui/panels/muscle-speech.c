@@ -479,7 +479,7 @@ pla_muscle_speech_get_operation(PlaMuscleSpeech *self, JsonObject **params)
   json_object_set_array_member(*params, "tracks", tracks);
   json_object_set_array_member(*params, "choices", choices);
   json_object_set_double_member(*params, "rate_hz", RATE_HZ);
-  return "say";
+  return "say-line";
 }
 
 void
