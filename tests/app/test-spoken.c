@@ -186,11 +186,11 @@ test_compare(void)
   PlaSession *session = new_case("compare.platysma");
   PlaError err;
   PlaSpokenPair pair;
-  say_and_move(session, "see a shoe");
-  ok(apply(session, "say", "{\"text\": \"see a shoe\", \"words_per_minute\": 200, \"name\": \"fast\"}", &err),
+  say_and_move(session, "shoe");
+  ok(apply(session, "say", "{\"text\": \"shoe\", \"words_per_minute\": 200, \"name\": \"fast\"}", &err),
      &err);
   ok(apply(session, "speak", "{\"item\": \"fast\", \"cell_mm\": " CELL "}", &err), &err);
-  PlaSpoken *slow = motion_of(session, "see a shoe, motion"), *fast = motion_of(session, "fast, motion");
+  PlaSpoken *slow = motion_of(session, "shoe, motion"), *fast = motion_of(session, "fast, motion");
   ok(pla_spoken_compare(slow, NULL, fast, NULL, &pair, NULL, &err), &err);
   g_test_message("apart: %.2f mm on average, %.2f at most; pace %.2f", pair.mean_mm, pair.most_mm,
                  pair.pace);
