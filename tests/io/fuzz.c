@@ -252,7 +252,9 @@ void
 pla_fuzz_run(const PlaFuzz *fuzz, const uint8_t *data, size_t size)
 {
   const char *env = g_getenv("PLA_FUZZ_MUTATIONS");
-  int n_mutations = env ? atoi(env) : fuzz->n_mutations ? fuzz->n_mutations : 400;
+  int n_mutations = env               ? atoi(env) / MAX(fuzz->one_of, 1)
+                    : fuzz->n_mutations ? fuzz->n_mutations
+                                        : 400;
   size_t stride = fuzz->truncation_stride ? (size_t)fuzz->truncation_stride : size / 1009 + 1;
   size_t dense = fuzz->dense_bytes ? (size_t)fuzz->dense_bytes : 1024;
   if (env)

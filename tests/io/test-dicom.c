@@ -694,6 +694,7 @@ test_damage(void)
     const PlaFuzz fuzz = { .format = &pla_format_dicom,
                            .extension = ".dcm",
                            .n_mutations = small ? 20 : 100,
+                           .one_of = G_N_ELEMENTS(syntaxes),
                            .dense_bytes = small ? 8 : 132,
                            .truncation_stride = small ? 97 : 11 };
     pla_fuzz_run(&fuzz, (const uint8_t *)data, size);
