@@ -824,6 +824,33 @@ nth_mark(PlaSceneView *self, PlaMarkKind kind, int n)
   return -1;
 }
 
+/* A hook whose tip is at the pointer, though tissue in front of it hides it: one that was pulled behind
+ * the nose must not be lost.  What lies deeper belongs to the other side of the head. */
+static int
+hidden_hook(PlaSceneView *self, const PlaScenePick *hit, double x, double y)
+{
+  const double reach_px = 10.0, depth_mm = 40.0;
+  const double width = gtk_widget_get_width(self->area), height = gtk_widget_get_height(self->area);
+  double right[3], up[3], back[3], nearest = reach_px;
+  pla_camera_axes(&self->camera, right, up, back);
+  int n, found = -1;
+  const PlaMark *marks = pla_tools_get_marks(pla_document_get_tools(self->document), &n);
+  for (int i = 0; i < n; i++) {
+    double tip[3], depth = 0.0, sx, sy;
+    for (int d = 0; d < 3; d++) {
+      tip[d] = marks[i].at_mm[d] + marks[i].pull_mm[d];
+      depth += (hit->point_mm[d] - tip[d]) * back[d];
+    }
+    if (marks[i].kind == PLA_MARK_HOOK && (hit->id == 0 || depth < depth_mm) &&
+        pla_camera_project(&self->camera, width, height, tip, &sx, &sy) &&
+        hypot(sx - x, sy - y) < nearest) {
+      nearest = hypot(sx - x, sy - y);
+      found = i;
+    }
+  }
+  return found;
+}
+
 /* with the hook tool: takes the hook under the pointer, or sets one on the surface there */
 static gboolean
 begin_pull(PlaSceneView *self, double x, double y)
@@ -832,10 +859,9 @@ begin_pull(PlaSceneView *self, double x, double y)
   if (pla_tools_get(tools) != PLA_TOOL_HOOK)
     return FALSE;
   PlaScenePick hit = pla_scene_view_pick(self, x, y);
-  self->pulled = -1;
-  if (hit.id == MARK_ID + 2 * PLA_MARK_HOOK) {
-    self->pulled = nth_mark(self, PLA_MARK_HOOK, hit.vert);
-  } else if (entry_of(self, hit.id)) {
+  self->pulled = hit.id == MARK_ID + 2 * PLA_MARK_HOOK ? nth_mark(self, PLA_MARK_HOOK, hit.vert)
+                                                       : hidden_hook(self, &hit, x, y);
+  if (self->pulled < 0 && entry_of(self, hit.id)) {
     int before, after;
     pla_tools_get_marks(tools, &before);
     pla_tools_pick(tools, entry_of(self, hit.id), &hit);
