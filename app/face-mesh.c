@@ -95,10 +95,8 @@ face_labels(double spacing_mm, PlaProgress *progress, PlaLabelMap **out, PlaErro
   return st;
 }
 
-/* Keeps the largest piece of the tets that share faces, and the vertices it uses: what hangs on by an
- * edge or a vertex could turn about it freely. */
-static PlaStatus
-keep_largest(PlaMesh **mesh, PlaError *err)
+PlaStatus
+pla_mesh_keep_pieces(PlaMesh **mesh, double least, PlaError *err)
 {
   const PlaMesh *from = *mesh;
   const PlaTetMesh tets = pla_mesh_tets(from);
@@ -106,7 +104,7 @@ keep_largest(PlaMesh **mesh, PlaError *err)
   g_autofree int *parent = g_new(int, (size_t)from->n_tets + 1);
   g_autofree int *count = g_new0(int, (size_t)from->n_tets + 1);
   g_autofree int *at = g_new(int, (size_t)from->n_verts + 1);
-  int *across = NULL, best = 0, n_verts = 0;
+  int *across = NULL, largest = 0, n_verts = 0, n_tets = 0;
   PlaStatus st = pla_tet_neighbours(&tets, &across, err);
   if (st != PLA_OK)
     return st;
@@ -120,25 +118,30 @@ keep_largest(PlaMesh **mesh, PlaError *err)
   for (int t = 0; t < from->n_tets; t++)
     count[pla_union_find_root(parent, t)]++;
   for (int t = 0; t < from->n_tets; t++)
-    best = count[t] > count[best] ? t : best;
+    largest = MAX(largest, count[t]);
+  g_autofree unsigned char *kept = g_new(unsigned char, (size_t)from->n_tets + 1);
+  for (int t = 0; t < from->n_tets; t++) {
+    kept[t] = count[pla_union_find_root(parent, t)] >= least * largest;
+    n_tets += kept[t];
+  }
   for (int v = 0; v < from->n_verts; v++)
     at[v] = -1;
   for (int t = 0; t < from->n_tets; t++)
-    for (size_t a = 0; a < 4 && pla_union_find_root(parent, t) == best; a++)
+    for (size_t a = 0; a < 4 && kept[t]; a++)
       at[from->tet[4 * (size_t)t + a]] = 0;
   for (int v = 0; v < from->n_verts; v++)
     at[v] = at[v] == 0 ? n_verts++ : -1;
   PlaMesh *to = NULL;
-  st = pla_mesh_new(n_verts, 0, count[best], 0, &to, err);
+  st = pla_mesh_new(n_verts, 0, n_tets, 0, &to, err);
   int *to_tag = st == PLA_OK ? pla_mesh_add_field(to, PLA_MESH_REGION, PLA_ON_CELLS, PLA_I32, 1)
                              : NULL;
   if (st == PLA_OK && !to_tag)
-    st = pla_fail_memory(err, "the face's mesh");
+    st = pla_fail_memory(err, "a mesh without loose pieces");
   for (int v = 0; st == PLA_OK && v < from->n_verts; v++)
     if (at[v] >= 0)
       memcpy(to->pos + 3 * (size_t)at[v], from->pos + 3 * (size_t)v, 3 * sizeof *to->pos);
   for (int t = 0, k = 0; st == PLA_OK && t < from->n_tets; t++) {
-    if (pla_union_find_root(parent, t) != best)
+    if (!kept[t])
       continue;
     for (size_t a = 0; a < 4; a++)
       to->tet[4 * (size_t)k + a] = at[from->tet[4 * (size_t)t + a]];
@@ -298,7 +301,7 @@ pla_face_mesh(double cell_mm, PlaProgress *progress, PlaMesh **out, unsigned cha
   if (st == PLA_OK)
     open_lips(mesh, n_parted);
   if (st == PLA_OK)
-    st = keep_largest(&mesh, err);
+    st = pla_mesh_keep_pieces(&mesh, 1.0, err);
   if (st == PLA_OK) {
     *held = g_new0(unsigned char, (size_t)mesh->n_verts);
     const double near_mm = 0.35 * cell_mm;

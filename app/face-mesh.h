@@ -9,6 +9,11 @@
 PlaStatus pla_face_mesh(double cell_mm, PlaProgress *progress, PlaMesh **out, unsigned char **held,
                         PlaError *err);
 
+/* Keeps the pieces of tets joined by faces that have at least @least of the largest one's tets, and the
+ * vertices they use: what hangs on by an edge or a vertex could turn about it freely.  *mesh is replaced;
+ * of its fields the regions stay. */
+PlaStatus pla_mesh_keep_pieces(PlaMesh **mesh, double least, PlaError *err);
+
 /* Parts a mesh of tets along the faces for which @apart holds: vertices between them are doubled
  * where that disconnects the tets around them, so that the rim of a slit stays joined.  Vertex
  * fields go along.  @n_new (may be NULL): how many vertices were added. */

@@ -3,6 +3,7 @@
 
 #include "anatomy/base/memory.h"
 #include "anatomy/mesher/tets.h"
+#include "app/face-mesh.h"
 #include "sim/material/presets.h"
 
 #include <math.h>
@@ -207,6 +208,8 @@ pla_muscle_phantom_mesh(const char *phantom, double cell_mm, PlaProgress *progre
     st = pla_tets_from_labels(made.labels, (const int *)(void *)ids->data,
                               (const int[2]){ 0, (int)ids->len }, 1, &opts, progress, out, NULL,
                               err);
+  if (st == PLA_OK)
+    st = pla_mesh_keep_pieces(out, 0.05, err);
   pla_muscle_list_clear(&list);
   pla_phantom_clear(&made);
   return st;
