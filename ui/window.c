@@ -17,6 +17,7 @@
 #include "ui/scene-view.h"
 #include "ui/settings.h"
 #include "ui/slice-view.h"
+#include "ui/speech-desk.h"
 #include "ui/speech-view.h"
 #include "ui/timeline.h"
 #include "ui/workspace.h"
@@ -468,22 +469,46 @@ static const char *const layouts[] = { "sagittal", "coronal", "axial", "scene" }
 
 /* axial and sagittal above, coronal and 3-D below; or 3-D large, the slices in a column beside it; or
  * 3-D above the sound */
-typedef enum { PLACED_FOUR, PLACED_LARGE, PLACED_SPEECH } Placed;
+typedef enum { PLACED_FOUR, PLACED_LARGE, PLACED_SPEECH, PLACED_SILENCE } Placed;
 
 static void
 place_views(PlaWindow *self, Placed how)
 {
+  enum { N = 6 };
+  /* the grid makes room for hidden ones too: they lie under others */
   static const struct {
     int x, y, w, h;
-  } places[][4] = { { { 1, 0, 1, 1 }, { 0, 1, 1, 1 }, { 0, 0, 1, 1 }, { 1, 1, 1, 1 } },
-                    { { 2, 1, 1, 1 }, { 2, 2, 1, 1 }, { 2, 0, 1, 1 }, { 0, 0, 2, 3 } },
-                    { { 0, 9, 1, 1 }, { 0, 9, 1, 1 }, { 0, 9, 1, 1 }, { 0, 0, 1, 5 } } };
-  GtkWidget *const view[4] = { self->slice[0], self->slice[1], self->slice[2], self->scene };
+  } places[][N] = {
+    { { 1, 0, 1, 1 }, { 0, 1, 1, 1 }, { 0, 0, 1, 1 }, { 1, 1, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 } },
+    { { 2, 1, 1, 1 }, { 2, 2, 1, 1 }, { 2, 0, 1, 1 }, { 0, 0, 2, 3 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 } },
+    { { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 5 }, { 1, 0, 1, 5 }, { 0, 5, 2, 4 } },
+    { { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 } },
+  };
+  GtkWidget *const view[N] = { self->slice[0], self->slice[1],    self->slice[2],
+                               self->scene,    self->speech_look, self->speech_strip };
   GtkLayoutManager *grid = gtk_widget_get_layout_manager(GTK_WIDGET(self->views));
-  for (int v = 0; v < 4; v++)
+  for (int v = 0; v < N; v++)
     g_object_set(gtk_layout_manager_get_layout_child(grid, view[v]), "column", places[how][v].x,
                  "row", places[how][v].y, "column-span", places[how][v].w, "row-span",
                  places[how][v].h, NULL);
+}
+
+/* Where speech is the work: what was said lies beside and below 3-D, as soon as there is something. */
+static void
+place_speech(PlaWindow *self)
+{
+  const gboolean said = pla_speech_desk_get_shown(pla_speech_desk_get(self->document)) != NULL;
+  gtk_widget_set_visible(self->speech_look, said);
+  gtk_widget_set_visible(self->speech_strip, said);
+  place_views(self, said ? PLACED_SPEECH : PLACED_SILENCE);
+}
+
+static void
+on_speech_changed(PlaWindow *self)
+{
+  g_autoptr(GVariant) layout = g_action_group_get_action_state(G_ACTION_GROUP(self), "layout");
+  if (strcmp(g_variant_get_string(layout, NULL), "speech") == 0)
+    place_speech(self);
 }
 
 static void
@@ -502,9 +527,13 @@ change_layout(GSimpleAction *action, GVariant *state, gpointer data)
   for (int v = 0; v < 4; v++)
     gtk_widget_set_visible(view[v],
                            four || strcmp(name, layouts[v]) == 0 || (speech && view[v] == self->scene));
-  gtk_widget_set_visible(self->speech_look, speech);
-  gtk_widget_set_visible(self->speech_strip, speech);
-  place_views(self, large ? PLACED_LARGE : speech ? PLACED_SPEECH : PLACED_FOUR);
+  if (speech) {
+    place_speech(self);
+  } else {
+    gtk_widget_set_visible(self->speech_look, FALSE);
+    gtk_widget_set_visible(self->speech_strip, FALSE);
+    place_views(self, large ? PLACED_LARGE : PLACED_FOUR);
+  }
   g_simple_action_set_state(action, state);
 }
 
@@ -928,6 +957,9 @@ pla_window_init(PlaWindow *self)
   gtk_grid_attach(self->views, self->speech_strip, 0, 5, 2, 4);
   gtk_widget_set_visible(self->speech_look, FALSE);
   gtk_widget_set_visible(self->speech_strip, FALSE);
+  place_views(self, PLACED_FOUR);
+  g_signal_connect_object(pla_speech_desk_get(self->document), "changed", G_CALLBACK(on_speech_changed),
+                          self, G_CONNECT_SWAPPED);
   adw_bin_set_child(self->tree_place, pla_case_tree_new(self->document));
   self->timeline = pla_timeline_new(self->document);
   adw_bin_set_child(self->timeline_place, self->timeline);
