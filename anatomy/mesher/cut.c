@@ -104,9 +104,8 @@ place_points(PlaCutter *c, PlaError *err)
   return PLA_OK;
 }
 
-/* Vertices in their order: one with a cut too close moves onto the closest, and its cuts are gone.
- * So that the body's surface has no pits over layers thinner than a cell, rather onto one with the
- * outside; one that moves inside such a layer keeps its cuts with the outside. */
+/* vertices in their order: one with a cut too close moves onto the closest, and its cuts are gone;
+ * so that the body's surface has no pits over thin layers, rather onto one with the outside */
 static PlaStatus
 move_vertices(PlaCutter *c, PlaError *err)
 {
@@ -130,34 +129,29 @@ move_vertices(PlaCutter *c, PlaError *err)
   }
   for (int v = 0; v < l->n_verts; v++) {
     int nearest = -1, outer = -1;
-    bool any_outer = false;
     double least = INFINITY, least_outer = INFINITY;
     for (int k = first[v]; k < first[v + 1]; k++) {
       const PlaCut *cut = &c->cut[of[k]];
       int other = cut->a == v ? cut->b : cut->a;
       double t = cut->a == v ? cut->t : 1.0 - cut->t;
       double length = t * (cut->is_long ? 1.0 : sqrt(0.75));
-      const bool is_outer = l->tissue[v] == 0 || l->tissue[other] == 0;
-      if (pla_cutter_absorbs(c, other, is_outer))
+      if (c->moved[other])
         continue;
-      any_outer = any_outer || is_outer;
       if (t < (cut->is_long ? near_long : near_short) && length < least) {
         least = length;
         nearest = of[k];
       }
-      if (is_outer && t < near_outer && length < least_outer) {
+      if ((l->tissue[v] == 0 || l->tissue[other] == 0) && t < near_outer && length < least_outer) {
         least_outer = length;
         outer = of[k];
       }
     }
     /* in a layer thinner than the cells it can be on one side only */
-    bool inner = nearest >= 0 && l->tissue[c->cut[nearest].a] > 0 && l->tissue[c->cut[nearest].b] > 0;
-    if (inner && outer >= 0) {
+    if (nearest >= 0 && outer >= 0 && l->tissue[c->cut[nearest].a] > 0 &&
+        l->tissue[c->cut[nearest].b] > 0)
       nearest = outer;
-      inner = false;
-    }
     if (nearest >= 0) {
-      c->moved[v] = inner && any_outer ? PLA_MOVED_INSIDE : PLA_MOVED;
+      c->moved[v] = 1;
       memcpy(c->pos_mm + 3 * (size_t)v, c->pos_mm + 3 * (size_t)(l->n_verts + nearest),
              3 * sizeof *c->pos_mm);
     }
@@ -220,7 +214,7 @@ rank_of(const PlaCutter *c, int point)
   const PlaLattice *l = c->lattice;
   int64_t class = INSIDE;
   if (point < l->n_verts) {
-    class = c->moved[point] == PLA_MOVED ? MOVED : VERTEX;
+    class = c->moved[point] ? MOVED : VERTEX;
   } else if (point < l->n_verts + c->n_cuts) {
     const PlaCut *cut = &c->cut[point - l->n_verts];
     class = cut->is_long ? LONG : SHORT + l->parity[cut->a] + l->parity[cut->b];
@@ -238,12 +232,8 @@ static int
 edge_point(const PlaCutter *c, int a, int b)
 {
   const PlaLattice *l = c->lattice;
-  const bool is_outer = l->tissue[a] == 0 || l->tissue[b] == 0;
-  const bool by_a = pla_cutter_absorbs(c, a, is_outer), by_b = pla_cutter_absorbs(c, b, is_outer);
-  if (l->tissue[a] == l->tissue[b] || (by_a && by_b))
+  if (l->tissue[a] == l->tissue[b] || c->moved[a] || c->moved[b])
     return higher(c, a, b);
-  if (by_a || by_b)
-    return by_a ? a : b;
   const int key[3] = { a < b ? a : b, a < b ? b : a, -1 };
   return l->n_verts + pla_vert_table_find(&c->edges, key)->value;
 }

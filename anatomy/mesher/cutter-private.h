@@ -12,17 +12,13 @@ typedef struct {
   double t; /* from a to b */
 } PlaCut;
 
-/* of a lattice vertex: onto an interface, and all cuts of its edges are gone; onto one between
- * tissues, and those with the outside are not */
-enum { PLA_MOVED = 1, PLA_MOVED_INSIDE };
-
 typedef struct {
   const PlaTissues *tissues;
   PlaLattice *lattice;
   int n_cuts, room_cuts;
   PlaCut *cut;
   PlaVertTable edges; /* (a, b, -1) -> cut */
-  uint8_t *moved;     /* per lattice vertex: 0 or PLA_MOVED... */
+  uint8_t *moved;     /* per lattice vertex */
   PlaVertTable faces; /* (a, b, c) -> point of three tissues */
 
   /* the result; points are lattice vertices, then cuts, then all others */
@@ -60,14 +56,6 @@ static inline bool
 pla_cutter_on_interface(const PlaCutter *c, int point)
 {
   return point >= c->lattice->n_verts || c->moved[point];
-}
-
-/* Whether the cuts of a lattice vertex's edges are gone: those with the outside (@is_outer), or
- * those between tissues. */
-static inline bool
-pla_cutter_absorbs(const PlaCutter *c, int vert, bool is_outer)
-{
-  return c->moved[vert] == PLA_MOVED || (c->moved[vert] == PLA_MOVED_INSIDE && !is_outer);
 }
 
 /* ---- outer.c ---- */

@@ -27,7 +27,6 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
   if (isfinite(r.facet_mm)) {
     json_object_set_double_member(out->found, "boundary_vertex_mm", r.vertex_mm);
     json_object_set_double_member(out->found, "boundary_facet_mm", r.facet_mm);
-    json_object_set_double_member(out->found, "boundary_facet_p99_mm", r.facet_p99_mm);
     g_ptr_array_add(
         out->lines,
         g_strdup_printf("outer vertices within %.3f mm of the surface, faces within %.3f mm",
