@@ -261,7 +261,9 @@ test_stream(void)
   PlaTrack *track;
   PlaNotes notes = { 0 };
   g_assert_cmpint(pla_speech_invert(model, &audio, &track, &notes, NULL, NULL), ==, PLA_OK);
-  g_assert_cmpint(notes.n, ==, 0);
+  g_assert_cmpint(notes.n, ==, 1); /* a tone that comes and goes is no speech */
+  g_assert_nonnull(strstr(notes.text[0], "rather"));
+  pla_notes_clear(&notes);
   PlaSpeech *speech;
   g_assert_cmpint(pla_speech_new(model, 48000.0, -1, &speech, NULL), ==, PLA_OK);
   long seen = 0;
