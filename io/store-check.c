@@ -50,6 +50,22 @@ check_database(PlaStore *self, PlaStoreCheck *check, PlaError *err)
   if (stmt)
     sqlite3_reset(stmt);
 
+  /* names in it may have changed that reading happens not to need, and recovering does */
+  stmt = st == PLA_OK ? pla_store_statement(self, "SELECT rowid, sql FROM sqlite_schema"
+                                                  " WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%'"
+                                                  " ESCAPE '\\'")
+                      : NULL;
+  rc = stmt ? SQLITE_ROW : SQLITE_DONE;
+  while (rc == SQLITE_ROW && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+    const char *sql = (const char *)sqlite3_column_text(stmt, 1);
+    if (!sql || !pla_store_made_table(sql))
+      problem(check, "schema", sqlite3_column_int64(stmt, 0), "is not as it was made");
+  }
+  if (st == PLA_OK && rc != SQLITE_DONE)
+    st = note_refusal(self, "database", check, err);
+  if (stmt)
+    sqlite3_reset(stmt);
+
   stmt = st == PLA_OK ? pla_store_statement(self, "PRAGMA foreign_key_check") : NULL;
   rc = stmt ? SQLITE_ROW : SQLITE_DONE;
   while (rc == SQLITE_ROW && (rc = sqlite3_step(stmt)) == SQLITE_ROW)

@@ -37,6 +37,9 @@ struct PlaStore {
 void pla_store_lock(PlaStore *self);
 void pla_store_unlock(PlaStore *self);
 
+/* Whether @sql, as a file keeps it, is how one of our tables is made. */
+bool pla_store_made_table(const char *sql);
+
 /* A compiled statement with nothing bound, or NULL: ask pla_store_fail() why.  @sql is a literal;
  * the statement is kept for the next call and must be reset after use. */
 sqlite3_stmt *pla_store_statement(PlaStore *self, const char *sql);

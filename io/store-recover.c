@@ -145,7 +145,9 @@ read_table(Salvage *s, const char *table, const char *columns, TakeRow take)
   char sql[512];
   sqlite3_stmt *up = NULL, *down = NULL;
   int64_t first = 0, last = INT64_MAX;
-  const char format[] = "SELECT id, %s FROM %s NOT INDEXED WHERE id > ?1 AND id < ?2 ORDER BY id%s";
+  /* by the row number, which has its name even where damage renamed the column */
+  const char format[] =
+      "SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid > ?1 AND rowid < ?2 ORDER BY rowid%s";
   snprintf(sql, sizeof sql, format, columns, table, "");
   int rc = sqlite3_prepare_v2(s->from->db, sql, -1, &up, NULL);
   snprintf(sql, sizeof sql, format, columns, table, " DESC");

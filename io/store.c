@@ -88,6 +88,15 @@ static const char *const migrations[] = {
 };
 enum { SCHEMA_VERSION = (int)(sizeof migrations / sizeof *migrations) };
 
+bool
+pla_store_made_table(const char *sql)
+{
+  for (int v = 0; v < SCHEMA_VERSION; v++)
+    if (strstr(migrations[v], sql))
+      return true;
+  return false;
+}
+
 /* hashes */
 
 bool

@@ -636,6 +636,28 @@ test_damage(void)
   g_free(content);
 }
 
+/* a column that no reading needs has another name: not whole, and yet nothing is lost */
+static void
+test_renamed(void)
+{
+  const char made[] = "CREATE TABLE bundle_array(  id";
+  gsize size, at = 0;
+  g_autofree uint8_t *content = g_malloc(N_ITEMS * ITEM_BYTES);
+  g_autofree char *file = make_victim(&size, content);
+  g_autofree char *path = fresh_path();
+  while (at + sizeof made < size && memcmp(file + at, made, sizeof made - 1) != 0)
+    at++;
+  g_assert_cmpuint(at + sizeof made, <, size);
+  file[at + sizeof made - 3] ^= 0x10;
+  g_assert_true(g_file_set_contents(path, file, (gssize)size, NULL));
+  PlaStore *store;
+  PlaError err;
+  ok(pla_store_open(path, &store, &err), &err);
+  verify(store, false);
+  pla_store_close(store);
+  g_assert_cmpint(examine(path, content), ==, N_ITEMS);
+}
+
 /* a copy that stopped early: what lies before its end is saved */
 static void
 test_truncation(void)
@@ -728,6 +750,7 @@ main(int argc, char **argv)
   g_test_add_func("/store/two-programs", test_two_programs);
   g_test_add_func("/store/refusals", test_refusals);
   g_test_add_func("/store/damage", test_damage);
+  g_test_add_func("/store/renamed", test_renamed);
   g_test_add_func("/store/truncation", test_truncation);
   g_test_add_func("/store/recover", test_recover);
   return g_test_run();

@@ -372,8 +372,7 @@ held_out_error(const Block *b, const PlaCubature *cubature, int n_poses, const d
 static void
 test_cubature(void)
 {
-  const bool large = g_getenv("PLA_LONG") != NULL;
-  const int cells = large ? 16 : g_getenv("PLA_SMALL") ? 6 : 8, n_poses = 12, n_new = 4;
+  const int cells = g_getenv("PLA_SMALL") ? 6 : 8, n_poses = 12, n_new = 4;
   Block b = block_new("stable-neo-hookean", 0.45, cells);
   g_autofree double *poses = poses_of(&b, n_poses + n_new);
   PlaCubatureOptions options = pla_cubature_options_default();
