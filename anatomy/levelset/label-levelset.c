@@ -30,15 +30,14 @@ static const float most_thin = 0.2f, most_corner = 0.3f, most_face = 0.55f;
 /* voxels by which values may move once more at the end, to round the dents that those bounds leave
  * in the slope; where they were held, too little for anything to change sides */
 static const float last_shift = 0.2f, last_shift_held = 0.15f;
-/* voxels by which a corner of their faces may be away from it before the last round and after it:
- * what is left of one is for the volume to be matched */
-static const float most_corner_gap = 0.85f, last_corner_gap = 1.0f;
+/* voxels by which a corner of their faces may be away from it before the last round */
+static const float most_corner_gap = 0.85f;
 enum { MAX_RADIUS = 64 };
 
 PlaLabelLevelSetOptions
 pla_label_levelset_options_default(void)
 {
-  return (PlaLabelLevelSetOptions){ .keep_volume = true };
+  return (PlaLabelLevelSetOptions){ .keep_volume = true, .corner_gap = 1.0 };
 }
 
 /* a symmetric filter; tap[0] is the middle */
@@ -562,7 +561,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
         filter_round(&s, kernel, true);
     bound_last_round(&s);
     filter_round(&s, kernel, true);
-    for (int r = 0; st == PLA_OK && r < 4 && hold_lost(&s) + hold_far(&s, last_corner_gap) > 0; r++)
+    for (int r = 0; st == PLA_OK && r < 4 && hold_lost(&s) + hold_far(&s, (float)opts->corner_gap) > 0; r++)
       settle(&s, s.u, true);
     if (st == PLA_OK && opts->smooth_mm > 0.0) {
       for (int d = 0; d < 3; d++)

@@ -115,8 +115,10 @@ typedef struct {
   double band_mm;    /* distances up to here; 0: four voxels; INFINITY: the whole grid */
   double margin_mm;  /* of the grid around the label; 0: six voxels; INFINITY: the whole volume */
   bool keep_volume;  /* the enclosed volume is that of the voxels */
+  double corner_gap; /* voxels by which the interface may leave corners of voxel faces: less is nearer,
+                        and its distance less even */
 } PlaLabelLevelSetOptions;
-PlaLabelLevelSetOptions pla_label_levelset_options_default(void); /* 0, 0, 0, true */
+PlaLabelLevelSetOptions pla_label_levelset_options_default(void); /* 0, 0, 0, true, 1 */
 
 typedef struct {
   double label_mm3;      /* volume of the voxels */

@@ -233,6 +233,8 @@ pla_surface_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
                         PlaSurfaceReport *report, PlaError *err)
 {
   PlaLabelLevelSetOptions lo = pla_label_levelset_options_default();
+  /* matching the volume and triangles take what is left of a voxel */
+  lo.corner_gap = 0.9;
   PlaLabelLevelSetReport lr = { 0 };
   PlaLevelSet *ls = NULL;
   PlaMesh *mesh = NULL, *small = NULL, *voxels = NULL;
