@@ -161,6 +161,40 @@ move_vertices(PlaCutter *c, PlaError *err)
   return PLA_OK;
 }
 
+/* Moves of several vertices may turn a tet of the lattice inside out: the farthest of them goes back.  Around
+ * a single tissue such a tet lies on the surface with all its vertices, and is left out instead. */
+static void
+undo_turned(PlaCutter *c)
+{
+  const PlaLattice *l = c->lattice;
+  for (bool again = true; again;) {
+    again = false;
+    for (int t = 0; t < l->n_tets; t++) {
+      const int *v = l->tet + 4 * (size_t)t;
+      double edge[3][3], cross[3], farthest = 0.0;
+      int back = -1;
+      for (int a = 0; a < 4; a++) {
+        double way[3];
+        pla_vec3_sub(c->pos_mm + 3 * (size_t)v[a], l->pos_mm + 3 * (size_t)v[a], way);
+        if (c->moved[v[a]] && pla_vec3_norm(way) > farthest) {
+          farthest = pla_vec3_norm(way);
+          back = v[a];
+        }
+      }
+      if (back < 0)
+        continue;
+      for (int a = 0; a < 3; a++)
+        pla_vec3_sub(c->pos_mm + 3 * (size_t)v[a + 1], c->pos_mm + 3 * (size_t)v[0], edge[a]);
+      pla_vec3_cross(edge[0], edge[1], cross);
+      if (pla_vec3_dot(cross, edge[2]) > 0.0)
+        continue;
+      c->moved[back] = 0;
+      memcpy(c->pos_mm + 3 * (size_t)back, l->pos_mm + 3 * (size_t)back, 3 * sizeof *c->pos_mm);
+      again = true;
+    }
+  }
+}
+
 /* ---- pieces ---- */
 
 int
@@ -410,6 +444,8 @@ pla_cutter_run(PlaCutter *c, PlaProgress *progress, PlaError *err)
     st = place_points(c, err);
   if (st == PLA_OK)
     st = move_vertices(c, err);
+  if (st == PLA_OK && c->tissues->n_groups > 1)
+    undo_turned(c);
   if (st == PLA_OK)
     st = cut_lattice(c, progress, err);
   return st;
