@@ -168,3 +168,23 @@ fixture_run(void)
   g_free(fixture_dir);
   return status;
 }
+
+void
+shoot(PlaWindow *window, const char *name)
+{
+  const char *dir = g_getenv("PLA_SHOTS");
+  PlaError err;
+  if (!dir)
+    return;
+  settle(window);
+  g_autofree char *path = g_strdup_printf("%s/%s.png", dir, name);
+  if (pla_window_save(window, path, &err) != PLA_OK)
+    g_error("%s", err.message);
+}
+
+PlaHash
+state_hash(PlaWindow *window)
+{
+  return pla_state_hash(
+      pla_session_get_state(pla_document_get_session(pla_window_get_document(window))));
+}

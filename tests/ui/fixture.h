@@ -18,3 +18,6 @@ void close_window(PlaWindow *window);
 PlaWindow *open_case(void); /* with the scan and its labels; no case file */
 /* Different colours within a widget's part of the saved window. */
 int count_colours(PlaWindow *window, GtkWidget *widget);
+/* Saves the settled window as NAME.png in the folder PLA_SHOTS, if that is set. */
+void shoot(PlaWindow *window, const char *name);
+PlaHash state_hash(PlaWindow *window); /* of its case */

@@ -23,13 +23,6 @@ stage_of(PlaWindow *window)
   return pla_muscles_panel_get_stage(panel_of(window));
 }
 
-static PlaHash
-state_hash(PlaWindow *window)
-{
-  PlaSession *session = pla_document_get_session(pla_window_get_document(window));
-  return pla_state_hash(pla_session_get_state(session));
-}
-
 static const PlaStateItem *
 item_named(PlaWindow *window, const char *name)
 {
@@ -45,19 +38,6 @@ do_action(PlaWindow *window, const char *action)
   settle(window);
   g_assert_cmpstr(pla_muscles_panel_get_said(panel_of(window)), ==, "");
   g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
-}
-
-static void
-shoot(PlaWindow *window, const char *name)
-{
-  const char *dir = g_getenv("PLA_SHOTS");
-  PlaError err;
-  if (!dir)
-    return;
-  settle(window);
-  g_autofree char *path = g_strdup_printf("%s/%s.png", dir, name);
-  if (pla_window_save(window, path, &err) != PLA_OK)
-    g_error("%s", err.message);
 }
 
 /* waits until the body has the shape of the newest sliders */

@@ -11,26 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-static PlaHash
-state_hash(PlaWindow *window)
-{
-  return pla_state_hash(
-      pla_session_get_state(pla_document_get_session(pla_window_get_document(window))));
-}
-
-static void
-shoot(PlaWindow *window, const char *name)
-{
-  const char *dir = g_getenv("PLA_SHOTS");
-  PlaError err;
-  if (!dir)
-    return;
-  settle(window);
-  g_autofree char *path = g_strdup_printf("%s/%s.png", dir, name);
-  if (pla_window_save(window, path, &err) != PLA_OK)
-    g_error("%s", err.message);
-}
-
 static void
 type_and_say(PlaWindow *window, const char *words)
 {

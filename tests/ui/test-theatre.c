@@ -11,13 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-static PlaHash
-state_hash(PlaWindow *window)
-{
-  PlaSession *session = pla_document_get_session(pla_window_get_document(window));
-  return pla_state_hash(pla_session_get_state(session));
-}
-
 static void
 apply(PlaSession *session, const char *verb, const char *params)
 {
@@ -85,19 +78,6 @@ count_red(PlaWindow *window, double times)
     }
   cairo_surface_destroy(png);
   return n;
-}
-
-static void
-shoot(PlaWindow *window, const char *name)
-{
-  const char *dir = g_getenv("PLA_SHOTS");
-  PlaError err;
-  if (!dir)
-    return;
-  settle(window);
-  g_autofree char *path = g_strdup_printf("%s/%s.png", dir, name);
-  if (pla_window_save(window, path, &err) != PLA_OK)
-    g_error("%s", err.message);
 }
 
 /* another window than the main one */

@@ -105,13 +105,6 @@ typedef struct {
 
 /* ---- what the case holds --------------------------------------------------------------------- */
 
-static PlaHash
-state_hash(PlaWindow *window)
-{
-  return pla_state_hash(
-      pla_session_get_state(pla_document_get_session(pla_window_get_document(window))));
-}
-
 static int
 label_at(PlaWindow *window, const double ras_mm[3])
 {
