@@ -3,7 +3,6 @@
 #include "io/loudspeaker.h"
 #include "io/sound-device.h"
 
-#include <portaudio.h>
 #include <stdlib.h>
 
 struct PlaLoudspeaker {
@@ -12,39 +11,7 @@ struct PlaLoudspeaker {
   long room; /* of its buffer, samples */
 };
 
-static PlaStatus
-fail(PaError code, PlaError *err)
-{
-  return pla_fail(err, PLA_ERR_UNSUPPORTED, "the loudspeaker cannot be used (%s)",
-                  Pa_GetErrorText(code));
-}
-
-static PlaStatus
-open_stream(PlaLoudspeaker *self, PlaError *err)
-{
-  const PaDeviceIndex device = Pa_GetDefaultOutputDevice();
-  if (device == paNoDevice)
-    return pla_fail(err, PLA_ERR_UNSUPPORTED, "there is no loudspeaker on this computer");
-  const PaStreamParameters output = { .device = device,
-                                      .channelCount = 1,
-                                      .sampleFormat = paFloat32,
-                                      .suggestedLatency =
-                                          Pa_GetDeviceInfo(device)->defaultLowOutputLatency };
-  PaError code = Pa_OpenStream(&self->stream, NULL, &output, self->rate_hz,
-                               paFramesPerBufferUnspecified, paNoFlag, NULL, NULL);
-  if (code != paNoError)
-    return fail(code, err);
-  code = Pa_StartStream(self->stream);
-  if (code != paNoError) {
-    Pa_CloseStream(self->stream);
-    return fail(code, err);
-  }
-  const PaStreamInfo *info = Pa_GetStreamInfo(self->stream);
-  self->latency_s = info ? info->outputLatency : 0.0;
-  const long room = (long)Pa_GetStreamWriteAvailable(self->stream);
-  self->room = room > 0 ? room : 0;
-  return PLA_OK;
-}
+static const PlaSoundSide side = { "loudspeaker", "", false };
 
 static PlaStatus
 loudspeaker_open(double rate_hz, PlaLoudspeaker **out, PlaError *err)
@@ -53,24 +20,24 @@ loudspeaker_open(double rate_hz, PlaLoudspeaker **out, PlaError *err)
   if (!self)
     return pla_fail_memory(err, "the loudspeaker");
   self->rate_hz = rate_hz;
-  const int kept = pla_sound_hush();
-  const PaError code = Pa_Initialize();
-  PlaStatus st = code == paNoError ? open_stream(self, err) : fail(code, err);
-  if (st != PLA_OK && code == paNoError)
-    Pa_Terminate();
-  pla_sound_unhush(kept);
-  if (st == PLA_OK)
-    *out = self;
-  else
+  const PlaStatus st = pla_sound_open(&side, &self->rate_hz, &self->stream, err);
+  if (st != PLA_OK) {
     free(self);
-  return st;
+    return st;
+  }
+  const PaStreamInfo *info = Pa_GetStreamInfo(self->stream);
+  const long room = (long)Pa_GetStreamWriteAvailable(self->stream);
+  self->latency_s = info ? info->outputLatency : 0.0;
+  self->room = room > 0 ? room : 0;
+  *out = self;
+  return PLA_OK;
 }
 
 static PlaStatus
 loudspeaker_write(PlaLoudspeaker *self, const float *sample, size_t n, PlaError *err)
 {
   const PaError code = Pa_WriteStream(self->stream, sample, (unsigned long)n);
-  return code == paNoError || code == paOutputUnderflowed ? PLA_OK : fail(code, err);
+  return code == paNoError || code == paOutputUnderflowed ? PLA_OK : pla_sound_fail(&side, code, err);
 }
 
 static double
@@ -87,9 +54,7 @@ loudspeaker_pending_s(PlaLoudspeaker *self)
 static void
 loudspeaker_close(PlaLoudspeaker *self)
 {
-  Pa_AbortStream(self->stream);
-  Pa_CloseStream(self->stream);
-  Pa_Terminate();
+  pla_sound_close(self->stream);
   free(self);
 }
 
