@@ -80,6 +80,19 @@ pla_operation_load_body(PlaWork *work, PlaActiveBody **out, PlaError *err)
                       : st;
 }
 
+PlaStatus
+pla_operation_load_moves(PlaWork *work, PlaActiveBody **body, PlaActivation *track, int64_t *item,
+                         PlaError *err)
+{
+  g_autoptr(PlaContent) given = NULL;
+  PlaStatus st = pla_work_item(work, "track", PLA_ITEM_TRACK, item, err);
+  if (st == PLA_OK)
+    st = pla_work_load(work, *item, &given, err);
+  if (st == PLA_OK)
+    st = pla_operation_load_body(work, body, err);
+  return st == PLA_OK ? pla_activation_from_track((*body)->model, given->track, track, err) : st;
+}
+
 /* ---- activate ---- */
 
 typedef struct {
@@ -136,15 +149,8 @@ run_activate(PlaWork *work, PlaError *err)
 {
   PlaActiveBody *body = NULL;
   PlaActivation track = { 0 };
-  g_autoptr(PlaContent) given = NULL;
   int64_t item;
-  PlaStatus st = pla_work_item(work, "track", PLA_ITEM_TRACK, &item, err);
-  if (st == PLA_OK)
-    st = pla_work_load(work, item, &given, err);
-  if (st == PLA_OK)
-    st = pla_operation_load_body(work, &body, err);
-  if (st == PLA_OK)
-    st = pla_activation_from_track(body->model, given->track, &track, err);
+  PlaStatus st = pla_operation_load_moves(work, &body, &track, &item, err);
   const int frame = pla_work_is_null(work, "frame") ? track.n_frames : pla_work_int(work, "frame");
   if (st == PLA_OK && (frame < 1 || frame > track.n_frames))
     st = pla_fail(err, PLA_ERR_USAGE, "\"frame\" is %d, and the track has %d", frame, track.n_frames);

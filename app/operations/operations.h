@@ -49,6 +49,9 @@ PlaStatus pla_operation_simulate_scene(PlaWork *work, PlaContent **mesh, PlaSimu
                                        PlaError *err);
 /* The body of the muscles that the parameter "muscles" names.  Caller frees *out. */
 PlaStatus pla_operation_load_body(PlaWork *work, PlaActiveBody **out, PlaError *err);
+/* That body, and the activations that the parameter "track" names.  Caller frees both, always. */
+PlaStatus pla_operation_load_moves(PlaWork *work, PlaActiveBody **body, PlaActivation *track,
+                                   int64_t *item, PlaError *err);
 /* Moves @body by @track up to @frame, from 0, and keeps that shape as the mesh @name. */
 PlaStatus pla_operation_keep_shape(PlaWork *work, const PlaActiveBody *body,
                                    const PlaActivation *track, int frame, const char *name,

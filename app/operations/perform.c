@@ -108,16 +108,9 @@ run_animate(PlaWork *work, PlaError *err)
   PlaActivation track = { 0 };
   PlaActivationReport report = { 0 };
   Reel reel = { 0 };
-  g_autoptr(PlaContent) given = NULL;
   g_autoptr(PlaContent) result = pla_content_new(PLA_ITEM_RESULT);
   int64_t item;
-  PlaStatus st = pla_work_item(work, "track", PLA_ITEM_TRACK, &item, err);
-  if (st == PLA_OK)
-    st = pla_work_load(work, item, &given, err);
-  if (st == PLA_OK)
-    st = pla_operation_load_body(work, &body, err);
-  if (st == PLA_OK)
-    st = pla_activation_from_track(body->model, given->track, &track, err);
+  PlaStatus st = pla_operation_load_moves(work, &body, &track, &item, err);
   if (st == PLA_OK) {
     reel.n = 3 * (size_t)body->mesh->n_verts;
     reel.shape = g_try_new(float, reel.n *(size_t)track.n_frames + 1);

@@ -7,23 +7,11 @@
 
 static char *folder;
 
-static JsonObject *run(int status, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static JsonObject *
-run(int status, const char *format, ...)
-{
-  va_list args;
-  va_start(args, format);
-  g_autofree char *words = g_strdup_vprintf(format, args);
-  va_end(args);
-  return verb_test_run(words, status);
-}
-
 /* the hash of the state after the newest operation; g_free() */
 static char *
 newest_state(const char *path, int expected)
 {
-  g_autoptr(JsonObject) log = run(0, "case log %s", path);
+  g_autoptr(JsonObject) log = verb_test_runf(0, "case log %s", path);
   JsonArray *all = json_object_get_array_member(log, "log");
   g_assert_cmpint(json_array_get_length(all), ==, expected);
   return g_strdup(
@@ -38,32 +26,32 @@ test_case(void)
     return;
   }
   char *state[2];
-  json_object_unref(run(0, "muscles activate phantom:tongue --cell-mm 10 --random 3 --seconds 0.2 --rate-hz 30 "
+  json_object_unref(verb_test_runf(0, "muscles activate phantom:tongue --cell-mm 10 --random 3 --seconds 0.2 --rate-hz 30 "
                         "--track %s/truth.csv --markers %s/take.c3d", folder, folder));
   for (int k = 0; k < 2; k++) {
     g_autofree char *path = g_strdup_printf("%s/case%d.platysma", folder, k);
-    json_object_unref(run(0, "case new %s", path));
-    json_object_unref(run(0, "case apply %s active-body '{\"phantom\":\"tongue\",\"cell_mm\":10}' --threads %d",
+    json_object_unref(verb_test_runf(0, "case new %s", path));
+    json_object_unref(verb_test_runf(0, "case apply %s active-body '{\"phantom\":\"tongue\",\"cell_mm\":10}' --threads %d",
                           path, k + 1));
-    json_object_unref(run(0, "case import %s %s/take.c3d %s/truth.csv", path, folder, folder));
-    json_object_unref(run(0, "case apply %s fit '{\"muscles\":\"tongue muscles\",\"markers\":\"take\","
+    json_object_unref(verb_test_runf(0, "case import %s %s/take.c3d %s/truth.csv", path, folder, folder));
+    json_object_unref(verb_test_runf(0, "case apply %s fit '{\"muscles\":\"tongue muscles\",\"markers\":\"take\","
                           "\"rounds\":1}' --threads %d", path, k + 1));
-    json_object_unref(run(0, "case apply %s activate '{\"muscles\":\"tongue muscles\",\"track\":\"take, "
+    json_object_unref(verb_test_runf(0, "case apply %s activate '{\"muscles\":\"tongue muscles\",\"track\":\"take, "
                           "activations\"}' --threads %d", path, k + 1));
     state[k] = newest_state(path, 5);
-    json_object_unref(run(0, "case undo %s", path));
-    json_object_unref(run(0, "case undo %s", path));
-    json_object_unref(run(0, "case redo %s", path));
-    json_object_unref(run(0, "case redo %s", path));
+    json_object_unref(verb_test_runf(0, "case undo %s", path));
+    json_object_unref(verb_test_runf(0, "case undo %s", path));
+    json_object_unref(verb_test_runf(0, "case redo %s", path));
+    json_object_unref(verb_test_runf(0, "case redo %s", path));
     g_autofree char *again = newest_state(path, 5);
     g_assert_cmpstr(again, ==, state[k]);
     if (k == 0) { /* made on one thread, replayed on two */
-      g_autoptr(JsonObject) replay = run(0, "case replay %s --threads 2", path);
+      g_autoptr(JsonObject) replay = verb_test_runf(0, "case replay %s --threads 2", path);
       g_assert_cmpint(json_object_get_int_member(replay, "equal"), ==, 5);
     }
     /* what is not there is named */
     g_autoptr(JsonObject) refused =
-        run(2, "case apply %s fit '{\"muscles\":\"jaw muscles\",\"markers\":\"take\"}'", path);
+        verb_test_runf(2, "case apply %s fit '{\"muscles\":\"jaw muscles\",\"markers\":\"take\"}'", path);
     g_assert_nonnull(strstr(json_object_get_string_member(refused, "error"), "jaw muscles"));
     g_remove(path);
   }

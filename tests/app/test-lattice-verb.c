@@ -7,18 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static JsonObject *run(int status, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static JsonObject *
-run(int status, const char *format, ...)
-{
-  va_list args;
-  va_start(args, format);
-  g_autofree char *words = g_strdup_vprintf(format, args);
-  va_end(args);
-  return verb_test_run(words, status);
-}
-
 static double
 number(JsonObject *object, const char *key)
 {
@@ -119,10 +107,10 @@ test_labels(void)
       "-60], [60, 60, -20]]}, \"fix\": \"xyz\"}], \"probes\": [{\"name\": \"top\", "
       "\"nearest_mm\": [0, 0, 40]}]}";
   double sag[2], elements[2];
-  done(run(0, "phantom sphere --spacing-mm 2.5 -o %s", f.labels));
+  done(verb_test_runf(0, "phantom sphere --spacing-mm 2.5 -o %s", f.labels));
   g_assert_true(g_file_set_contents(f.scene, scene, -1, NULL));
   for (int i = 0; i < 2; i++) {
-    JsonObject *o = run(0, "mesh %s --method lattice --label 1 --cell-mm 6 --coarsen %d -o %s",
+    JsonObject *o = verb_test_runf(0, "mesh %s --method lattice --label 1 --cell-mm 6 --coarsen %d -o %s",
                         f.labels, i, f.out);
     const double body = number(o, "body_mm3");
     g_assert_cmpstr(json_object_get_string_member(o, "method"), ==, "lattice");
@@ -137,7 +125,7 @@ test_labels(void)
     PlaMesh *mesh = read_mesh(f.out);
     check_bound(mesh, mesh->n_tris / 2);
     pla_mesh_free(mesh);
-    o = run(0, "simulate %s -o %s", f.scene, f.result);
+    o = verb_test_runf(0, "simulate %s -o %s", f.scene, f.result);
     g_assert_true(json_object_get_boolean_member(o, "converged"));
     JsonObject *probe = json_array_get_object_element(json_object_get_array_member(o, "probes"), 0);
     sag[i] =
@@ -158,8 +146,8 @@ static void
 test_other_sources(void)
 {
   Files f = files_new();
-  done(run(0, "phantom parallel-cylinders-surface -o %s", f.surface));
-  JsonObject *o = run(0, "mesh %s --method lattice --cell-mm 10 -o %s", f.surface, f.out);
+  done(verb_test_runf(0, "phantom parallel-cylinders-surface -o %s", f.surface));
+  JsonObject *o = verb_test_runf(0, "mesh %s --method lattice --cell-mm 10 -o %s", f.surface, f.out);
   g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 2);
   g_assert_cmpint(json_object_get_int_member(o, "duplicated_cells"), >, 0);
   const double body = number(o, "body_mm3");
@@ -167,12 +155,12 @@ test_other_sources(void)
   done(o);
 
   /* tags of fine tets, and what is not for surfaces */
-  done(run(0, "phantom bar --spacing-mm 5 -o %s", f.fine));
-  o = run(0, "mesh %s --method lattice --cell-mm 10 -o %s", f.fine, f.out);
+  done(verb_test_runf(0, "phantom bar --spacing-mm 5 -o %s", f.fine));
+  o = verb_test_runf(0, "mesh %s --method lattice --cell-mm 10 -o %s", f.fine, f.out);
   g_assert_cmpfloat_with_epsilon(number(o, "material_mm3"), 62500.0, 1e-3);
   done(o);
-  done(run(2, "mesh %s --method lattice --cell-mm 10 --coarsen 1 -o %s", f.surface, f.result));
-  done(run(2, "mesh %s --method tets --cell-mm 10 -o %s", f.fine, f.result));
+  done(verb_test_runf(2, "mesh %s --method lattice --cell-mm 10 --coarsen 1 -o %s", f.surface, f.result));
+  done(verb_test_runf(2, "mesh %s --method tets --cell-mm 10 -o %s", f.fine, f.result));
   g_assert_false(g_file_test(f.result, G_FILE_TEST_EXISTS));
   files_clear(&f);
 }
@@ -182,11 +170,11 @@ static void
 test_separate(void)
 {
   Files f = files_new();
-  done(run(0, "phantom skin-slab --spacing-mm 4 -o %s", f.labels));
-  JsonObject *o = run(0, "mesh %s --method lattice --label 3,4 --cell-mm 9 -o %s", f.labels, f.out);
+  done(verb_test_runf(0, "phantom skin-slab --spacing-mm 4 -o %s", f.labels));
+  JsonObject *o = verb_test_runf(0, "mesh %s --method lattice --label 3,4 --cell-mm 9 -o %s", f.labels, f.out);
   g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 1);
   done(o);
-  o = run(0, "mesh %s --method lattice --label 3,4 --cell-mm 9 --separate -o %s", f.labels, f.out);
+  o = verb_test_runf(0, "mesh %s --method lattice --label 3,4 --cell-mm 9 --separate -o %s", f.labels, f.out);
   g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 2);
   const double body = number(o, "body_mm3");
   g_assert_cmpfloat_with_epsilon(number(o, "material_mm3"), body, 0.02 * body);

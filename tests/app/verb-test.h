@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <json-glib/json-glib.h>
+#include <stdarg.h>
 #include <string.h>
 
 /* `platysma-cli WORDS --json` must end with @status; its JSON, which has a sentence under "error"
@@ -25,4 +26,17 @@ verb_test_run(const char *words, int status)
   if (status != 0)
     g_assert_cmpuint(strlen(json_object_get_string_member(object, "error")), >, 20);
   return object;
+}
+
+/* the same, its words as in printf() */
+static inline JsonObject *verb_test_runf(int status, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static inline JsonObject *
+verb_test_runf(int status, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  g_autofree char *words = g_strdup_vprintf(format, args);
+  va_end(args);
+  return verb_test_run(words, status);
 }
