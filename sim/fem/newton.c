@@ -29,9 +29,12 @@ enum {
   LARGE_FACTOR_ITERATIONS = 40, /* and at most, where a factor costs much more than its use */
   NEW_FACTOR_ITERATIONS = 60, /* with the factor of the very matrix, or of its projection */
   MAX_HALVINGS = 30,
+  MAX_SHIFTS = 12, /* fourfold each, until a step is short enough */
   MOST_IDLE = 6, /* iterations without gain where the energy says nothing any more */
 };
 
+static const double longest_short_step = 0.25; /* of the extent */
+static const double shift_factor = 4.0, least_shift = 1e-3; /* the latter of the first */
 static const double first_stage = 10.0; /* greatest modulus of patches at first, in shear moduli */
 static const double stage_factor = 10.0;
 static const double stage_tolerance = 1e-2; /* of the residual, before the last stage */
@@ -53,6 +56,7 @@ typedef struct {
   double grain;      /* J, what rounding of the strains alone does to the energy */
   bool tangled;      /* on the way out of a tangle, where the exact tangent is never definite */
   double loose;      /* mass factor that ties what nothing holds to where it is, 1/s^2 */
+  double shift, first_shift; /* mass factor that shortens steps, 1/s^2; 0: none */
 } Newton;
 
 /* unbalanced force at @pos as a block array; its norm */
@@ -83,7 +87,7 @@ assemble(Newton *self, const double *pos, bool project)
 {
   const PlaFemInertia *inertia = self->conditions->inertia;
   pla_fem_system_assemble(&self->system, pos, project,
-                          self->loose + (inertia ? inertia->factor : 0.0));
+                          self->loose + self->shift + (inertia ? inertia->factor : 0.0));
   pla_terms_add_stiffness(&self->system, self->conditions, pos, project);
   pla_fem_system_constrain(&self->system);
 }
@@ -237,6 +241,58 @@ old_factor_iterations(const PlaCholesky *factor)
   return (int)fmin(fmax(pays, OLD_FACTOR_ITERATIONS), LARGE_FACTOR_ITERATIONS);
 }
 
+/* the mass factor by which the unbalanced force alone would move the body by @way */
+static double
+shift_for(const Newton *self, double way)
+{
+  const double mass = pla_norm2(self->model->mass, (size_t)self->model->n_verts);
+  return mass > 0.0 ? pla_norm2(self->residual, self->n) / (way * mass) : 0.0;
+}
+
+/* A body that barely carries its load (thin legs about to buckle) answers with steps longer than itself.
+ * They are shortened by a mass that resists each step: as in slow motion, stiff parts move as they
+ * would, and soft ones only so far.  @found: such a step is in self->step. */
+static PlaStatus
+short_direction(Newton *self, const double *pos, double rel, const PlaFemOptions *options,
+                bool *found, PlaFemReport *report, PlaError *err)
+{
+  PlaCholesky *factor = self->system.factor;
+  const double longest = longest_short_step * self->extent;
+  PlaStatus st = PLA_OK;
+  *found = false;
+  if (self->shift == 0.0)
+    self->shift = self->first_shift = shift_for(self, longest);
+  for (int k = 0; k < MAX_SHIFTS && !*found && st == PLA_OK && self->shift > 0.0; k++) {
+    PlaRefineReport cg = { 0 };
+    bool definite;
+    assemble(self, pos, true);
+    st = pla_cholesky_factor(factor, &self->system.matrix,
+                             self->model->patches ? PLA_DOUBLE : PLA_SINGLE, options->progress,
+                             &definite, err);
+    report->factorisations++;
+    if (st == PLA_OK && definite) {
+      st = pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
+                               NEW_FACTOR_ITERATIONS, options->progress, self->step, &cg, err);
+      report->linear_iterations += cg.iterations;
+      *found = !cg.negative_curvature && pla_max_abs(self->step, self->n) <= longest;
+    }
+    if (!*found)
+      self->shift *= shift_factor;
+  }
+  if (!*found)
+    self->shift = 0.0;
+  return st;
+}
+
+/* longer steps after one that did what was @foreseen, shorter ones after any other */
+static void
+adapt_shift(Newton *self, bool foreseen)
+{
+  self->shift = foreseen ? self->shift / shift_factor : self->shift * shift_factor;
+  if (self->shift < least_shift * self->first_shift)
+    self->shift = 0.0;
+}
+
 /* the step by the symmetric part of the tangent into self->step */
 static PlaStatus
 symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOptions *options,
@@ -245,6 +301,12 @@ symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOpt
   PlaCholesky *factor = self->system.factor;
   PlaRefineReport cg = { 0 };
   PlaStatus st = PLA_OK;
+  bool found = false;
+  if (self->shift > 0.0) {
+    st = short_direction(self, pos, rel, options, &found, report, err);
+    if (st != PLA_OK || found)
+      return st;
+  }
   assemble(self, pos, self->tangled);
 
   /* with an older factor, as long as it serves */
@@ -262,6 +324,12 @@ symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOpt
     bool definite = false;
     if (project == 1 && !self->tangled)
       assemble(self, pos, true);
+    if (project == 2 && !self->tangled) {
+      st = short_direction(self, pos, rel, options, &found, report, err);
+      if (st != PLA_OK || found)
+        return st;
+      assemble(self, pos, true);
+    }
     if (project == 2)
       stiffen(&self->system.matrix);
     /* nearly incompressible bodies are beyond single precision */
@@ -517,7 +585,8 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
     /* down the energy, or, within its rounding, down the residual */
     double slope = -pla_dot(self.residual, self.step, self.n);
     double noise = 1e3 * DBL_EPSILON * (fabs(energy) + fabs(slope)) + self.grain;
-    double length = safe_length(&self, pos), old_norm = norm, new_energy = energy;
+    const double whole = safe_length(&self, pos);
+    double length = whole, old_norm = norm, new_energy = energy;
     bool accepted = false;
     for (int h = 0; h < MAX_HALVINGS && !accepted && st == PLA_OK; h++) {
       try_step(&self, pos, length, self.trial);
@@ -550,6 +619,7 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
     if (conditions->pressure)
       self.work += pla_pressure_work(conditions->pressure, pos, self.trial);
     memcpy(pos, self.trial, n_coords * sizeof *pos);
+    adapt_shift(&self, length == whole && new_energy - energy <= 0.25 * length * slope + noise);
     report->iterations++;
     bool in_noise = fabs(new_energy - energy) <= noise;
     st = touch(&self, pos, true, err);
