@@ -22,6 +22,7 @@ struct _PlaMeshPanel {
   const PlaLabelMap *labels;            /* that the rows are of; compared, never read */
   PlaEntry *shown;                      /* whose numbers are shown, or NULL */
   gboolean following;
+  const PlaFieldView *result_field; /* what the shown mesh was coloured by when it came; or NULL */
 };
 
 G_DEFINE_FINAL_TYPE(PlaMeshPanel, pla_mesh_panel, ADW_TYPE_BIN)
@@ -253,6 +254,19 @@ on_summed(GObject *source, GAsyncResult *result, gpointer data)
   add_fact(self, _("Pieces"), "%d", sum->components);
 }
 
+/* A shape that was simulated may already be in the colours of its result: then those are a choice, too. */
+static void
+follow_colour(PlaMeshPanel *self)
+{
+  GtkStringList *choices = GTK_STRING_LIST(adw_combo_row_get_model(self->colour));
+  const PlaFieldView *field = pla_entry_get_field(self->shown), *quality = pla_field_view_find("quality");
+  const guint n = g_list_model_get_n_items(G_LIST_MODEL(choices));
+  self->result_field = field != quality ? field : NULL;
+  const char *const result[] = { field ? _(field->title) : NULL, NULL };
+  gtk_string_list_splice(choices, 2, n - 2, self->result_field ? result : NULL);
+  adw_combo_row_set_selected(self->colour, self->result_field ? 2 : field == quality ? 1 : 0);
+}
+
 static void
 show_result(PlaMeshPanel *self)
 {
@@ -268,7 +282,7 @@ show_result(PlaMeshPanel *self)
   adw_preferences_group_set_title(self->result_group, pla_entry_get_name(entry));
   self->following = TRUE;
   gtk_switch_set_active(self->edges, pla_entry_get_edges(entry));
-  adw_combo_row_set_selected(self->colour, 0);
+  follow_colour(self);
   self->following = FALSE;
   Summing *summing = g_new0(Summing, 1);
   summing->content = pla_content_ref(pla_entry_get_content(entry));
@@ -287,12 +301,10 @@ on_edges(PlaMeshPanel *self)
 static void
 on_colour(PlaMeshPanel *self)
 {
-  if (self->shown && !self->following)
-    pla_entry_set_field(self->shown,
-                        adw_combo_row_get_selected(self->colour) == 1
-                            ? pla_field_view_find("quality")
-                            : NULL,
-                        0.0, 0.0);
+  const PlaFieldView *const views[] = { NULL, pla_field_view_find("quality"), self->result_field };
+  const guint chosen = adw_combo_row_get_selected(self->colour);
+  if (self->shown && !self->following && chosen < G_N_ELEMENTS(views))
+    pla_entry_set_field(self->shown, views[chosen], 0.0, 0.0);
 }
 
 static void
