@@ -1,23 +1,9 @@
 /* Solves on lattice embeddings: pieces are independent, T-junctions conform, steps stay large. */
-#include "sim/fem/model.h"
+#include "sim/fem/system.h"
 #include "tests/anatomy/embed/lattice-cases.h"
+#include "tests/sim/fem/explicit-step.h"
 
 #include <string.h>
-
-static PlaFemModel *
-model_new(const PlaMesh *mesh, const char *material)
-{
-  PlaFemMaterial m = { .material = pla_material_find(material), .density = 1000.0 };
-  const double param[PLA_MAX_CONSTANTS] = { 10000.0, 0.3 };
-  PlaError err = { 0 };
-  PlaFemModel *model;
-  int *cell = g_new0(int, pla_mesh_n_cells(mesh));
-  g_assert_cmpint(m.material->prepare(param, m.constants, &err), ==, PLA_OK);
-  g_assert_cmpint(pla_fem_model_new(mesh, &m, 1, cell, PLA_FORMULATION_STANDARD, &model, &err), ==,
-                  PLA_OK);
-  g_free(cell);
-  return model;
-}
 
 /* ---- pieces ---- */
 
@@ -198,43 +184,6 @@ test_patch(void)
 
 /* ---- steps ---- */
 
-/* the largest explicit step, 2 / omega, by power iteration on M^-1 K */
-static double
-explicit_step(const PlaMesh *mesh)
-{
-  PlaFemModel *model = model_new(mesh, "linear");
-  const double *mass = pla_fem_model_mass(model);
-  const int n = 3 * mesh->n_verts;
-  double *x = g_new(double, (size_t)n), *f = g_new(double, (size_t)n);
-  double *v = g_new(double, (size_t)n), lambda = 0.0;
-  GRand *rand = g_rand_new_with_seed(2);
-  PlaError err = { 0 };
-  for (int i = 0; i < n; i++)
-    v[i] = g_rand_double_range(rand, -1.0, 1.0);
-  for (int k = 0; k < 60; k++) {
-    double norm = 0.0;
-    for (int i = 0; i < n; i++)
-      norm += mass[i / 3] * v[i] * v[i];
-    for (int i = 0; i < n; i++) {
-      v[i] /= sqrt(norm);
-      x[i] = mesh->pos[i] + v[i];
-    }
-    /* linear material: the forces of a displacement v are -K v */
-    g_assert_cmpint(pla_fem_forces(model, x, f, &err), ==, PLA_OK);
-    lambda = 0.0;
-    for (int i = 0; i < n; i++) {
-      lambda -= f[i] * v[i];
-      v[i] = mass[i / 3] > 0.0 ? -f[i] / mass[i / 3] : 0.0;
-    }
-  }
-  g_rand_free(rand);
-  g_free(x);
-  g_free(f);
-  g_free(v);
-  pla_fem_model_free(model);
-  return 2.0 / sqrt(lambda);
-}
-
 /* where the value along an edge of a lattice tet is zero, or a corner: one vertex each */
 static int
 vertex_between(GHashTable *known, GArray *pos, const PlaLatticeEmbedding *e, const int a[3],
@@ -363,6 +312,138 @@ test_steps(void)
   pla_levelset_free(ls);
 }
 
+/* ---- damping ---- */
+
+/* all tets of a small lattice as a mesh of shared vertices, in mm */
+static PlaMesh *
+bcc_mesh(GArray *tets)
+{
+  const int n[3] = { 2, 2, 2 }, depth = 1;
+  g_autoptr(GHashTable) known = g_hash_table_new_full(g_int_hash, g_int_equal, g_free, NULL);
+  g_autoptr(GArray) pos = g_array_new(FALSE, FALSE, sizeof(double));
+  g_autoptr(GArray) tet = g_array_new(FALSE, FALSE, sizeof(int));
+  PlaMesh *mesh;
+  PlaError err = { 0 };
+  for (int64_t r = 0; r < 96; r++) {
+    const PlaBccTet one = pla_bcc_root(n, depth, r);
+    g_array_append_val(tets, one);
+    for (int c = 0; c < 4; c++) {
+      const int key = one.x[c][0] + 64 * (one.x[c][1] + 64 * one.x[c][2]);
+      int id = GPOINTER_TO_INT(g_hash_table_lookup(known, &key)) - 1;
+      if (id < 0) {
+        id = (int)pos->len / 3;
+        g_hash_table_insert(known, g_memdup2(&key, sizeof key), GINT_TO_POINTER(id + 1));
+        for (int d = 0; d < 3; d++) {
+          const double x = 1e-3 * one.x[c][d];
+          g_array_append_val(pos, x);
+        }
+      }
+      g_array_append_val(tet, id);
+    }
+  }
+  g_assert_cmpint(pla_mesh_new((int)pos->len / 3, 0, (int)tets->len, 0, &mesh, &err), ==, PLA_OK);
+  memcpy(mesh->pos, pos->data, pos->len * sizeof(double));
+  memcpy(mesh->tet, tet->data, tet->len * sizeof(int));
+  return mesh;
+}
+
+/* forces of linear damping on one lattice tet, whose corners move with v, by sums alone:
+ * G = -V/g^2 R { 2 b Sym[R^T Ft] + a tr } Dhat^-T with Ft = v Dhat^-1 and R = (turn) Q */
+static void
+bcc_damping(const PlaBccTet *tet, const double turn[9], const double v[4][3], double a, double b,
+            double out[4][3])
+{
+  const double unit = 1e-3;
+  double q[9], r[9], ft[9], s[9], p[9], g = 0.0;
+  for (int d = 0; d < 3; d++)
+    g += pow(unit * (tet->x[1][d] - tet->x[0][d]), 2.0);
+  g = sqrt(g);
+  for (int d = 0; d < 3; d++) {
+    q[3 * d] = unit * (tet->x[1][d] - tet->x[0][d]) / g;
+    q[3 * d + 1] = unit * (tet->x[2][d] + tet->x[3][d] - tet->x[0][d] - tet->x[1][d]) / g;
+    q[3 * d + 2] = unit * (tet->x[3][d] - tet->x[2][d]) / g;
+    ft[3 * d] = v[1][d] - v[0][d];
+    ft[3 * d + 1] = v[2][d] + v[3][d] - v[0][d] - v[1][d];
+    ft[3 * d + 2] = v[3][d] - v[2][d];
+  }
+  pla_mat3_mul(turn, q, r);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      s[3 * i + j] = 0.0;
+      for (int d = 0; d < 3; d++)
+        s[3 * i + j] += 0.5 * (r[3 * d + i] * ft[3 * d + j] + r[3 * d + j] * ft[3 * d + i]);
+    }
+  const double trace = s[0] + s[4] + s[8], volume = g * g * g / 12.0;
+  for (int i = 0; i < 9; i++)
+    s[i] = 2.0 * b * s[i] + (i % 4 == 0 ? a * trace : 0.0);
+  pla_mat3_mul(r, s, p);
+  /* Dhat^-T has the entries 0 and 1: sums of columns */
+  for (int d = 0; d < 3; d++) {
+    const double *row = &p[3 * d], scale = -volume / (g * g);
+    out[1][d] = scale * (row[0] - row[1]);
+    out[2][d] = scale * (row[1] - row[2]);
+    out[3][d] = scale * (row[1] + row[2]);
+    out[0][d] = -out[1][d] - out[2][d] - out[3][d];
+  }
+}
+
+/* Damping of lattice tets by sums is what the general elements do: in a turned body the product of the
+ * stiffness that Rayleigh damping takes and any velocities, and it takes energy away (Sifakis 2007, 51). */
+static void
+test_damping(void)
+{
+  const double young = 1e4, nu = 0.3, t = 0.7; /* as model_new() has them */
+  const double a = young * nu / ((1 + nu) * (1 - 2 * nu)), b = young / (2 * (1 + nu));
+  const double turn[9] = { cos(t), -sin(t), 0, sin(t), cos(t), 0, 0, 0, 1 };
+  g_autoptr(GArray) tets = g_array_new(FALSE, FALSE, sizeof(PlaBccTet));
+  g_autoptr(GRand) rand = g_rand_new_with_seed(51);
+  PlaMesh *mesh = bcc_mesh(tets);
+  PlaFemModel *model = model_new(mesh, "corotated");
+  const int n = 3 * mesh->n_verts;
+  g_autofree unsigned char *fixed = g_malloc0((gsize)n);
+  const PlaFemConditions free_body = { .fixed = fixed, .target = mesh->pos };
+  PlaFemSystem system;
+  PlaError err = { 0 };
+  g_assert_cmpint(pla_fem_system_init(&system, model, &free_body, NULL, &err), ==, PLA_OK);
+  g_autofree double *pos = g_new(double, (gsize)n), *v = g_new(double, (gsize)n);
+  g_autofree double *general = g_new(double, (gsize)n), *sums = g_new0(double, (gsize)n);
+  g_autofree double *blocks = g_new(double, (gsize)n), *product = g_new(double, (gsize)n);
+  for (int i = 0; i < mesh->n_verts; i++)
+    for (int d = 0; d < 3; d++) {
+      pos[3 * i + d] = 0.0;
+      for (int k = 0; k < 3; k++)
+        pos[3 * i + d] += turn[3 * d + k] * mesh->pos[3 * i + k];
+      v[3 * i + d] = g_rand_double_range(rand, -1e-3, 1e-3);
+    }
+  pla_fem_system_assemble(&system, pos, false, 0.0);
+  g_assert_cmpint(system.n_blocks, ==, mesh->n_verts);
+  pla_fem_system_gather(&system, v, blocks);
+  pla_block_matrix_mul(&system.matrix, blocks, product);
+  memset(general, 0, (size_t)n * sizeof *general);
+  pla_fem_system_add(&system, product, -1.0, general);
+  for (guint e = 0; e < tets->len; e++) {
+    const int *corner = &mesh->tet[4 * e];
+    double rate[4][3], force[4][3];
+    for (int c = 0; c < 4; c++)
+      memcpy(rate[c], &v[3 * corner[c]], sizeof rate[c]);
+    bcc_damping(&g_array_index(tets, PlaBccTet, e), turn, rate, a, b, force);
+    for (int c = 0; c < 4; c++)
+      for (int d = 0; d < 3; d++)
+        sums[3 * corner[c] + d] += force[c][d];
+  }
+  double most = 0.0, power = 0.0;
+  for (int i = 0; i < n; i++) {
+    most = fmax(most, fabs(general[i]));
+    power += sums[i] * v[i];
+  }
+  for (int i = 0; i < n; i++)
+    g_assert_cmpfloat_with_epsilon(sums[i], general[i], 1e-12 * most);
+  g_assert_cmpfloat(power, <, 0.0);
+  pla_fem_system_clear(&system);
+  pla_fem_model_free(model);
+  pla_mesh_free(mesh);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -370,5 +451,6 @@ main(int argc, char **argv)
   g_test_add_func("/fem-lattice/independent", test_independent);
   g_test_add_func("/fem-lattice/patch", test_patch);
   g_test_add_func("/fem-lattice/steps", test_steps);
+  g_test_add_func("/fem-lattice/damping", test_damping);
   return g_test_run();
 }

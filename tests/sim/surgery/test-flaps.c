@@ -1,4 +1,5 @@
 /* Templates of flaps: their drawings, and what they do to skin under tension. */
+#include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
 #include "sim/surgery/template.h"
 #include "sim/surgery/surgery-state.h"
@@ -200,6 +201,81 @@ test_rhomboid(void)
   pla_surgery_free(s);
 }
 
+/* ---- the same plan on finer meshes ---- */
+
+enum { PLACES_U = 13, PLACES_V = 9, PLACES = PLACES_U * PLACES_V };
+
+/* where material that was half a millimetre below the skin is now; NAN where cut tets hold it */
+static void
+places_now(PlaSurgery *s, double out[3 * PLACES])
+{
+  const PlaTetMesh mesh = pla_cut_mesh_get(pla_surgery_get_mesh(s)).mesh;
+  const double *pos = pla_surgery_get_pos(s);
+  g_autofree double *filled = g_new(double, (gsize)mesh.n_tets);
+  pla_cut_mesh_fractions(pla_surgery_get_mesh(s), filled);
+  for (int i = 0; i < 3 * PLACES; i++)
+    out[i] = NAN;
+  for (int t = 0; t < mesh.n_tets; t++) {
+    const int *tet = &mesh.tet[4 * t];
+    double dm[9], inverse[9];
+    for (int k = 0; k < 3; k++)
+      for (int d = 0; d < 3; d++)
+        dm[3 * d + k] = mesh.rest[3 * tet[k + 1] + d] - mesh.rest[3 * tet[0] + d];
+    pla_mat3_invert(dm, inverse);
+    for (int i = 0; filled[t] == 1.0 && i < PLACES; i++) {
+      const double at[3] = { 0.0051 * (i % PLACES_U - PLACES_U / 2),
+                             0.0053 * (i / PLACES_U - PLACES_V / 2), -0.0005 };
+      double w[4] = { 1.0 }, e[3];
+      pla_vec3_sub(at, &mesh.rest[3 * tet[0]], e);
+      bool in = true;
+      for (int k = 0; k < 3; k++) {
+        w[k + 1] = pla_vec3_dot(&inverse[3 * k], e);
+        w[0] -= w[k + 1];
+        in = in && w[k + 1] >= 0.0;
+      }
+      for (int d = 0; in && w[0] >= 0.0 && d < 3; d++) {
+        out[3 * i + d] = 0.0;
+        for (int c = 0; c < 4; c++)
+          out[3 * i + d] += w[c] * pos[3 * tet[c] + d];
+      }
+    }
+  }
+}
+
+/* The end shapes of one plan on three meshes come closer to each other as cells shrink (Sifakis
+ * checklist 60).  They do once a flap is several cells wide: a rhomb of 14 mm from cells of 4 mm on, not
+ * yet of 6 mm. */
+static void
+test_resolutions(void)
+{
+  const bool fine = g_getenv("PLA_LONG");
+  const double cell[3] = { fine ? 4.0 : 6.0, fine ? 3.0 : 4.0, fine ? 2.0 : 3.0 };
+  double place[3][3 * PLACES], apart[2] = { 0.0, 0.0 };
+  for (int k = 0; k < 3; k++) {
+    PlaSurgery *s = slab(cell[k]);
+    PlaFemReport report;
+    apply(s, fine ? "rhomboid" : "z-plasty", &(PlaTemplateParams){ .size = fine ? 0.014 : 0.02 },
+          0.005, 0.0035);
+    TRY(pla_surgery_solve(s, 1e-3, NULL, &report, &err));
+    g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
+    places_now(s, place[k]);
+    pla_surgery_free(s);
+  }
+  int n = 0;
+  for (int i = 0; i < 3 * PLACES; i++) {
+    const double a = place[0][i] - place[1][i], b = place[1][i] - place[2][i];
+    if (isnan(a) || isnan(b))
+      continue;
+    apart[0] += a * a;
+    apart[1] += b * b;
+    n += i % 3 == 0;
+  }
+  g_test_message("%d places: %.3f mm from %g to %g mm cells, %.3f mm from there to %g mm", n,
+                 1e3 * sqrt(apart[0] / n), cell[0], cell[1], 1e3 * sqrt(apart[1] / n), cell[2]);
+  g_assert_cmpint(n, >, PLACES / 2);
+  g_assert_cmpfloat(apart[1], <, apart[0]);
+}
+
 /* a pocket under the skin that is blown up lifts it, more with more pressure */
 static void
 test_expander(void)
@@ -345,6 +421,7 @@ main(int argc, char **argv)
   g_test_add_func("/sim/surgery/flaps/drawings", test_drawings);
   g_test_add_func("/sim/surgery/flaps/z-plasty", test_z_plasty);
   g_test_add_func("/sim/surgery/flaps/rhomboid", test_rhomboid);
+  g_test_add_func("/sim/surgery/flaps/resolutions", test_resolutions);
   g_test_add_func("/sim/surgery/flaps/expander", test_expander);
   g_test_add_func("/sim/surgery/flaps/untouched", test_untouched);
   g_test_add_func("/sim/surgery/flaps/copies", test_copies);
