@@ -50,15 +50,23 @@ make_surface(PlaSurgery *body, PlaMesh **out, PlaError *err)
     st = pla_cut_surface_to_mesh(pla_surgery_get_mesh(body), surface, pos, out, err);
   if (st != PLA_OK)
     return st;
-  double *stretch = pla_mesh_add_field(*out, PLA_BODY_STRETCH, PLA_ON_VERTS, PLA_F64, 1);
+  static const char *const names[] = { PLA_BODY_STRETCH, PLA_BODY_TENSION, PLA_BODY_PRESSURE };
+  double *map[3] = { NULL, NULL, NULL };
+  for (int k = 0; k < 3; k++)
+    map[k] = k == 0 || map[k - 1]
+                 ? pla_mesh_add_field(*out, names[k], PLA_ON_VERTS, PLA_F64, 1)
+                 : NULL;
   double *moved =
-      stretch ? pla_mesh_add_field(*out, "displacement_mm", PLA_ON_VERTS, PLA_F64, 3) : NULL;
+      map[2] ? pla_mesh_add_field(*out, "displacement_mm", PLA_ON_VERTS, PLA_F64, 3) : NULL;
   if (!moved)
     return pla_fail_memory(err, "the surface of the body");
-  st = pla_surgery_map_stretch(body, surface, stretch, err);
+  PlaSurgeryMaps maps = { map[0], map[1], map[2] };
+  st = pla_surgery_map(body, surface, &maps, err);
   pla_surgery_map_displacement(body, surface, moved);
   for (int v = 0; v < surface->n_verts; v++) {
-    stretch[v] = 100.0 * (stretch[v] - 1.0);
+    maps.stretch[v] = 100.0 * (maps.stretch[v] - 1.0);
+    maps.tension[v] *= 1e-3;
+    maps.pressure[v] *= 1e-3;
     for (int d = 0; d < 3; d++)
       moved[3 * v + d] *= 1e3;
   }

@@ -20,6 +20,11 @@
 #define PLA_BODY_LIPS "show/lip"        /* (4, points): place, number of the wound */
 /* Fields of its mesh. */
 #define PLA_BODY_STRETCH "stretch_percent" /* on vertices */
+#define PLA_BODY_TENSION "tension_kpa"     /* the same: largest pull */
+#define PLA_BODY_PRESSURE "pressure_kpa"   /* the same: mean, negative where it pulls */
+
+/* In the metadata of a mesh: it was taken out of a body; holds what was measured. */
+#define PLA_BODY_SPECIMEN "specimen"
 
 /* The body as an item; @surgery describes it so far ("labels", "lattice_mm", "steps", "found") and
  * is completed.  Takes a reference on it.  Caller unrefs *out. */

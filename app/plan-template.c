@@ -207,6 +207,8 @@ pla_plan_run_template(PlaPlanRun *run, PlaJson what, PlaError *err)
     if (st == PLA_OK) {
       json_object_set_string_member(step.found, "name", step.tool);
       json_array_add_object_element(done, g_steal_pointer(&step.found));
+      if (step.specimens)
+        run->step->specimens = g_steal_pointer(&step.specimens); /* templates excise once */
     }
     pla_plan_step_clear(&step);
   }

@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <math.h>
+#include <string.h>
 
 /* ---- values ---- */
 
@@ -119,12 +120,37 @@ run_incise(PlaPlanRun *run, PlaJson what, PlaError *err)
   return st;
 }
 
+/* the specimen as a piece of its own: a closed surface with what pathology is told */
+static PlaStatus
+take_specimen(PlaPlanRun *run, const char *name, const PlaSurgerySpecimen *s, PlaError *err)
+{
+  PlaPlanSpecimen piece = { 0 };
+  PlaStatus st = pla_mesh_new(s->n_verts, s->n_tris, 0, 0, &piece.surface, err);
+  if (st != PLA_OK)
+    return st;
+  memcpy(piece.surface->pos, s->pos, 3 * (size_t)s->n_verts * sizeof *s->pos);
+  memcpy(piece.surface->tri, s->tri, 3 * (size_t)s->n_tris * sizeof *s->tri);
+  piece.name = g_strdup(name);
+  JsonObject *found = run->found;
+  JsonArray *size = json_array_new();
+  for (int d = 0; d < 3; d++)
+    json_array_add_double_element(size, 1e3 * s->size[d]);
+  json_object_set_double_member(found, "specimen_mm3", 1e9 * s->volume);
+  json_object_set_double_member(found, "specimen_g", 1e3 * s->mass);
+  json_object_set_array_member(found, "specimen_size_mm", size);
+  if (!run->step->specimens)
+    run->step->specimens = pla_plan_specimens_new();
+  g_array_append_val(run->step->specimens, piece);
+  return PLA_OK;
+}
+
 static PlaStatus
 run_excise(PlaPlanRun *run, PlaJson what, PlaError *err)
 {
   g_autofree char *name = NULL;
   g_autofree double *path = NULL;
-  double depth, volume = 0.0;
+  PlaSurgerySpecimen specimen = { 0 };
+  double depth;
   int n = 0;
   PlaStatus st = pla_plan_text(what, "name", &name, err);
   if (st == PLA_OK)
@@ -132,27 +158,37 @@ run_excise(PlaPlanRun *run, PlaJson what, PlaError *err)
   if (st == PLA_OK)
     st = pla_plan_mm(what, "depth_mm", false, 0.1, 500, &depth, err);
   if (st == PLA_OK)
-    st = pla_surgery_excise(run->surgery, name, path, n, depth, &volume, run->progress, err);
+    st = pla_surgery_excise(run->surgery, name, path, n, depth, &specimen, run->progress, err);
   if (st == PLA_OK) {
-    json_object_set_double_member(run->found, "specimen_mm3", 1e9 * volume);
     tell_cut(run);
+    st = take_specimen(run, name, &specimen, err);
   }
+  pla_surgery_specimen_clear(&specimen);
   return st;
 }
 
-/* "level" stands instead of a depth */
+/* at a depth, or on the surface of a tissue: "level" with "offset_mm" */
 static PlaStatus
-check_level(PlaJson what, bool around, PlaError *err)
+undermine(PlaPlanRun *run, PlaJson what, const PlaSurgeryRegion *region, PlaError *err)
 {
-  static const char *const levels[] = { "bone", NULL };
-  PlaJson value;
-  int choice;
-  PlaStatus st = pla_plan_need(what, "level", &value, err);
+  g_autofree char *level = NULL;
+  double depth = 0.0, offset = 0.0005;
+  PlaStatus st = PLA_OK;
+  if (!pla_json_has(what, "level")) {
+    st = pla_json_has(what, "offset_mm")
+             ? pla_json_fail(what, err, "has an \"offset_mm\" but no \"level\" that it is from")
+             : pla_plan_mm(what, "depth_mm", false, 0.1, 500, &depth, err);
+    return st == PLA_OK ? pla_surgery_undermine(run->surgery, region, depth, run->progress, err)
+                        : st;
+  }
+  if (pla_json_has(what, "depth_mm"))
+    st = pla_json_fail(what, err, "needs either a \"level\" or \"depth_mm\", not both");
   if (st == PLA_OK)
-    st = pla_json_choice(value, levels, &choice, err);
-  if (st == PLA_OK && (!around || pla_json_has(what, "depth_mm")))
-    st =
-        pla_json_fail(what, err, "with a \"level\" needs \"from\" and \"radius_mm\", and no depth");
+    st = pla_plan_text(what, "level", &level, err);
+  if (st == PLA_OK)
+    st = pla_plan_mm(what, "offset_mm", true, 0.05, 20, &offset, err);
+  if (st == PLA_OK)
+    st = pla_surgery_undermine_level(run->surgery, region, level, offset, run->progress, err);
   return st;
 }
 
@@ -162,27 +198,21 @@ run_undermine(PlaPlanRun *run, PlaJson what, PlaError *err)
 {
   g_autofree char *from = NULL;
   g_autofree double *area = NULL;
-  double radius = 0.0, depth = 0.0;
-  int n = 0;
-  const bool around = pla_json_has(what, "from"), to_bone = pla_json_has(what, "level");
+  PlaSurgeryRegion region = { 0 };
+  const bool around = pla_json_has(what, "from");
   PlaStatus st = PLA_OK;
   if (around == pla_json_has(what, "area_mm"))
     st = pla_json_fail(what, err, "needs either \"from\", a wound, or \"area_mm\", a closed path");
   if (st == PLA_OK && around)
     st = pla_plan_text(what, "from", &from, err);
   if (st == PLA_OK && around)
-    st = pla_plan_mm(what, "radius_mm", false, 0.1, 500, &radius, err);
+    st = pla_plan_mm(what, "radius_mm", false, 0.1, 500, &region.radius, err);
   if (st == PLA_OK && !around)
-    st = pla_plan_path(what, "area_mm", &area, &n, err);
-  if (st == PLA_OK && to_bone)
-    st = check_level(what, around, err);
-  if (st == PLA_OK && !to_bone)
-    st = pla_plan_mm(what, "depth_mm", false, 0.1, 500, &depth, err);
-  if (st == PLA_OK && to_bone)
-    st = pla_surgery_undermine_to_bone(run->surgery, from, radius, run->progress, err);
-  else if (st == PLA_OK)
-    st = around ? pla_surgery_undermine(run->surgery, from, radius, depth, run->progress, err)
-                : pla_surgery_undermine_area(run->surgery, area, n, depth, run->progress, err);
+    st = pla_plan_path(what, "area_mm", &area, &region.n_area, err);
+  region.from = from;
+  region.area = area;
+  if (st == PLA_OK)
+    st = undermine(run, what, &region, err);
   if (st == PLA_OK)
     tell_cut(run);
   return st;
@@ -258,7 +288,8 @@ read_edges(PlaJson what, GArray *out, GPtrArray *names, PlaError *err)
 
 /* two wounds by name: their nearest edges; else the parts that are given */
 static PlaStatus
-sew(PlaPlanRun *run, PlaJson edges, double spacing, double tighten, int *n, PlaError *err)
+sew(PlaPlanRun *run, PlaJson edges, double spacing, double tighten, PlaSurgeryRow *row,
+    PlaError *err)
 {
   g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
   GArray *part[2] = { g_array_new(FALSE, FALSE, sizeof(PlaSurgeryEdge)),
@@ -277,9 +308,9 @@ sew(PlaPlanRun *run, PlaJson edges, double spacing, double tighten, int *n, PlaE
   if (st == PLA_OK) {
     const PlaSurgeryEdge *a = (const PlaSurgeryEdge *)(void *)part[0]->data;
     const PlaSurgeryEdge *b = (const PlaSurgeryEdge *)(void *)part[1]->data;
-    st = plain ? pla_surgery_suture(run->surgery, a->wound, b->wound, spacing, tighten, n, err)
+    st = plain ? pla_surgery_suture(run->surgery, a->wound, b->wound, spacing, tighten, row, err)
                : pla_surgery_sew(run->surgery, a, (int)part[0]->len, b, (int)part[1]->len, spacing,
-                                 tighten, n, err);
+                                 tighten, row, err);
   }
   g_array_unref(part[0]);
   g_array_unref(part[1]);
@@ -291,16 +322,19 @@ run_suture(PlaPlanRun *run, PlaJson what, PlaError *err)
 {
   PlaJson edges;
   double spacing = 0.0, tighten = 1.0;
-  int n = 0;
+  PlaSurgeryRow row = { 0 };
   PlaStatus st = pla_plan_need(what, "edges", &edges, err);
   if (st == PLA_OK)
     st = pla_plan_mm(what, "spacing_mm", false, 0.1, 100, &spacing, err);
   if (st == PLA_OK)
     st = pla_plan_number(what, "tighten", true, 0, 1, &tighten, err);
   if (st == PLA_OK)
-    st = sew(run, edges, spacing, tighten, &n, err);
-  if (st == PLA_OK)
-    json_object_set_int_member(run->found, "stitches", n);
+    st = sew(run, edges, spacing, tighten, &row, err);
+  if (st == PLA_OK) {
+    json_object_set_int_member(run->found, "stitches", row.n_stitches);
+    json_object_set_int_member(run->found, "stitches_left_out", row.n_left_out);
+    json_object_set_double_member(run->found, "open_mm", 1e3 * row.open);
+  }
   return st;
 }
 
@@ -377,6 +411,37 @@ run_expand(PlaPlanRun *run, PlaJson what, PlaError *err)
   return st == PLA_OK ? pla_surgery_expand(run->surgery, at, radius, 1e3 * kpa, err) : st;
 }
 
+static PlaStatus
+run_implant(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  g_autofree char *name = NULL;
+  double at[3], radius = 0.0;
+  const bool placed = pla_json_has(what, "at_mm");
+  PlaStatus st = pla_plan_text(what, "name", &name, err);
+  if (st == PLA_OK && placed)
+    st = pla_plan_point(what, "at_mm", at, err);
+  if (st == PLA_OK)
+    st = pla_plan_mm(what, "radius_mm", false, 0.5, 200, &radius, err);
+  return st == PLA_OK ? pla_surgery_implant(run->surgery, name, placed ? at : NULL, radius, err)
+                      : st;
+}
+
+/* cuts through everything, or through the "tissue" that is named, as an osteotomy does */
+static PlaStatus
+cut_through(PlaPlanRun *run, PlaJson what, const PlaTriMesh *blade, PlaError *err)
+{
+  g_autofree char *tissue = NULL;
+  PlaStatus st = pla_json_has(what, "tissue") ? pla_plan_text(what, "tissue", &tissue, err) : PLA_OK;
+  if (st == PLA_OK)
+    st = pla_surgery_cut(run->surgery, blade, tissue, run->progress, err);
+  if (st == PLA_OK) {
+    tell_cut(run);
+    json_object_set_int_member(run->found, "pieces",
+                               pla_surgery_count_pieces(run->surgery, tissue));
+  }
+  return st;
+}
+
 /* a surface of its own: "points_mm" and "triangles", triples of their numbers */
 static PlaStatus
 run_cut_along(PlaPlanRun *run, PlaJson what, PlaError *err)
@@ -405,11 +470,7 @@ run_cut_along(PlaPlanRun *run, PlaJson what, PlaError *err)
     }
   }
   const PlaTriMesh blade = { n_verts, n_tris, pos, tri };
-  if (st == PLA_OK)
-    st = pla_surgery_cut(run->surgery, &blade, run->progress, err);
-  if (st == PLA_OK)
-    tell_cut(run);
-  return st;
+  return st == PLA_OK ? cut_through(run, what, &blade, err) : st;
 }
 
 /* a plane through a point, as wide as need be, or any surface */
@@ -448,10 +509,7 @@ run_cut(PlaPlanRun *run, PlaJson what, PlaError *err)
           at[d] + wide * ((i == 0 || i == 3 ? -1.0 : 1.0) * u[d] + (i < 2 ? -1.0 : 1.0) * v[d]);
   const int tri[6] = { 0, 1, 2, 0, 2, 3 };
   const PlaTriMesh blade = { 4, 2, pos, tri };
-  st = pla_surgery_cut(run->surgery, &blade, run->progress, err);
-  if (st == PLA_OK)
-    tell_cut(run);
-  return st;
+  return cut_through(run, what, &blade, err);
 }
 
 static PlaStatus
@@ -478,7 +536,8 @@ static const PlaPlanTool tools[] = {
   { "incise", (const char *const[]){ "name", "path_mm", "depth_mm", "bevel_deg", NULL },
     run_incise },
   { "excise", (const char *const[]){ "name", "path_mm", "depth_mm", NULL }, run_excise },
-  { "undermine", (const char *const[]){ "from", "radius_mm", "area_mm", "depth_mm", "level", NULL },
+  { "undermine",
+    (const char *const[]){ "from", "radius_mm", "area_mm", "depth_mm", "level", "offset_mm", NULL },
     run_undermine },
   { "hook", (const char *const[]){ "at_mm", "pull_mm", NULL }, run_hook },
   { "release", (const char *const[]){ NULL }, run_release },
@@ -487,8 +546,10 @@ static const PlaPlanTool tools[] = {
   { "tighten", (const char *const[]){ "to", NULL }, run_tighten },
   { "tension", (const char *const[]){ "lines", "along", "across", "depth_mm", NULL }, run_tension },
   { "expand", (const char *const[]){ "at_mm", "radius_mm", "pressure_kpa", NULL }, run_expand },
+  { "implant", (const char *const[]){ "name", "at_mm", "radius_mm", NULL }, run_implant },
   { "cut",
-    (const char *const[]){ "through_mm", "normal", "radius_mm", "points_mm", "triangles", NULL },
+    (const char *const[]){ "through_mm", "normal", "radius_mm", "points_mm", "triangles", "tissue",
+                           NULL },
     run_cut },
   { "template", pla_plan_template_keys, pla_plan_run_template },
   { "solve", (const char *const[]){ "tolerance_rel", NULL }, run_solve },

@@ -30,6 +30,7 @@ pla_plan_result_clear(PlaPlanResult *self)
 typedef struct {
   GArray *ids, *first; /* soft labels, one tissue each, as the mesher takes them */
   GArray *materials;   /* PlaFemMaterial of each */
+  GPtrArray *names;    /* and its name */
   GHashTable *rigid;   /* label ids */
 } Tissues;
 
@@ -39,15 +40,17 @@ tissues_clear(Tissues *self)
   g_array_unref(self->ids);
   g_array_unref(self->first);
   g_array_unref(self->materials);
+  g_ptr_array_unref(self->names);
   g_hash_table_unref(self->rigid);
 }
 
 static PlaStatus
-tissues_init(Tissues *self, const PlaLabelMap *map, PlaError *err)
+tissues_init(Tissues *self, const PlaLabelMap *map, const char *const *bones, PlaError *err)
 {
   *self =
       (Tissues){ g_array_new(FALSE, FALSE, sizeof(int)), g_array_new(FALSE, FALSE, sizeof(int)),
-                 g_array_new(FALSE, FALSE, sizeof(PlaFemMaterial)), g_hash_table_new(NULL, NULL) };
+                 g_array_new(FALSE, FALSE, sizeof(PlaFemMaterial)),
+                 g_ptr_array_new_with_free_func(g_free), g_hash_table_new(NULL, NULL) };
   g_autofree size_t *count = g_new(size_t, 65536);
   PlaStatus st = PLA_OK;
   pla_label_map_count(map, count);
@@ -56,7 +59,7 @@ tissues_init(Tissues *self, const PlaLabelMap *map, PlaError *err)
     const PlaPreset *preset = pla_preset_find(label->name);
     if (label->id == 0 || count[label->id] == 0 || !preset)
       continue;
-    if (preset->rigid) {
+    if (preset->rigid && !(bones && g_strv_contains(bones, label->name))) {
       g_hash_table_add(self->rigid, GINT_TO_POINTER(label->id));
       continue;
     }
@@ -68,9 +71,13 @@ tissues_init(Tissues *self, const PlaLabelMap *map, PlaError *err)
     g_array_append_val(self->first, first);
     g_array_append_val(self->ids, id);
     g_array_append_val(self->materials, m);
+    g_ptr_array_add(self->names, g_strdup(label->name));
   }
   int end = (int)self->ids->len;
   g_array_append_val(self->first, end);
+  for (int i = 0; st == PLA_OK && bones && bones[i]; i++)
+    if (!g_ptr_array_find_with_equal_func(self->names, bones[i], g_str_equal, NULL))
+      st = pla_fail(err, PLA_ERR_USAGE, "no label is called '%s', which is to be cut", bones[i]);
   if (st == PLA_OK && end == 0)
     st =
         pla_fail(err, PLA_ERR_EMPTY,
@@ -218,8 +225,8 @@ pla_plan_part(const PlaLabelMap *labels, const double (*box_mm)[3], const char *
 }
 
 PlaStatus
-pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, PlaProgress *progress,
-                   PlaSurgery **out, int *n_tets, PlaError *err)
+pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, const char *const *bones,
+                   PlaProgress *progress, PlaSurgery **out, int *n_tets, PlaError *err)
 {
   PlaMeshInput input = pla_mesh_input_default();
   PlaMeshResult result;
@@ -227,7 +234,7 @@ pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, PlaProgress *progr
   PlaBoundary outer = { 0 };
   Tissues tissues;
   pla_mesh_result_init(&result);
-  PlaStatus st = tissues_init(&tissues, map, err);
+  PlaStatus st = tissues_init(&tissues, map, bones, err);
   if (st == PLA_OK)
     st = pla_mesh_method_find("tets", &method, err);
   if (st == PLA_OK) {
@@ -256,6 +263,8 @@ pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, PlaProgress *progr
     *n_tets = mesh->n_tets;
     st = pla_surgery_new(mesh, (const PlaFemMaterial *)(void *)tissues.materials->data,
                          (int)tissues.materials->len, material, held, out, err);
+    if (st == PLA_OK)
+      st = pla_surgery_set_tissues(*out, (const char *const *)tissues.names->pdata, err);
   }
   pla_boundary_clear(&outer);
   pla_mesh_result_clear(&result);
@@ -265,9 +274,27 @@ pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, PlaProgress *progr
 
 /* ---- steps ---- */
 
+static void
+specimen_clear(void *data)
+{
+  PlaPlanSpecimen *specimen = data;
+  g_free(specimen->name);
+  pla_mesh_free(specimen->surface);
+}
+
+GArray *
+pla_plan_specimens_new(void)
+{
+  GArray *list = g_array_new(FALSE, FALSE, sizeof(PlaPlanSpecimen));
+  g_array_set_clear_func(list, specimen_clear);
+  return list;
+}
+
 void
 pla_plan_step_clear(PlaPlanStep *self)
 {
+  if (self->specimens)
+    g_array_unref(self->specimens);
   if (self->found)
     json_object_unref(self->found);
   *self = (PlaPlanStep){ 0 };
@@ -339,8 +366,8 @@ take_body(PlaSurgery *surgery, PlaPlanResult *out, PlaError *err)
 }
 
 PlaStatus
-pla_plan_run(const PlaLabelMap *labels, double lattice_mm, PlaJson operations,
-             PlaProgress *progress, PlaPlanResult *out, PlaError *err)
+pla_plan_run(const PlaLabelMap *labels, double lattice_mm, const char *const *bones,
+             PlaJson operations, PlaProgress *progress, PlaPlanResult *out, PlaError *err)
 {
   PlaSurgery *surgery = NULL;
   const int n = pla_json_length(operations);
@@ -348,7 +375,7 @@ pla_plan_run(const PlaLabelMap *labels, double lattice_mm, PlaJson operations,
   gint64 start = g_get_monotonic_time();
   pla_progress_phase(progress, "Meshing the soft tissue", 0.3);
   PlaProgressSpan span = pla_progress_push(progress);
-  PlaStatus st = pla_plan_make_body(labels, lattice_mm, progress, &surgery, &out->n_tets, err);
+  PlaStatus st = pla_plan_make_body(labels, lattice_mm, bones, progress, &surgery, &out->n_tets, err);
   pla_progress_pop(progress, span);
   out->mesh_seconds = (double)(g_get_monotonic_time() - start) * 1e-6;
   for (int i = 0; st == PLA_OK && i < n; i++) {

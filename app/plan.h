@@ -20,9 +20,10 @@ typedef struct {
 void pla_plan_result_clear(PlaPlanResult *self);
 
 /* The body of a plan: every label of @labels that is soft tissue by its name, meshed with cells of
- * @lattice_mm and held where it meets what is rigid or the end of the scan.  Caller frees *out. */
-PlaStatus pla_plan_make_body(const PlaLabelMap *labels, double lattice_mm, PlaProgress *progress,
-                             PlaSurgery **out, int *n_tets, PlaError *err);
+ * @lattice_mm and held where it meets what is rigid or the end of the scan.  @bones: rigid labels that
+ * are meshed as well, to be cut, NULL-terminated; NULL: none.  Caller frees *out. */
+PlaStatus pla_plan_make_body(const PlaLabelMap *labels, double lattice_mm, const char *const *bones,
+                             PlaProgress *progress, PlaSurgery **out, int *n_tets, PlaError *err);
 
 /* The voxels of @labels whose middles lie in the box from box_mm[0] to box_mm[1], RAS: where a plan
  * works in a part of the body, all of it need not be meshed.  PLA_ERR_EMPTY when there are none. */
@@ -39,12 +40,20 @@ PlaStatus pla_plan_merge(const PlaLabelMap *labels, const char *tissue, PlaLabel
 PlaStatus pla_plan_part(const PlaLabelMap *labels, const double (*box_mm)[3], const char *tissue,
                         PlaLabelMap **out, PlaError *err);
 
+/* A piece that was taken out. */
+typedef struct {
+  char *name;       /* of the excision; owned */
+  PlaMesh *surface; /* closed, as it lay; owned */
+} PlaPlanSpecimen;
+GArray *pla_plan_specimens_new(void); /* of PlaPlanSpecimen, which it owns */
+
 /* What one step did. */
 typedef struct {
   const char *tool;  /* "incise", ... */
   JsonObject *found; /* what it measured, no times; owned */
   bool solved;       /* it was a "solve" */
   PlaFemReport solve;
+  GArray *specimens; /* PlaPlanSpecimen, or NULL; owned */
 } PlaPlanStep;
 void pla_plan_step_clear(PlaPlanStep *self);
 /* Does @operation, an object with one member that names the tool.  A failure says where it stands
@@ -62,5 +71,6 @@ PlaStatus pla_plan_expand(PlaSurgery *surgery, PlaJson template, JsonArray **out
                           PlaError *err);
 
 /* Makes the body and does what @operations, an array, lists. */
-PlaStatus pla_plan_run(const PlaLabelMap *labels, double lattice_mm, PlaJson operations,
-                       PlaProgress *progress, PlaPlanResult *out, PlaError *err);
+PlaStatus pla_plan_run(const PlaLabelMap *labels, double lattice_mm, const char *const *bones,
+                       PlaJson operations, PlaProgress *progress, PlaPlanResult *out,
+                       PlaError *err);

@@ -43,6 +43,7 @@ load_labels(const char *path, const char *name, PlaProgress *progress, PlaConten
 
 typedef struct {
   char *case_path, *labels, *tissue; /* owned */
+  GPtrArray *bones;                  /* names, NULL-terminated; owned */
   double lattice_mm;
   bool boxed;
   double box_mm[2][3];
@@ -65,10 +66,26 @@ read_box(PlaJson box, Plan *plan, PlaError *err)
 }
 
 static PlaStatus
+read_bones(PlaJson list, Plan *plan, PlaError *err)
+{
+  PlaStatus st = PLA_OK;
+  for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
+    PlaJson one;
+    char *name = NULL;
+    st = pla_json_at(list, i, &one, err);
+    if (st == PLA_OK)
+      st = pla_json_text_value(one, &name, err);
+    if (st == PLA_OK)
+      g_ptr_array_add(plan->bones, name);
+  }
+  return st;
+}
+
+static PlaStatus
 read_plan(const char *path, PlaJson root, Plan *plan, PlaError *err)
 {
   static const char *const keys[] = { "case",   "labels",     "lattice_mm", "box_mm",
-                                      "tissue", "operations", NULL };
+                                      "tissue", "bones",      "operations", NULL };
   PlaJson value;
   PlaStatus st = pla_json_check_keys(root, keys, err);
   if (st == PLA_OK && !pla_json_get(root, "case", &value))
@@ -85,6 +102,9 @@ read_plan(const char *path, PlaJson root, Plan *plan, PlaError *err)
     st = pla_json_text_value(value, &plan->labels, err);
   if (st == PLA_OK && pla_json_get(root, "tissue", &value))
     st = pla_json_text_value(value, &plan->tissue, err);
+  if (st == PLA_OK && pla_json_get(root, "bones", &value))
+    st = read_bones(value, plan, err);
+  g_ptr_array_add(plan->bones, NULL);
   if (st == PLA_OK && !pla_json_get(root, "lattice_mm", &value))
     st = pla_json_fail(root, err, "needs \"lattice_mm\", the size of a cell");
   if (st == PLA_OK)
@@ -192,6 +212,10 @@ commit(PlaInvocation *inv, const char *path, const Plan *plan, PlaError *err)
       json_object_set_array_member(params, "box_mm", triples(plan->box_mm[0], NULL, 2, 1.0));
     if (plan->tissue)
       json_object_set_string_member(params, "tissue", plan->tissue);
+    JsonArray *bones = json_array_new();
+    for (guint i = 0; i + 1 < plan->bones->len; i++)
+      json_array_add_string_element(bones, plan->bones->pdata[i]);
+    json_object_set_array_member(params, "bones", bones);
     st = apply(session, "prepare-body", params, progress, err);
   }
   int done = 0;
@@ -280,7 +304,7 @@ run_operate(PlaInvocation *inv, PlaError *err)
   PlaProgress *progress = pla_invocation_progress(inv);
   PlaJsonFile *file = NULL;
   PlaJson root;
-  Plan plan = { 0 };
+  Plan plan = { .bones = g_ptr_array_new_with_free_func(g_free) };
   PlaPlanResult result = { 0 };
   g_autoptr(PlaContent) content = NULL;
   PlaLabelMap *part = NULL;
@@ -311,8 +335,9 @@ run_operate(PlaInvocation *inv, PlaError *err)
     st = pla_plan_part(content->labels, plan.boxed ? (const double(*)[3])plan.box_mm : NULL,
                        plan.tissue, &part, err);
   if (st == PLA_OK) {
-    st = pla_plan_run(part ? part : content->labels, plan.lattice_mm, plan.operations, progress,
-                      &result, err);
+    st = pla_plan_run(part ? part : content->labels, plan.lattice_mm,
+                      (const char *const *)plan.bones->pdata, plan.operations, progress, &result,
+                      err);
     if (st != PLA_OK && st != PLA_ERR_CANCELLED)
       pla_fail_within(err, "%s", path);
   }
@@ -334,6 +359,7 @@ out:
   g_free(plan.case_path);
   g_free(plan.labels);
   g_free(plan.tissue);
+  g_ptr_array_unref(plan.bones);
   return st;
 }
 
@@ -351,8 +377,8 @@ const PlaVerb pla_verb_operate = {
       "The plan names a case with labels, the size of a cell (\"lattice_mm\"), if need be the "
       "part\n"
       "of it that is meshed (\"box_mm\", two corners), and a list of operations: incise, excise,\n"
-      "undermine, cut, template, hook, release, suture, stitch, tighten, tension, expand and "
-      "solve.\n"
+      "undermine, cut, template, hook, release, suture, stitch, tighten, tension, expand,\n"
+      "implant and solve.\n"
       "With \"tissue\" all soft labels are one of that name.  Labels with the\n"
       "names of soft tissues become the body; it is held where it meets bone or teeth and where\n"
       "the scan or the box ends.  Points are in mm and are snapped to the skin, up to 5 mm.  A\n"
@@ -361,7 +387,10 @@ const PlaVerb pla_verb_operate = {
       "at \"at_mm\" along \"direction\" and becomes plain operations, which the result lists.  "
       "The\n"
       "output is the body as it lies in the end, with the field \"displacement\" in mm.  A cut goes\n"
-      "along a plane, along \"points_mm\" and \"triangles\", or along the file that \"surface\" names.",
+      "along a plane, along \"points_mm\" and \"triangles\", or along the file that \"surface\" names; with\n"
+      "\"tissue\" only through that one.  Labels of bone that the plan lists as \"bones\" are meshed\n"
+      "and can be cut like that.  Undermining goes to \"depth_mm\", or to a \"level\": \"bone\" or\n"
+      "the name of a tissue, \"offset_mm\" above its surface.",
   .example = "platysma-cli operate plan.json -o result.vtu --surface result.vtp",
   .min_files = 1,
   .max_files = 1,

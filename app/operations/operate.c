@@ -26,6 +26,21 @@ read_box(PlaWork *work, double box_mm[2][3], bool *boxed, PlaError *err)
   return st;
 }
 
+/* names in "bones"; NULL where there are none */
+static PlaStatus
+read_bones(PlaWork *work, GPtrArray *out, PlaError *err)
+{
+  JsonArray *list = pla_work_list(work, "bones");
+  for (guint i = 0; i < json_array_get_length(list); i++) {
+    JsonNode *node = json_array_get_element(list, i);
+    if (json_node_get_value_type(node) != G_TYPE_STRING)
+      return pla_fail(err, PLA_ERR_USAGE, "bones[%u] must be the name of a label", i);
+    g_ptr_array_add(out, (char *)json_node_get_string(node));
+  }
+  g_ptr_array_add(out, NULL);
+  return PLA_OK;
+}
+
 static PlaStatus
 run_prepare(PlaWork *work, PlaError *err)
 {
@@ -39,8 +54,11 @@ run_prepare(PlaWork *work, PlaError *err)
   double box_mm[2][3];
   bool boxed = false;
   PlaLabelMap *part = NULL;
+  g_autoptr(GPtrArray) bones = g_ptr_array_new();
   PlaProgress *progress = pla_work_progress(work);
   PlaStatus st = pla_work_item(work, "item", PLA_ITEM_LABELS, &item, err);
+  if (st == PLA_OK)
+    st = read_bones(work, bones, err);
   if (st == PLA_OK)
     st = pla_work_load(work, item, &labels, err);
   if (st == PLA_OK)
@@ -49,8 +67,8 @@ run_prepare(PlaWork *work, PlaError *err)
     st = pla_plan_part(labels->labels, boxed ? (const double(*)[3])box_mm : NULL,
                        *tissue ? tissue : NULL, &part, err);
   if (st == PLA_OK)
-    st =
-        pla_plan_make_body(part ? part : labels->labels, lattice_mm, progress, &body, &n_tets, err);
+    st = pla_plan_make_body(part ? part : labels->labels, lattice_mm,
+                            (const char *const *)bones->pdata, progress, &body, &n_tets, err);
   if (st == PLA_OK) {
     g_autoptr(JsonObject) surgery = json_object_new();
     json_object_set_string_member(surgery, "labels", pla_work_item_name(work, item));
@@ -73,6 +91,7 @@ static const PlaOpParam prepare_params[] = {
   { "box_mm", PLA_PARAM_LIST, "mm", 0, 0, "[]", "two corners of the part to take; empty: all" },
   { "tissue", PLA_PARAM_TEXT, NULL, 0, 200, "\"\"",
     "take all soft labels for this one; empty: as they are" },
+  { "bones", PLA_PARAM_LIST, NULL, 0, 0, "[]", "rigid labels that are to be cut, by name" },
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, "\"body\"", "name of the body" },
   { NULL },
 };
@@ -97,6 +116,31 @@ dup_object(JsonObject *object)
   return json_node_dup_object(copy);
 }
 
+/* what was taken out becomes an item of its own, to be hidden, measured or deleted like any other */
+static void
+add_specimen(PlaWork *work, PlaPlanSpecimen *specimen, JsonObject *found)
+{
+  PlaContent *content = pla_content_new(PLA_ITEM_MESH);
+  JsonObject *told = json_object_new();
+  g_autofree char *name = g_strdup_printf("%s specimen", specimen->name);
+  static const char *const keys[] = { "specimen_mm3", "specimen_g", "specimen_size_mm" };
+  /* a template tells it among its parts */
+  JsonArray *parts = json_object_has_member(found, "parts")
+                         ? json_object_get_array_member(found, "parts")
+                         : NULL;
+  for (guint i = 0; parts && i < json_array_get_length(parts); i++) {
+    JsonObject *part = json_array_get_object_element(parts, i);
+    if (json_object_has_member(part, keys[0]))
+      found = part;
+  }
+  for (size_t k = 0; k < G_N_ELEMENTS(keys); k++)
+    if (json_object_has_member(found, keys[k]))
+      json_object_set_member(told, keys[k], json_node_copy(json_object_get_member(found, keys[k])));
+  content->mesh = g_steal_pointer(&specimen->surface);
+  json_object_set_object_member(content->meta, PLA_BODY_SPECIMEN, told);
+  pla_work_add(work, name, content);
+}
+
 static PlaStatus
 run_steps(PlaWork *work, PlaSurgery *body, JsonObject *surgery, PlaError *err)
 {
@@ -119,6 +163,8 @@ run_steps(PlaWork *work, PlaSurgery *body, JsonObject *surgery, PlaError *err)
     pla_progress_pop(progress, span);
     if (!JSON_NODE_HOLDS_OBJECT(at.node))
       break;
+    for (guint k = 0; st == PLA_OK && step.specimens && k < step.specimens->len; k++)
+      add_specimen(work, &g_array_index(step.specimens, PlaPlanSpecimen, k), step.found);
     if (st == PLA_OK) {
       json_object_set_string_member(step.found, "name", step.tool);
       json_array_add_element(steps, json_node_copy(at.node));

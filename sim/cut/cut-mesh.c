@@ -342,6 +342,7 @@ typedef struct {
   PlaCutMesh *mesh;
   const double *pos;
   const PlaTriMesh *blade;
+  const bool *among; /* tets that may be cut; NULL: all */
   PlaBladeGrid grid;
   double origin[3], quantum; /* m */
   int n;
@@ -391,9 +392,9 @@ find_tets(Cut *cut)
   const int n = pla_cut_tree_find(&cut->mesh->tree, cut->mesh->tet, cut->pos, &cut->grid, &found);
   cut->touched = n >= 0 ? pla_array_new0((size_t)n, sizeof *cut->touched) : NULL;
   if (cut->touched) {
-    cut->n = n;
     for (int i = 0; i < n; i++)
-      cut->touched[i].tet = found[i];
+      if (!cut->among || cut->among[found[i]])
+        cut->touched[cut->n++].tet = found[i];
   }
   free(found);
   return cut->touched != NULL;
@@ -752,11 +753,18 @@ PlaStatus
 pla_cut_mesh_cut(PlaCutMesh *self, const PlaTriMesh *blade, PlaProgress *progress,
                  PlaCutReport *report, int **from, PlaError *err)
 {
+  return pla_cut_mesh_cut_among(self, blade, NULL, progress, report, from, err);
+}
+
+PlaStatus
+pla_cut_mesh_cut_among(PlaCutMesh *self, const PlaTriMesh *blade, const bool *among,
+                       PlaProgress *progress, PlaCutReport *report, int **from, PlaError *err)
+{
   const int n_verts = self->n_verts, n_tets = self->n_tets;
   double start = now_s();
   LinkList links = { 0 };
   Renumber nodes = { 0 };
-  Cut cut = { .mesh = self, .pos = shape_of(self), .blade = blade };
+  Cut cut = { .mesh = self, .pos = shape_of(self), .blade = blade, .among = among };
   *report = (PlaCutReport){ 0 };
   if (from)
     *from = NULL;

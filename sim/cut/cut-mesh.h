@@ -48,6 +48,12 @@ PlaStatus pla_cut_mesh_set_shape(PlaCutMesh *self, const double *pos, PlaError *
 PlaStatus pla_cut_mesh_cut(PlaCutMesh *self, const PlaTriMesh *blade, PlaProgress *progress,
                            PlaCutReport *report, int **from, PlaError *err);
 
+/* The same in the tets marked in @among (n_tets; NULL: all), as if nothing else were there: others
+ * stay whole and hold on to all pieces that they touch. */
+PlaStatus pla_cut_mesh_cut_among(PlaCutMesh *self, const PlaTriMesh *blade, const bool *among,
+                                 PlaProgress *progress, PlaCutReport *report, int **from,
+                                 PlaError *err);
+
 /* Where a point of the material went: the tet before the last cut and its weights there give the
  * tet now.  @n_before: tets before that cut. */
 int pla_cut_mesh_follow(const PlaCutMesh *self, int tet, const double weight[4], int n_before);

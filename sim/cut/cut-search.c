@@ -135,6 +135,19 @@ pla_blade_grid_init(PlaBladeGrid *self, const PlaTriMesh *blade)
   return true;
 }
 
+/* Coordinates are rounded after the search, and what touches then may be apart by a rounding error
+ * now: a blade in the faces between tets must find those on both sides. */
+static PlaCutBox
+box_with_slack(const PlaBladeGrid *self, const PlaCutBox *box)
+{
+  PlaCutBox out = *box;
+  for (int d = 0; d < 3; d++) {
+    out.lo[d] -= self->slack;
+    out.hi[d] += self->slack;
+  }
+  return out;
+}
+
 /* false: @box lies on one side of the triangle's plane, or its boxes are apart */
 static bool
 may_meet(const PlaBladeGrid *self, int t, const PlaCutBox *box)
@@ -153,13 +166,14 @@ may_meet(const PlaBladeGrid *self, int t, const PlaCutBox *box)
 static bool
 grid_may_meet(const PlaBladeGrid *self, const PlaCutBox *box)
 {
-  if (!boxes_meet(box, &self->box))
+  const PlaCutBox wide = box_with_slack(self, box);
+  if (!boxes_meet(&wide, &self->box))
     return false;
   int lo[3], hi[3];
-  grid_range(self, box, lo, hi);
+  grid_range(self, &wide, lo, hi);
   FOR_GRID(self, lo, hi, i)
   for (int k = self->start[i]; k < self->start[i + 1]; k++)
-    if (may_meet(self, self->tri[k], box))
+    if (may_meet(self, self->tri[k], &wide))
       return true;
   return false;
 }
@@ -174,11 +188,12 @@ compare_ints(const void *a, const void *b)
 int
 pla_blade_grid_find(const PlaBladeGrid *self, const PlaCutBox *box, int **found, int *capacity)
 {
+  const PlaCutBox wide = box_with_slack(self, box);
   int lo[3], hi[3], n = 0;
-  grid_range(self, box, lo, hi);
+  grid_range(self, &wide, lo, hi);
   FOR_GRID(self, lo, hi, i)
   for (int k = self->start[i]; k < self->start[i + 1]; k++)
-    if (may_meet(self, self->tri[k], box)) {
+    if (may_meet(self, self->tri[k], &wide)) {
       if (!pla_array_reserve(found, n + 1, capacity, sizeof **found))
         return -1;
       (*found)[n++] = self->tri[k];

@@ -802,4 +802,6 @@ pla_fem_cell_state(const PlaFemModel *model, int c, const double *pos, PlaFemCel
     sum += d * d;
   }
   out->von_mises_pa = sqrt(1.5 * sum) / fabs(j);
+  for (int i = 0; i < 9; i++)
+    out->cauchy_pa[i] = sigma[i] / j;
 }

@@ -82,7 +82,8 @@ int pla_fem_inverted(const PlaFemModel *model, const double *pos, double *min_ja
 typedef struct {
   double jacobian;     /* det F */
   double stretch[3];   /* principal, largest first */
-  double von_mises_pa; /* of the Cauchy stress */
+  double cauchy_pa[9]; /* true stress, row-major */
+  double von_mises_pa; /* of it */
 } PlaFemCellState;
 void pla_fem_cell_state(const PlaFemModel *model, int c, const double *pos, PlaFemCellState *out);
 

@@ -439,3 +439,74 @@ pla_skin_draw(const PlaSkin *self, const double at[3], const double direction[3]
   }
   return PLA_OK;
 }
+
+/* ---- regions of the skin ---- */
+
+void
+pla_skin_loop_clear(PlaSkinLoop *self)
+{
+  free(self->at);
+  free(self->place);
+}
+
+bool
+pla_skin_loop_init(PlaSkinLoop *self, const PlaSkinPoint *path, int n, double margin)
+{
+  double normal[3] = { 0 };
+  *self = (PlaSkinLoop){ .n = n,
+                         .margin = margin,
+                         .at = pla_array_new(2 * (size_t)n, sizeof *self->at),
+                         .place = pla_array_new(3 * (size_t)n, sizeof *self->place) };
+  if (!self->at || !self->place)
+    return false;
+  for (int i = 0; i < n; i++)
+    for (int d = 0; d < 3; d++) {
+      self->origin[d] += path[i].pos[d] / n;
+      normal[d] += path[i].normal[d];
+    }
+  double length = pla_vec3_norm(normal);
+  int axis = 0;
+  for (int d = 0; d < 3; d++) {
+    normal[d] /= length;
+    if (fabs(normal[d]) < fabs(normal[axis]))
+      axis = d;
+  }
+  double side[3] = { axis == 0, axis == 1, axis == 2 };
+  memcpy(self->normal, normal, sizeof normal);
+  pla_vec3_cross(normal, side, self->u);
+  length = pla_vec3_norm(self->u);
+  for (int d = 0; d < 3; d++)
+    self->u[d] /= length;
+  pla_vec3_cross(normal, self->u, self->v);
+  for (int i = 0; i < n; i++) {
+    double e[3];
+    pla_vec3_sub(path[i].pos, self->origin, e);
+    self->at[2 * i] = pla_vec3_dot(e, self->u);
+    self->at[2 * i + 1] = pla_vec3_dot(e, self->v);
+    self->reach = fmax(self->reach, pla_vec3_norm(e));
+    memcpy(&self->place[3 * i], path[i].pos, sizeof path[i].pos);
+  }
+  return true;
+}
+
+bool
+pla_skin_in_loop(const double pos[3], const double normal[3], const void *data)
+{
+  const PlaSkinLoop *loop = data;
+  double e[3];
+  bool inside = false;
+  if (normal && pla_vec3_dot(normal, loop->normal) <= 0.0)
+    return false; /* the walls of a cavity behind */
+  pla_vec3_sub(pos, loop->origin, e);
+  if (pla_vec3_norm(e) > 1.5 * loop->reach + loop->margin)
+    return false;
+  double x = pla_vec3_dot(e, loop->u), y = pla_vec3_dot(e, loop->v);
+  for (int i = 0, j = loop->n - 1; i < loop->n; j = i++) {
+    const double *a = &loop->at[2 * i], *b = &loop->at[2 * j];
+    if (hypot(x - a[0], y - a[1]) <= loop->margin)
+      return true;
+    if ((a[1] > y) != (b[1] > y) && x < (b[0] - a[0]) * (y - a[1]) / (b[1] - a[1]) + a[0])
+      inside = !inside;
+  }
+  return inside;
+}

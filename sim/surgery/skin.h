@@ -66,3 +66,18 @@ bool pla_blade_add_curtain(PlaBlade *self, const PlaSkinPoint *path, int n, bool
 typedef bool (*PlaSkinRegion)(const double pos[3], const double normal[3], const void *data);
 bool pla_blade_add_sheet(PlaBlade *self, const PlaSkin *skin, const double *seed, int n_seeds,
                          PlaSkinRegion inside, const void *data, double depth, int *n_tris);
+
+/* A closed path on the skin seen along its mean normal. */
+typedef struct {
+  int n;
+  double *at; /* in the plane (n x 2) */
+  double origin[3], u[3], v[3], normal[3];
+  double *place; /* on the skin (n x 3) */
+  double margin; /* beyond the path, m */
+  double reach;  /* from the origin, m */
+} PlaSkinLoop;
+/* @margin: how far beyond the path still counts as inside, m. */
+bool pla_skin_loop_init(PlaSkinLoop *self, const PlaSkinPoint *path, int n, double margin);
+void pla_skin_loop_clear(PlaSkinLoop *self);
+/* A region of the skin: inside the loop @data, or not far beyond it. */
+bool pla_skin_in_loop(const double pos[3], const double normal[3], const void *data);

@@ -30,6 +30,7 @@ pla_surgery_contacts_clear(PlaSurgeryContacts *self)
   free(self->normal);
   free(self->vert_normal);
   free(self->area);
+  free(self->each);
   free(self->touch);
   free(self->foot);
   free(self->spring);
@@ -139,7 +140,9 @@ pla_surgery_contacts_init(PlaSurgeryContacts *self, PlaSurgery *body, PlaError *
 {
   const PlaCutSurface *s;
   const double *pos;
-  *self = (PlaSurgeryContacts){ .reach = 2.0 * body->cell, .margin = 0.3 * body->cell };
+  *self = (PlaSurgeryContacts){ .reach = 2.0 * body->cell,
+                                .margin = 0.3 * body->cell,
+                                .grown = 1.0 };
   PlaStatus st = pla_surgery_get_surface(body, &s, &pos, err);
   if (st != PLA_OK)
     return st;
@@ -156,9 +159,10 @@ pla_surgery_contacts_init(PlaSurgeryContacts *self, PlaSurgery *body, PlaError *
   self->normal = pla_array_new((size_t)n_tris, 3 * sizeof *self->normal);
   self->vert_normal = pla_array_new(n, 3 * sizeof *self->vert_normal);
   self->area = pla_array_new0(n, sizeof *self->area);
+  self->each = pla_array_new0(n, sizeof *self->each);
   self->touch = pla_array_new(n, sizeof *self->touch);
   self->foot = pla_array_new(n, 3 * sizeof *self->foot);
-  if (!self->place || !self->tri || !self->normal || !self->vert_normal || !self->area ||
+  if (!self->place || !self->tri || !self->normal || !self->vert_normal || !self->area || !self->each ||
       !self->rest || !self->middle || !self->rest_normal || !self->touch || !self->foot) {
     pla_surgery_contacts_clear(self);
     return pla_fail_memory(err, "the walls of the wounds");
@@ -175,6 +179,7 @@ pla_surgery_contacts_init(PlaSurgeryContacts *self, PlaSurgery *body, PlaError *
       self->area[self->tri[3 * t + k]] += pla_vec3_norm(normal) / 6.0;
   }
   memcpy(self->rest, self->place, 3 * n * sizeof *self->rest);
+  memcpy(self->each, self->area, n * sizeof *self->each);
   for (int t = 0; t < n_tris; t++)
     for (int k = 0; k < 3; k++)
       for (int d = 0; d < 3; d++)
@@ -288,6 +293,42 @@ add_spring(PlaSurgeryContacts *self, const int *tets, int v)
   return true;
 }
 
+/* Keeps vertex @v of a wall out of a ball: the wall gives way against its own normal until it is on the
+ * ball, so that the two walls of a pocket go apart wherever between them the ball begins to grow. */
+static bool
+add_ball(PlaSurgeryContacts *self, const int *tets, int v, const PlaSurgeryImplant *ball)
+{
+  const double radius = ball->settled + self->grown * (ball->radius - ball->settled);
+  const double *p = &self->place[3 * v], *wall = &self->vert_normal[3 * v];
+  double e[3], foot[3], out[3];
+  pla_vec3_sub(p, ball->at, e);
+  const double across = pla_vec3_dot(e, wall);
+  const double reach2 = radius * radius - pla_vec3_dot(e, e) + across * across;
+  if (!(reach2 > 0.0) || pla_vec3_norm(wall) < 0.5)
+    return true; /* the wall's normal passes it by */
+  const double way = across + sqrt(reach2); /* against the normal, to the ball's far side */
+  if (way < -self->margin || way > 2.0 * radius)
+    return true;
+  if (!pla_array_reserve(&self->spring, self->n + 1, &self->capacity, sizeof *self->spring))
+    return false;
+  PlaSpring *spring = &self->spring[self->n++];
+  *spring = (PlaSpring){ 0 };
+  for (int d = 0; d < 3; d++) {
+    foot[d] = p[d] - way * wall[d];
+    out[d] = (foot[d] - ball->at[d]) / radius;
+  }
+  pla_vec3_sub(foot, p, e);
+  const double depth = pla_vec3_dot(e, out);
+  add_carriers(spring, self->surface, tets, v, 1.0);
+  memcpy(spring->offset, foot, sizeof foot);
+  pla_spring_set_stiffness(spring, out, WALL_STIFFNESS * self->each[v], 0.0);
+  memcpy(spring->push, out, sizeof out);
+  self->n_pushed += depth > 0.0;
+  self->deepest = fmax(self->deepest, depth);
+  self->implants += WALL_STIFFNESS * self->each[v] * fmax(depth, 0.0);
+  return true;
+}
+
 PlaStatus
 pla_surgery_contacts_update(PlaSurgeryContacts *self, const PlaSurgery *body, const double *pos,
                             PlaError *err)
@@ -295,7 +336,7 @@ pla_surgery_contacts_update(PlaSurgeryContacts *self, const PlaSurgery *body, co
   const int n_verts = self->walls.n_verts, *tets = pla_cut_mesh_get(body->cut).mesh.tet;
   PlaTriTree *tree = NULL;
   self->n_new = self->n_pushed = 0;
-  self->deepest = self->push = 0.0;
+  self->deepest = self->push = self->implants = 0.0;
   if (self->walls.n_tris == 0)
     return PLA_OK;
   double *depth = pla_array_new0((size_t)n_verts, sizeof *depth);
@@ -321,6 +362,10 @@ pla_surgery_contacts_update(PlaSurgeryContacts *self, const PlaSurgery *body, co
         st = pla_fail_memory(err, "the walls of the wounds");
     }
   }
+  for (int i = 0; i < body->n_implants; i++)
+    for (int v = 0; st == PLA_OK && v < n_verts; v++)
+      if (self->each[v] > 0.0 && !add_ball(self, tets, v, &body->implant[i]))
+        st = pla_fail_memory(err, "the implants");
   pla_tri_tree_free(tree);
   free(depth);
   free(before);

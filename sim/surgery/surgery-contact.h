@@ -20,6 +20,7 @@ typedef struct {
   double *normal;               /* of triangles, unit (n_tris x 3) */
   double *vert_normal;          /* of vertices, unit (n_verts x 3) */
   double *area;                 /* that each vertex stands for at rest, m2; 0: none (n_verts) */
+  double *each;                 /* the part of the walls around it alone, for what is round (n_verts) */
   int *touch;                   /* the triangle that each vertex may meet, -1 (n_verts) */
   double *foot;                 /* and the place of it where (n_verts x 3) */
   double reach, margin;         /* how deep and how high is looked, m */
@@ -29,6 +30,8 @@ typedef struct {
   int n_new;         /* of these, those that were not watched before */
   double deepest;    /* m */
   double push;       /* of all at that shape, N */
+  double grown;      /* 0..1: from the size of implants at the last equilibrium to what they are */
+  double implants;   /* what they push with, N */
 } PlaSurgeryContacts;
 
 /* For the body as it is cut now; nothing touches yet. */

@@ -1,6 +1,6 @@
 /* Maps on the surface of a surgical body.
  *
- * The stretch of one tet is a rough number where a blade left little of it, so maps show means over
+ * The stretch or stress of one tet is a rough number where a blade left little of it, so maps show means over
  * the material around vertices: s_v = sum V_t s_t / sum V_t, with V_t the volume that tet t still
  * holds, and between vertices they are linear. */
 #include "sim/surgery/surgery-map.h"
@@ -14,57 +14,73 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* the largest singular value of the deformation gradient */
-static double
-tet_stretch(const double *rest, const double *pos, const int *tet)
+/* values of vertices, @width each, between which surface points lie */
+static void
+carry(const PlaTetMesh *mesh, const PlaCutSurface *surface, const double *value, int width,
+      double *out)
 {
-  double dm[9], ds[9], inverse[9], f[9], u[9], s[3], v[9];
-  for (int k = 0; k < 3; k++)
-    for (int d = 0; d < 3; d++) {
-      dm[3 * d + k] = rest[3 * tet[k + 1] + d] - rest[3 * tet[0] + d];
-      ds[3 * d + k] = pos[3 * tet[k + 1] + d] - pos[3 * tet[0] + d];
+  for (int i = 0; i < surface->n_verts; i++) {
+    const int *tet = &mesh->tet[4 * surface->tet[i]];
+    for (int k = 0; k < width; k++) {
+      out[width * i + k] = 0.0;
+      for (int c = 0; c < 4; c++)
+        out[width * i + k] += surface->weight[4 * i + c] * value[width * tet[c] + k];
     }
-  pla_mat3_invert(dm, inverse);
-  pla_mat3_mul(ds, inverse, f);
-  pla_svd3(f, u, s, v);
-  return s[0];
+  }
 }
 
 PlaStatus
-pla_surgery_map_stretch(const PlaSurgery *self, const PlaCutSurface *surface, double *out,
-                        PlaError *err)
+pla_surgery_map(const PlaSurgery *self, const PlaCutSurface *surface, PlaSurgeryMaps *out,
+                PlaError *err)
 {
+  enum { WIDTH = 10 }; /* stretch, Cauchy stress */
   const PlaTetMesh mesh = pla_cut_mesh_get(self->cut).mesh;
-  const size_t n_verts = (size_t)mesh.n_verts;
-  double *volume = pla_array_new((size_t)mesh.n_tets, sizeof *volume);
-  double *stretch = pla_array_new((size_t)mesh.n_tets, sizeof *stretch);
-  double *sum = pla_array_new0(n_verts, sizeof *sum),
-         *weight = pla_array_new0(n_verts, sizeof *sum);
-  bool ok = volume && stretch && sum && weight;
-  if (ok) {
+  const size_t n_verts = (size_t)mesh.n_verts, n_tets = (size_t)mesh.n_tets;
+  PlaFemModel *model = NULL;
+  double *volume = pla_array_new(n_tets, sizeof *volume);
+  double *cell = pla_array_new(n_tets, WIDTH * sizeof *cell);
+  double *sum = pla_array_new0(n_verts, WIDTH * sizeof *sum);
+  double *weight = pla_array_new0(n_verts, sizeof *weight);
+  double *on = pla_array_new((size_t)surface->n_verts, WIDTH * sizeof *on);
+  PlaStatus st = volume && cell && sum && weight && on
+                     ? pla_surgery_build_model(self, &model, err)
+                     : pla_fail_memory(err, "the maps of the skin");
+  if (st == PLA_OK) {
     pla_cut_mesh_volumes(self->cut, volume);
 #pragma omp parallel for schedule(static)
-    for (int t = 0; t < mesh.n_tets; t++)
-      stretch[t] = tet_stretch(mesh.rest, self->pos, &mesh.tet[4 * t]);
+    for (int t = 0; t < mesh.n_tets; t++) {
+      PlaFemCellState state;
+      pla_fem_cell_state(model, t, self->pos, &state);
+      cell[WIDTH * t] = state.stretch[0];
+      memcpy(&cell[WIDTH * t + 1], state.cauchy_pa, sizeof state.cauchy_pa);
+    }
     for (int t = 0; t < mesh.n_tets; t++)
       for (int c = 0; c < 4; c++) {
-        sum[mesh.tet[4 * t + c]] += volume[t] * stretch[t];
-        weight[mesh.tet[4 * t + c]] += volume[t];
+        const int v = mesh.tet[4 * t + c];
+        for (int k = 0; k < WIDTH; k++)
+          sum[WIDTH * v + k] += volume[t] * cell[WIDTH * t + k];
+        weight[v] += volume[t];
       }
     for (size_t v = 0; v < n_verts; v++)
-      sum[v] = weight[v] > 0.0 ? sum[v] / weight[v] : 1.0;
+      for (int k = 0; k < WIDTH; k++)
+        sum[WIDTH * v + (size_t)k] =
+            weight[v] > 0.0 ? sum[WIDTH * v + (size_t)k] / weight[v] : k == 0;
+    carry(&mesh, surface, sum, WIDTH, on);
     for (int i = 0; i < surface->n_verts; i++) {
-      const int *tet = &mesh.tet[4 * surface->tet[i]];
-      out[i] = 0.0;
-      for (int c = 0; c < 4; c++)
-        out[i] += surface->weight[4 * i + c] * sum[tet[c]];
+      double value[3], axis[9];
+      pla_eig3(&on[WIDTH * i + 1], value, axis);
+      out->stretch[i] = on[WIDTH * i];
+      out->tension[i] = fmax(value[2], 0.0);
+      out->pressure[i] = -(value[0] + value[1] + value[2]) / 3.0;
     }
   }
+  pla_fem_model_free(model);
   free(volume);
-  free(stretch);
+  free(cell);
   free(sum);
   free(weight);
-  return ok ? PLA_OK : pla_fail_memory(err, "the map of stretches");
+  free(on);
+  return st;
 }
 
 void

@@ -3,10 +3,16 @@
 
 #include "sim/surgery/surgery.h"
 
-/* The largest principal stretch (1: none) at each vertex of @surface, the body's own: the mean over
- * the material around the vertices of its tet.  @out has surface->n_verts numbers. */
-PlaStatus pla_surgery_map_stretch(const PlaSurgery *self, const PlaCutSurface *surface, double *out,
-                                  PlaError *err);
+/* Numbers at each vertex of a surface: means over the material around the vertices of its tet.  The
+ * arrays are the caller's. */
+typedef struct {
+  double *stretch;  /* largest principal stretch, 1: none (n_verts) */
+  double *tension;  /* largest principal true stress where it pulls, Pa (n_verts) */
+  double *pressure; /* mean true stress where it presses, negative where it pulls, Pa (n_verts) */
+} PlaSurgeryMaps;
+/* @surface is the body's own. */
+PlaStatus pla_surgery_map(const PlaSurgery *self, const PlaCutSurface *surface, PlaSurgeryMaps *out,
+                          PlaError *err);
 /* How far each vertex of @surface has moved from its rest, m (n_verts x 3). */
 void pla_surgery_map_displacement(const PlaSurgery *self, const PlaCutSurface *surface,
                                   double *out);

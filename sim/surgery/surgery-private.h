@@ -55,9 +55,18 @@ typedef struct {
   double pressure; /* Pa */
 } PlaSurgeryExpander;
 
+/* a rigid ball in a pocket */
+typedef struct {
+  char *name;     /* owned */
+  double at[3];   /* where it lies, m */
+  double radius;  /* m */
+  double settled; /* its radius at the last equilibrium, m */
+} PlaSurgeryImplant;
+
 struct PlaSurgery {
   int n_materials;
   PlaFemMaterial *material;
+  char **tissue;      /* names of the materials, owned; NULL: none */
   int n_cells;        /* tets of the original mesh */
   int *cell_material; /* of each (n_cells) */
   double cell;        /* edge of a typical tet, m */
@@ -74,12 +83,18 @@ struct PlaSurgery {
   double *prestretch;       /* of the original mesh's tets, row-major (n_cells x 9); NULL: none */
   int n_expanders;
   PlaSurgeryExpander *expander;
+  int n_implants;
+  PlaSurgeryImplant *implant;
   /* made when asked for */
   PlaCutSurface surface;
   double *surface_pos;
   PlaSurgeryTool tool; /* what the last one did */
 };
 
+/* Cuts, and lets everything that hangs on the body follow; then crumbs are to be wiped off. */
+PlaStatus pla_surgery_cut_along(PlaSurgery *self, const PlaBlade *blade, PlaProgress *progress,
+                                PlaError *err);
+PlaStatus pla_surgery_wipe_crumbs(PlaSurgery *self, PlaError *err);
 PlaStatus pla_surgery_get_skin(PlaSurgery *self, PlaSkin *skin, PlaError *err);
 void pla_surgery_forget_surface(PlaSurgery *self);
 void pla_surgery_place(const PlaSurgery *self, const PlaSurgeryAnchor *anchor, double out[3]);

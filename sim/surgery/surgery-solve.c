@@ -116,6 +116,8 @@ draw_steps(const PlaSurgery *self)
     pla_spring_gap(&spring, self->pos, gap);
     most = fmax(most, pla_vec3_norm(gap));
   }
+  for (int i = 0; i < self->n_implants; i++)
+    most = fmax(most, 4.0 * fabs(self->implant[i].radius - self->implant[i].settled));
   /* pressure follows the walls from step to step */
   const double least = self->n_expanders ? 6.0 : 1.0;
   return (int)fmin(fmax(least, ceil(most / (2.0 * self->cell))), 20.0);
@@ -234,7 +236,11 @@ solve_steps(Solve *self, double tolerance_rel, PlaFemReport *report, PlaError *e
   bool fine = false, go = true;
   for (int k = 1; st == PLA_OK && go && k <= steps; k++) {
     set_offsets(self, (double)(steps - k) / steps);
-    if (body->n_expanders) {
+    if (body->n_implants) {
+      self->contacts.grown = (double)k / steps;
+      st = pla_surgery_contacts_update(&self->contacts, body, self->pos, err);
+    }
+    if (st == PLA_OK && body->n_expanders) {
       /* full pressure in the last two, so that the last starts from where it almost is */
       memset(self->force, 0, 3 * n_verts * sizeof *self->force);
       st = pla_surgery_add_expanders(self->body, self->pos, fmin((double)k / (steps - 1), 1.0),
@@ -285,6 +291,8 @@ pla_surgery_solve(PlaSurgery *self, double tolerance_rel, PlaProgress *progress,
     st = pla_cut_mesh_set_shape(self->cut, solve.pos, err);
   if (st == PLA_OK) {
     memcpy(self->pos, solve.pos, 3 * (size_t)n * sizeof *self->pos);
+    for (int i = 0; i < self->n_implants; i++)
+      self->implant[i].settled = self->implant[i].radius;
     pla_surgery_forget_surface(self);
   }
   solve_clear(&solve);

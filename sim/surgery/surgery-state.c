@@ -2,14 +2,14 @@
  *
  *   body/pos (3), body/held                                vertices
  *   body/cell_material                                     tets of the mesh before all cuts
- *   body/material_id (text), body/material (constants, density)
+ *   body/material_id (text), body/material (constants, density), body/tissue (text)
  *   body/cell, body/triangles                              edge of a typical tet, triangles of all
  *                                                          blades
  *   body/wound_name (text), body/wound (closed, path points, knots, left and right lip points),
  *   body/wound_length, body/wound_path (3), body/wound_knot, body/lip_tet, body/lip (weights,
  * along) wounds one after the other body/stitch_tet (4), body/stitch (27: weights, blends, place,
  * gap, row, stitch, share); the same of body/gauge and body/hook body/prestretch (9), body/expander
- * (5: place, radius, pressure)
+ * (5: place, radius, pressure), body/implant_name (text), body/implant (5: place, radius, settled)
  *
  * Texts are bytes, each ended by a zero. */
 #include "sim/surgery/surgery-state.h"
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATERIAL = PLA_MAX_CONSTANTS + 1, WOUND = 5, LIP = 5, THREAD = 27, EXPANDER = 5 };
+enum { MATERIAL = PLA_MAX_CONSTANTS + 1, WOUND = 5, LIP = 5, THREAD = 27, EXPANDER = 5, IMPLANT = 5 };
 
 static bool
 put_texts(PlaNamedArrays *out, const char *name, int n, const char *(*get)(const void *, int),
@@ -47,9 +47,36 @@ material_id(const void *data, int i)
 }
 
 static const char *
+tissue_name(const void *data, int i)
+{
+  return pla_surgery_get_tissue(data, i);
+}
+
+static const char *
 wound_name(const void *data, int i)
 {
   return ((const PlaSurgery *)data)->wound[i].name;
+}
+
+static const char *
+implant_name(const void *data, int i)
+{
+  return ((const PlaSurgery *)data)->implant[i].name;
+}
+
+static bool
+save_implants(const PlaSurgery *self, PlaNamedArrays *out)
+{
+  double *row = put_texts(out, "body/implant_name", self->n_implants, implant_name, self)
+                    ? pla_named_arrays_add(out, "body/implant", PLA_F64, IMPLANT,
+                                           (size_t)self->n_implants)
+                    : NULL;
+  for (int i = 0; row && i < self->n_implants; i++) {
+    memcpy(&row[IMPLANT * i], self->implant[i].at, sizeof self->implant[i].at);
+    row[IMPLANT * i + 3] = self->implant[i].radius;
+    row[IMPLANT * i + 4] = self->implant[i].settled;
+  }
+  return row != NULL;
 }
 
 static bool
@@ -131,7 +158,8 @@ pla_surgery_save(const PlaSurgery *self, PlaNamedArrays *out, PlaError *err)
                                  self->cell_material) &&
             pla_named_arrays_put(out, "body/cell", PLA_F64, 1, 1, &self->cell) &&
             pla_named_arrays_put(out, "body/triangles", PLA_I32, 1, 1, &self->n_triangles) &&
-            put_texts(out, "body/material_id", self->n_materials, material_id, self);
+            put_texts(out, "body/material_id", self->n_materials, material_id, self) &&
+            put_texts(out, "body/tissue", self->n_materials, tissue_name, self);
   double *material =
       ok ? pla_named_arrays_add(out, "body/material", PLA_F64, MATERIAL, (size_t)self->n_materials)
          : NULL;
@@ -154,7 +182,7 @@ pla_surgery_save(const PlaSurgery *self, PlaNamedArrays *out, PlaError *err)
     expander[EXPANDER * i + 3] = self->expander[i].radius;
     expander[EXPANDER * i + 4] = self->expander[i].pressure;
   }
-  ok = expander != NULL;
+  ok = expander != NULL && save_implants(self, out);
   return ok ? PLA_OK : pla_fail_memory(err, "the body");
 }
 
@@ -371,6 +399,57 @@ load_expanders(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
   return st;
 }
 
+static PlaStatus
+load_implants(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
+{
+  const void *text = NULL, *data = NULL;
+  int n_text = -1, n = -1;
+  PlaStatus st = pla_named_arrays_get(arrays, "body/implant_name", PLA_U8, 1, &n_text, &text, err);
+  if (st == PLA_OK)
+    st = pla_named_arrays_get(arrays, "body/implant", PLA_F64, IMPLANT, &n, &data, err);
+  if (st == PLA_OK && n > 0) {
+    self->implant = pla_array_new0((size_t)n, sizeof *self->implant);
+    st = self->implant ? PLA_OK : pla_fail_memory(err, "the body");
+  }
+  const char *at = text;
+  for (int i = 0; st == PLA_OK && i < n; i++) {
+    const double *row = (const double *)data + IMPLANT * i;
+    const char *name = next_text(&at, &n_text);
+    bool ok = name && row[3] > 0.0 && row[4] >= 0.0;
+    for (int k = 0; k < IMPLANT; k++)
+      ok = ok && isfinite(row[k]);
+    if (!ok)
+      return damaged(err, "implants");
+    memcpy(self->implant[i].at, row, sizeof self->implant[i].at);
+    self->implant[i].radius = row[3];
+    self->implant[i].settled = row[4];
+    self->implant[i].name = pla_strdup(name);
+    self->n_implants = i + 1;
+    if (!self->implant[i].name)
+      return pla_fail_memory(err, "the body");
+  }
+  return st;
+}
+
+static PlaStatus
+load_tissues(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
+{
+  const void *text = NULL;
+  int n_text = -1;
+  PlaStatus st = pla_named_arrays_get(arrays, "body/tissue", PLA_U8, 1, &n_text, &text, err);
+  if (st != PLA_OK)
+    return st;
+  const char **name = pla_array_new0((size_t)self->n_materials, sizeof *name), *at = text;
+  st = name ? PLA_OK : pla_fail_memory(err, "the body");
+  for (int m = 0; st == PLA_OK && m < self->n_materials; m++)
+    if (!(name[m] = next_text(&at, &n_text)))
+      st = damaged(err, "names of tissues");
+  if (st == PLA_OK)
+    st = pla_surgery_set_tissues(self, name, err);
+  free(name);
+  return st;
+}
+
 PlaStatus
 pla_surgery_load(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
 {
@@ -419,6 +498,10 @@ pla_surgery_load(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
     st = load_prestretch(self, arrays, err);
   if (st == PLA_OK)
     st = load_expanders(self, arrays, err);
+  if (st == PLA_OK)
+    st = load_implants(self, arrays, err);
+  if (st == PLA_OK)
+    st = load_tissues(self, arrays, err);
   if (st == PLA_OK)
     *out = self;
   else

@@ -240,12 +240,12 @@ is_open_between(const PlaSurgery *self, const PlaSurgeryEnd *a, const PlaSurgery
 /* Lays stitches, each as threads along its part of the edge, for a force in one point would tear
  * the finer a mesh is; and gauges between the threads. */
 static PlaStatus
-sew_seams(PlaSurgery *self, Seam seam[2], double spacing, double tighten, int *n_stitches,
+sew_seams(PlaSurgery *self, Seam seam[2], double spacing, double tighten, PlaSurgeryRow *done,
           PlaError *err)
 {
   const double apart = 0.7 * self->cell; /* threads of a stitch: about as the edge has points, m */
   const int n_before = self->stitches.n, n_gauges = self->gauges.n;
-  int row, first, count = 0, last = -1;
+  int row, first, count = 0, last = -1, missing = 0;
   next_numbers(self, &row, &first);
   for (int k = 0; k < 2; k++)
     seam_measure(self, &seam[k]);
@@ -256,8 +256,10 @@ sew_seams(PlaSurgery *self, Seam seam[2], double spacing, double tighten, int *n
   for (int i = 0; ok && i < 2 * n * per_stitch - 1; i++) {
     const double fraction = 0.5 * (i + 1) / (n * per_stitch);
     const PlaSurgeryEnd a = seam_at(&seam[0], fraction), b = seam_at(&seam[1], fraction);
-    if (!is_open_between(self, &a, &b))
+    if (!is_open_between(self, &a, &b)) {
+      missing += i % 2 == 0;
       continue;
+    }
     PlaSurgeryThread thread = thread_across(self, &a, &b, tighten, row);
     if (i % 2 == 0) {
       const int number = i / 2 / per_stitch;
@@ -268,8 +270,8 @@ sew_seams(PlaSurgery *self, Seam seam[2], double spacing, double tighten, int *n
     }
     ok = threads_add(i % 2 ? &self->gauges : &self->stitches, &thread);
   }
-  if (n_stitches)
-    *n_stitches = count;
+  if (done)
+    *done = (PlaSurgeryRow){ count, n - count, length * missing / (n * per_stitch) };
   if (ok && count > 0)
     return PLA_OK;
   self->stitches.n = n_before;
@@ -292,7 +294,7 @@ check_spacing(double spacing, PlaError *err)
 
 PlaStatus
 pla_surgery_suture(PlaSurgery *self, const char *first, const char *second, double spacing,
-                   double tighten, int *n_stitches, PlaError *err)
+                   double tighten, PlaSurgeryRow *row, PlaError *err)
 {
   PlaSurgeryWound *a, *b;
   Seam seam[2] = { { 0 } };
@@ -317,7 +319,7 @@ pla_surgery_suture(PlaSurgery *self, const char *first, const char *second, doub
     st = pla_fail(err, PLA_ERR_EMPTY, "'%s' and '%s' have no two edges to sew together", first,
                   second);
   if (st == PLA_OK)
-    st = sew_seams(self, seam, spacing, tighten, n_stitches, err);
+    st = sew_seams(self, seam, spacing, tighten, row, err);
   free(seam[0].point);
   free(seam[1].point);
   return st;
@@ -392,7 +394,7 @@ seam_from_edges(const PlaSurgery *self, const PlaSurgeryEdge *edge, int n, Seam 
 PlaStatus
 pla_surgery_sew(PlaSurgery *self, const PlaSurgeryEdge *first, int n_first,
                 const PlaSurgeryEdge *second, int n_second, double spacing, double tighten,
-                int *n_stitches, PlaError *err)
+                PlaSurgeryRow *row, PlaError *err)
 {
   Seam seam[2] = { { 0 } };
   PlaStatus st = check_spacing(spacing, err);
@@ -401,7 +403,7 @@ pla_surgery_sew(PlaSurgery *self, const PlaSurgeryEdge *first, int n_first,
   if (st == PLA_OK)
     st = seam_from_edges(self, second, n_second, &seam[1], err);
   if (st == PLA_OK)
-    st = sew_seams(self, seam, spacing, tighten, n_stitches, err);
+    st = sew_seams(self, seam, spacing, tighten, row, err);
   free(seam[0].point);
   free(seam[1].point);
   return st;

@@ -1,4 +1,4 @@
-/* What strains the body besides threads: the tension of skin along its lines, and expanders.
+/* What strains the body besides threads: the tension of skin along its lines, expanders, implants.
  *
  * Skin lies under tension in its plane: it would shrink if it were cut free.  The tension is a
  * prestretch of the tets near the skin (sim/material/prestretch.h), turned with the skin: lines are
@@ -191,4 +191,60 @@ pla_surgery_expanded_volume(PlaSurgery *self, PlaError *err)
       volume -= pla_vec3_dot(p[0], cross) / 6.0;
     }
   return volume;
+}
+
+/* ---- implants ---- */
+
+/* distance from @at to the nearest wall of a wound, m */
+static PlaStatus
+nearest_wall(PlaSurgery *self, const double at[3], double *out, PlaError *err)
+{
+  const PlaCutSurface *s;
+  const double *pos;
+  PlaStatus st = pla_surgery_get_surface(self, &s, &pos, err);
+  *out = INFINITY;
+  for (int t = 0; st == PLA_OK && t < s->n_tris; t++)
+    for (int k = 0; s->cut[t] >= 0 && k < 3; k++) {
+      double e[3];
+      pla_vec3_sub(&pos[3 * s->tri[3 * t + k]], at, e);
+      *out = fmin(*out, pla_vec3_norm(e));
+    }
+  return st;
+}
+
+PlaStatus
+pla_surgery_implant(PlaSurgery *self, const char *name, const double at[3], double radius,
+                    PlaError *err)
+{
+  double wall = 0.0;
+  if (!(radius > 0.0 && isfinite(radius)))
+    return pla_fail(err, PLA_ERR_USAGE, "an implant needs a radius, not %g mm", 1e3 * radius);
+  for (int i = 0; i < self->n_implants; i++)
+    if (strcmp(self->implant[i].name, name) == 0) {
+      double e[3] = { 0.0, 0.0, 0.0 };
+      if (at)
+        pla_vec3_sub(at, self->implant[i].at, e);
+      if (pla_vec3_norm(e) > 1e-6)
+        return pla_fail(err, PLA_ERR_USAGE, "the implant '%s' lies elsewhere already", name);
+      self->implant[i].radius = radius;
+      return PLA_OK;
+    }
+  if (!at)
+    return pla_fail(err, PLA_ERR_USAGE, "there is no implant called '%s'; say where it lies", name);
+  PlaStatus st = nearest_wall(self, at, &wall, err);
+  if (st != PLA_OK)
+    return st;
+  if (!(wall <= radius))
+    return pla_fail(err, PLA_ERR_EMPTY,
+                    "no pocket lies within %.1f mm of (%.1f, %.1f, %.1f mm); undermine one first",
+                    1e3 * radius, 1e3 * at[0], 1e3 * at[1], 1e3 * at[2]);
+  PlaSurgeryImplant implant = { .name = pla_strdup(name), .radius = radius };
+  memcpy(implant.at, at, sizeof implant.at);
+  if (!implant.name || !pla_array_resize((void **)&self->implant, (size_t)self->n_implants + 1,
+                                         sizeof *self->implant)) {
+    free(implant.name);
+    return pla_fail_memory(err, "the implant");
+  }
+  self->implant[self->n_implants++] = implant;
+  return PLA_OK;
 }

@@ -3,6 +3,8 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/base/union-find.h"
+#include "sim/cut/cut-mesh-private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,16 +55,17 @@ release_held(PlaSurgery *self)
   return true;
 }
 
-/* cuts, and lets everything that hangs on the body follow */
+/* cuts @among some tets, NULL: all, and lets everything that hangs on the body follow */
 static PlaStatus
-cut_along(PlaSurgery *self, const PlaBlade *blade, PlaProgress *progress, PlaError *err)
+cut_among(PlaSurgery *self, const PlaBlade *blade, const bool *among, PlaProgress *progress,
+          PlaError *err)
 {
   PlaTriMesh tris = pla_blade_get(blade);
   PlaCutReport report;
   int *from = NULL;
   const PlaCutMeshView before = pla_cut_mesh_get(self->cut);
   const int n_tets = before.mesh.n_tets, n_verts = before.mesh.n_verts;
-  PlaStatus st = pla_cut_mesh_cut(self->cut, &tris, progress, &report, &from, err);
+  PlaStatus st = pla_cut_mesh_cut_among(self->cut, &tris, among, progress, &report, &from, err);
   if (st == PLA_OK && report.n_touched == 0)
     st = pla_fail(err, PLA_ERR_EMPTY, "the blade does not reach the body");
   if (st == PLA_OK) {
@@ -87,6 +90,12 @@ cut_along(PlaSurgery *self, const PlaBlade *blade, PlaProgress *progress, PlaErr
   }
   free(from);
   return st;
+}
+
+PlaStatus
+pla_surgery_cut_along(PlaSurgery *self, const PlaBlade *blade, PlaProgress *progress, PlaError *err)
+{
+  return cut_among(self, blade, NULL, progress, err);
 }
 
 typedef struct {
@@ -169,8 +178,8 @@ bodies_init(Bodies *self, const PlaSurgery *surgery)
 
 /* Blades that nearly meet leave crumbs smaller than a cell, which nothing holds: they are wiped
  * off, and counted. */
-static PlaStatus
-wipe_crumbs(PlaSurgery *self, PlaError *err)
+PlaStatus
+pla_surgery_wipe_crumbs(PlaSurgery *self, PlaError *err)
 {
   const int n_tets = pla_cut_mesh_get(self->cut).mesh.n_tets;
   const double crumb = self->cell * self->cell * self->cell;
@@ -392,9 +401,9 @@ pla_surgery_incise(PlaSurgery *self, const char *name, const double *path, int n
   if (st == PLA_OK)
     st = pla_surgery_dup(self, &backup, err);
   if (st == PLA_OK) {
-    st = cut_along(self, &blade, progress, err);
+    st = pla_surgery_cut_along(self, &blade, progress, err);
     if (st == PLA_OK)
-      st = wipe_crumbs(self, err);
+      st = pla_surgery_wipe_crumbs(self, err);
     if (st == PLA_OK)
       st = add_wound(self, name, points, n_points, false, first, err);
     self->tool.overcut = over;
@@ -420,292 +429,32 @@ pla_surgery_draw(PlaSurgery *self, const double at[3], const double direction[3]
   return st;
 }
 
-/* ---- regions of the skin ---- */
+/* ---- full depth ---- */
 
-/* a closed path seen along its mean normal */
-typedef struct {
-  int n;
-  double *at; /* in the plane (n x 2) */
-  double origin[3], u[3], v[3], normal[3];
-  double *place; /* on the skin (n x 3) */
-  double margin; /* beyond the path, m */
-  double reach;  /* from the origin, m */
-} Loop;
-
-static void
-loop_clear(Loop *self)
-{
-  free(self->at);
-  free(self->place);
-}
-
-static bool
-loop_init(Loop *self, const PlaSkinPoint *path, int n, double margin)
-{
-  double normal[3] = { 0 };
-  *self = (Loop){ .n = n,
-                  .margin = margin,
-                  .at = pla_array_new(2 * (size_t)n, sizeof *self->at),
-                  .place = pla_array_new(3 * (size_t)n, sizeof *self->place) };
-  if (!self->at || !self->place)
-    return false;
-  for (int i = 0; i < n; i++)
-    for (int d = 0; d < 3; d++) {
-      self->origin[d] += path[i].pos[d] / n;
-      normal[d] += path[i].normal[d];
-    }
-  double length = pla_vec3_norm(normal);
-  int axis = 0;
-  for (int d = 0; d < 3; d++) {
-    normal[d] /= length;
-    if (fabs(normal[d]) < fabs(normal[axis]))
-      axis = d;
-  }
-  double side[3] = { axis == 0, axis == 1, axis == 2 };
-  memcpy(self->normal, normal, sizeof normal);
-  pla_vec3_cross(normal, side, self->u);
-  length = pla_vec3_norm(self->u);
-  for (int d = 0; d < 3; d++)
-    self->u[d] /= length;
-  pla_vec3_cross(normal, self->u, self->v);
-  for (int i = 0; i < n; i++) {
-    double e[3];
-    pla_vec3_sub(path[i].pos, self->origin, e);
-    self->at[2 * i] = pla_vec3_dot(e, self->u);
-    self->at[2 * i + 1] = pla_vec3_dot(e, self->v);
-    self->reach = fmax(self->reach, pla_vec3_norm(e));
-    memcpy(&self->place[3 * i], path[i].pos, sizeof path[i].pos);
-  }
-  return true;
-}
-
-/* inside the path, or not far beyond it */
-static bool
-is_in_loop(const double pos[3], const double normal[3], const void *data)
-{
-  const Loop *loop = data;
-  double e[3];
-  bool inside = false;
-  if (normal && pla_vec3_dot(normal, loop->normal) <= 0.0)
-    return false; /* the walls of a cavity behind */
-  pla_vec3_sub(pos, loop->origin, e);
-  if (pla_vec3_norm(e) > 1.5 * loop->reach + loop->margin)
-    return false;
-  double x = pla_vec3_dot(e, loop->u), y = pla_vec3_dot(e, loop->v);
-  for (int i = 0, j = loop->n - 1; i < loop->n; j = i++) {
-    const double *a = &loop->at[2 * i], *b = &loop->at[2 * j];
-    if (hypot(x - a[0], y - a[1]) <= loop->margin)
-      return true;
-    if ((a[1] > y) != (b[1] > y) && x < (b[0] - a[0]) * (y - a[1]) / (b[1] - a[1]) + a[0])
-      inside = !inside;
-  }
-  return inside;
-}
-
-/* ---- undermining ---- */
-
-typedef struct {
-  const double *path;
-  int n;
-  double radius;
-} NearPath;
-
-static bool
-is_near_path(const double pos[3], const double normal[3], const void *data)
-{
-  const NearPath *near = data;
-  for (int i = 0; i < near->n; i++) {
-    double e[3];
-    pla_vec3_sub(pos, &near->path[3 * i], e);
-    if (pla_vec3_dot(e, e) <= near->radius * near->radius)
-      return true;
-  }
-  return false;
-}
-
-/* cuts along a sheet of @n_tris triangles */
+/* (*out)[t]: whether tet t is of the tissue; free() */
 static PlaStatus
-undermine_along(PlaSurgery *self, const PlaBlade *blade, int n_tris, PlaProgress *progress,
-                PlaError *err)
+mark_tissue(const PlaSurgery *self, const char *tissue, bool **out, PlaError *err)
 {
-  PlaSurgery *backup = NULL;
-  PlaStatus st = PLA_OK;
-  if (n_tris == 0)
-    st = pla_fail(err, PLA_ERR_EMPTY,
-                  "the area to undermine is smaller than the mesh resolves; undermine further or "
-                  "use a finer mesh");
-  if (st == PLA_OK)
-    st = pla_surgery_dup(self, &backup, err);
-  if (st == PLA_OK) {
-    st = cut_along(self, blade, progress, err);
-    if (st == PLA_OK)
-      st = wipe_crumbs(self, err);
-    pla_surgery_settle(self, &backup, st);
-  }
-  return st;
-}
-
-/* cuts along the skin where @inside holds around the seeds, moved @depth inwards */
-static PlaStatus
-undermine(PlaSurgery *self, const PlaSkin *skin, const double *seed, int n_seeds,
-          PlaSkinRegion inside, const void *data, double depth, PlaProgress *progress,
-          PlaError *err)
-{
-  PlaBlade blade = { 0 };
-  int n_tris = 0;
-  PlaStatus st = pla_blade_add_sheet(&blade, skin, seed, n_seeds, inside, data, depth, &n_tris)
-                     ? undermine_along(self, &blade, n_tris, progress, err)
-                     : pla_fail_memory(err, "the blade");
-  pla_blade_clear(&blade);
-  return st;
-}
-
-/* where a wound is: it may have moved since it was made, and its edges tell; caller frees *out */
-static PlaStatus
-wound_path(const PlaSurgery *self, const PlaSurgeryWound *wound, double **out, int *n,
-           PlaError *err)
-{
-  *n = wound->n_lip[0] + wound->n_lip[1];
-  if (*n == 0)
-    return pla_fail(err, PLA_ERR_EMPTY, "the wound '%s' opens no skin to undermine from",
-                    wound->name);
-  *out = pla_array_new(3 * (size_t)*n, sizeof **out);
+  const PlaCutMeshView view = pla_cut_mesh_get(self->cut);
+  int material = 0;
+  while (material < self->n_materials &&
+         strcmp(pla_surgery_get_tissue(self, material), tissue) != 0)
+    material++;
+  if (material == self->n_materials)
+    return pla_fail(err, PLA_ERR_USAGE, "this body has no tissue called '%s' to cut", tissue);
+  *out = pla_array_new((size_t)view.mesh.n_tets, sizeof **out);
   if (!*out)
-    return pla_fail_memory(err, "the blade");
-  for (int s = 0, k = 0; s < 2; s++)
-    for (int i = 0; i < wound->n_lip[s]; i++)
-      pla_surgery_place(self, &wound->lip[s][i].anchor, &(*out)[3 * k++]);
+    return pla_fail_memory(err, "the cut");
+  for (int t = 0; t < view.mesh.n_tets; t++)
+    (*out)[t] = self->cell_material[view.tet_source[t]] == material;
   return PLA_OK;
 }
 
 PlaStatus
-pla_surgery_undermine(PlaSurgery *self, const char *from, double radius, double depth,
-                      PlaProgress *progress, PlaError *err)
+pla_surgery_cut(PlaSurgery *self, const PlaTriMesh *blade, const char *tissue, PlaProgress *progress,
+                PlaError *err)
 {
-  PlaSkin skin = { 0 };
-  PlaSurgeryWound *wound;
-  double *path = NULL;
-  int n = 0;
-  PlaStatus st = pla_surgery_need_wound(self, from, &wound, err);
-  if (st == PLA_OK)
-    st = pla_surgery_get_skin(self, &skin, err);
-  if (st == PLA_OK)
-    st = wound_path(self, wound, &path, &n, err);
-  if (st == PLA_OK) {
-    const NearPath near = { path, n, radius };
-    st = undermine(self, &skin, path, n, is_near_path, &near, depth, progress, err);
-  }
-  free(path);
-  pla_skin_clear(&skin);
-  return st;
-}
-
-PlaStatus
-pla_surgery_undermine_area(PlaSurgery *self, const double *area, int n, double depth,
-                           PlaProgress *progress, PlaError *err)
-{
-  PlaSkin skin;
-  PlaSkinPoint *points = NULL;
-  Loop loop = { 0 };
-  int n_points = 0;
-  PlaStatus st = pla_surgery_get_skin(self, &skin, err);
-  if (st == PLA_OK)
-    st = pla_skin_path(&skin, area, n, true, self->cell, PLA_SURGERY_SNAP, &points, &n_points, err);
-  if (st == PLA_OK)
-    st = loop_init(&loop, points, n_points, 0.0)
-             ? undermine(self, &skin, loop.place, loop.n, is_in_loop, &loop, depth, progress, err)
-             : pla_fail_memory(err, "the blade");
-  loop_clear(&loop);
-  free(points);
-  pla_skin_clear(&skin);
-  return st;
-}
-
-/* the surface by which the body is held: outer faces whose corners all are */
-static PlaStatus
-bone_surface(PlaSurgery *self, PlaBlade *out, PlaError *err)
-{
-  const PlaCutMeshView view = pla_cut_mesh_get(self->cut);
-  const PlaCutSurface *s;
-  const double *pos;
-  PlaStatus st = pla_surgery_get_surface(self, &s, &pos, err);
-  for (int t = 0; st == PLA_OK && t < s->n_tris; t++) {
-    bool bone = s->cut[t] < 0;
-    double place[9];
-    for (int k = 0; bone && k < 3; k++) {
-      const int v = s->tri[3 * t + k];
-      for (int c = 0; c < 4; c++)
-        if (s->weight[4 * v + c] > 1e-9)
-          bone = bone && self->held[view.mesh.tet[4 * s->tet[v] + c]];
-      memcpy(&place[3 * k], &pos[3 * v], 3 * sizeof *pos);
-    }
-    if (bone && !pla_blade_add_triangle(out, place))
-      st = pla_fail_memory(err, "the surface of the bone");
-  }
-  if (st == PLA_OK && out->n_tris == 0)
-    st = pla_fail(err, PLA_ERR_EMPTY, "there is no bone under this body");
-  return st;
-}
-
-PlaStatus
-pla_surgery_undermine_to_bone(PlaSurgery *self, const char *from, double radius,
-                              PlaProgress *progress, PlaError *err)
-{
-  const double deepest = 0.05, clearance = 0.0005; /* m: what is below is no longer under the skin;
-                                                      a layer that stays on the bone */
-  PlaSkin skin = { 0 };
-  PlaSurgeryWound *wound;
-  PlaBlade bone = { 0 }, blade = { 0 };
-  PlaTriTree *tree = NULL;
-  PlaTriMesh tris = { 0 };
-  double *path = NULL;
-  int n_path = 0, n_tris = 0;
-  PlaStatus st = pla_surgery_need_wound(self, from, &wound, err);
-  if (st == PLA_OK)
-    st = bone_surface(self, &bone, err);
-  if (st == PLA_OK) {
-    tris = pla_blade_get(&bone);
-    st = pla_tri_tree_new(&tris, &tree, err);
-  }
-  if (st == PLA_OK)
-    st = pla_surgery_get_skin(self, &skin, err);
-  if (st == PLA_OK)
-    st = wound_path(self, wound, &path, &n_path, err);
-  if (st == PLA_OK) {
-    const NearPath near = { path, n_path, radius };
-    if (!pla_blade_add_sheet(&blade, &skin, path, n_path, is_near_path, &near, 0.0, &n_tris))
-      st = pla_fail_memory(err, "the blade");
-  }
-  /* the sheet sinks from the skin straight down until it is close to bone: each step is as long as
-   * nothing can be hit */
-  for (int v = 0; st == PLA_OK && v < blade.n_verts; v++) {
-    PlaSkinPoint on;
-    double *p = &blade.pos[3 * v], down = 0.0, near = 0.0;
-    if (!pla_skin_snap(&skin, p, self->cell, &on))
-      continue;
-    do {
-      near = pla_tri_tree_nearest(tree, p, deepest, NULL, NULL);
-      const double step = fmax(near - clearance, 0.0);
-      for (int d = 0; d < 3; d++)
-        p[d] -= step * on.normal[d];
-      down += step;
-    } while (near > 1.2 * clearance && down < deepest);
-  }
-  if (st == PLA_OK)
-    st = undermine_along(self, &blade, n_tris, progress, err);
-  free(path);
-  pla_tri_tree_free(tree);
-  pla_blade_clear(&bone);
-  pla_blade_clear(&blade);
-  pla_skin_clear(&skin);
-  return st;
-}
-
-/* ---- full depth ---- */
-
-PlaStatus
-pla_surgery_cut(PlaSurgery *self, const PlaTriMesh *blade, PlaProgress *progress, PlaError *err)
-{
+  bool *among = NULL;
   PlaBlade own = { 0 };
   PlaSurgery *backup = NULL;
   PlaStatus st = PLA_OK;
@@ -723,23 +472,53 @@ pla_surgery_cut(PlaSurgery *self, const PlaTriMesh *blade, PlaProgress *progress
   }
   if (st == PLA_OK && !(area > 0.0))
     st = pla_fail(err, PLA_ERR_EMPTY, "the blade has no area, and cuts nothing");
+  if (st == PLA_OK && tissue)
+    st = mark_tissue(self, tissue, &among, err);
   if (st == PLA_OK)
     st = pla_surgery_dup(self, &backup, err);
   if (st == PLA_OK) {
-    st = cut_along(self, &own, progress, err);
+    st = cut_among(self, &own, among, progress, err);
     if (st == PLA_OK)
-      st = wipe_crumbs(self, err);
+      st = pla_surgery_wipe_crumbs(self, err);
     pla_surgery_settle(self, &backup, st);
   }
+  free(among);
   pla_blade_clear(&own);
   return st;
+}
+
+int
+pla_surgery_count_pieces(const PlaSurgery *self, const char *tissue)
+{
+  const int n_tets = pla_cut_mesh_get(self->cut).mesh.n_tets;
+  bool *among = NULL;
+  PlaError err = { 0 };
+  int n = 0;
+  if (!tissue)
+    return pla_cut_mesh_bodies(self->cut, NULL);
+  int *parent = mark_tissue(self, tissue, &among, &err) == PLA_OK
+                    ? pla_array_new((size_t)n_tets, sizeof *parent)
+                    : NULL;
+  for (int t = 0; parent && t < n_tets; t++)
+    parent[t] = t;
+  for (int i = 0; parent && i < 4 * n_tets; i++)
+    for (int l = self->cut->link_head[i]; among[i / 4] && l >= 0; l = self->cut->link[l].next)
+      if (among[self->cut->link[l].tet])
+        pla_union_find_join(parent, i / 4, self->cut->link[l].tet);
+  for (int t = 0; parent && t < n_tets; t++)
+    n += among[t] && parent[t] == t;
+  free(among);
+  if (!parent)
+    return -1;
+  free(parent);
+  return n;
 }
 
 /* ---- excision ---- */
 
 /* the least that must come out, m3: shavings of the rim are no specimen */
 static double
-least_specimen(const Loop *loop, double depth)
+least_specimen(const PlaSkinLoop *loop, double depth)
 {
   double twice = 0.0;
   for (int i = 0, j = loop->n - 1; i < loop->n; j = i++) {
@@ -749,11 +528,94 @@ least_specimen(const Loop *loop, double depth)
   return 0.15 * fabs(twice) * fmin(depth, 0.002); /* a third of the area, 2 mm thick */
 }
 
+void
+pla_surgery_specimen_clear(PlaSurgerySpecimen *self)
+{
+  free(self->pos);
+  free(self->tri);
+  *self = (PlaSurgerySpecimen){ 0 };
+}
+
+/* extents of points in the loop's plane, turned by @angle, and across it */
+static void
+measure_box(const PlaSkinLoop *loop, const double *pos, int n, double angle, double size[3])
+{
+  double lo[3] = { INFINITY, INFINITY, INFINITY }, hi[3] = { -INFINITY, -INFINITY, -INFINITY };
+  for (int i = 0; i < n; i++) {
+    double e[3];
+    pla_vec3_sub(&pos[3 * i], loop->origin, e);
+    const double u = pla_vec3_dot(e, loop->u), v = pla_vec3_dot(e, loop->v);
+    const double at[3] = { cos(angle) * u + sin(angle) * v, cos(angle) * v - sin(angle) * u,
+                           pla_vec3_dot(e, loop->normal) };
+    for (int d = 0; d < 3; d++) {
+      lo[d] = fmin(lo[d], at[d]);
+      hi[d] = fmax(hi[d], at[d]);
+    }
+  }
+  for (int d = 0; d < 3; d++)
+    size[d] = hi[d] - lo[d];
+}
+
+/* what pathology is told of the marked tets, and their surface as it lies */
+static PlaStatus
+measure_specimen(PlaSurgery *self, const bool *remove, const PlaSkinLoop *loop,
+                 PlaSurgerySpecimen *out, PlaError *err)
+{
+  const PlaCutMeshView view = pla_cut_mesh_get(self->cut);
+  const PlaCutSurface *s;
+  const double *pos;
+  *out = (PlaSurgerySpecimen){ 0 };
+  PlaStatus st = pla_surgery_get_surface(self, &s, &pos, err);
+  if (st != PLA_OK)
+    return st;
+  double *volume = pla_array_new((size_t)view.mesh.n_tets, sizeof *volume);
+  int *number = pla_array_new0((size_t)s->n_verts, sizeof *number); /* 1 + new number */
+  out->pos = pla_array_new((size_t)s->n_verts, 3 * sizeof *out->pos);
+  out->tri = pla_array_new((size_t)s->n_tris, 3 * sizeof *out->tri);
+  if (!volume || !number || !out->pos || !out->tri)
+    st = pla_fail_memory(err, "the specimen");
+  if (st == PLA_OK) {
+    pla_cut_mesh_volumes(self->cut, volume);
+    for (int t = 0; t < view.mesh.n_tets; t++)
+      if (remove[t]) {
+        out->volume += volume[t];
+        out->mass +=
+            volume[t] * self->material[self->cell_material[view.tet_source[t]]].density;
+      }
+    for (int t = 0; t < s->n_tris; t++)
+      for (int k = 0; remove[s->owner[t]] && k < 3; k++) {
+        const int v = s->tri[3 * t + k];
+        if (!number[v]) {
+          memcpy(&out->pos[3 * out->n_verts], &pos[3 * v], 3 * sizeof *pos);
+          number[v] = ++out->n_verts;
+        }
+        out->tri[3 * out->n_tris + k] = number[v] - 1;
+        out->n_tris += k == 2;
+      }
+    /* the narrowest rectangle around it, degree by degree */
+    enum { TURNS = 180 };
+    double least = INFINITY;
+    for (int i = 0; i < TURNS; i++) {
+      double size[3];
+      measure_box(loop, out->pos, out->n_verts, 3.14159265358979323846 * i / TURNS, size);
+      if (size[0] >= size[1] && size[1] < least) {
+        least = size[1];
+        memcpy(out->size, size, sizeof size);
+      }
+    }
+  } else {
+    pla_surgery_specimen_clear(out);
+  }
+  free(volume);
+  free(number);
+  return st;
+}
+
 /* takes the bodies away that hold skin inside the loop; there must be some, and none that is held
  */
 static PlaStatus
-remove_specimen(PlaSurgery *self, const char *name, const Loop *loop, double depth, double *volume,
-                PlaError *err)
+remove_specimen(PlaSurgery *self, const char *name, const PlaSkinLoop *loop, double depth,
+                PlaSurgerySpecimen *specimen, PlaError *err)
 {
   const int n_tets = pla_cut_mesh_get(self->cut).mesh.n_tets;
   const PlaCutSurface *s;
@@ -771,7 +633,7 @@ remove_specimen(PlaSurgery *self, const char *name, const Loop *loop, double dep
     for (int t = 0; t < s->n_tris; t++) {
       bool in = s->cut[t] < 0;
       for (int k = 0; k < 3; k++)
-        in = in && is_in_loop(&pos[3 * s->tri[3 * t + k]], NULL, loop);
+        in = in && pla_skin_in_loop(&pos[3 * s->tri[3 * t + k]], NULL, loop);
       if (pass == 0 && in)
         gone[bodies.body[s->owner[t]]] = true;
       if (pass == 1 && s->cut[t] < 0 && !in)
@@ -789,10 +651,10 @@ remove_specimen(PlaSurgery *self, const char *name, const Loop *loop, double dep
                   name);
   for (int t = 0; st == PLA_OK && t < n_tets; t++)
     remove[t] = gone[bodies.body[t]];
+  if (st == PLA_OK && specimen)
+    st = measure_specimen(self, remove, loop, specimen, err);
   if (st == PLA_OK)
     st = take_away(self, remove, err);
-  if (st == PLA_OK && volume)
-    *volume = sum;
   free(gone);
   free(remove);
   bodies_clear(&bodies);
@@ -801,14 +663,16 @@ remove_specimen(PlaSurgery *self, const char *name, const Loop *loop, double dep
 
 PlaStatus
 pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n, double depth,
-                   double *volume, PlaProgress *progress, PlaError *err)
+                   PlaSurgerySpecimen *specimen, PlaProgress *progress, PlaError *err)
 {
   PlaSkin skin = { 0 };
   PlaSkinPoint *points = NULL;
   PlaBlade blade = { 0 };
   PlaSurgery *backup = NULL;
-  Loop loop = { 0 };
+  PlaSkinLoop loop = { 0 };
   int n_points = 0, n_tris = 0, first = self->n_triangles;
+  if (specimen)
+    *specimen = (PlaSurgerySpecimen){ 0 };
   if (pla_surgery_find_wound(self, name))
     return pla_fail(err, PLA_ERR_USAGE, "there is a wound called '%s' already", name);
   PlaStatus st = pla_surgery_get_skin(self, &skin, err);
@@ -818,27 +682,29 @@ pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n
   if (st == PLA_OK) {
     /* walls that reach below the floor, and a floor that reaches beyond the walls */
     bool ok =
-        loop_init(&loop, points, n_points, 2.0 * self->cell) &&
+        pla_skin_loop_init(&loop, points, n_points, 2.0 * self->cell) &&
         pla_blade_add_curtain(&blade, points, n_points, true, self->cell,
                               depth + overcut(self, depth), 0.0, self->cell) &&
-        pla_blade_add_sheet(&blade, &skin, loop.place, loop.n, is_in_loop, &loop, depth, &n_tris);
+        pla_blade_add_sheet(&blade, &skin, loop.place, loop.n, pla_skin_in_loop, &loop, depth, &n_tris);
     if (!ok)
       st = pla_fail_memory(err, "the blade");
   }
   if (st == PLA_OK)
     st = pla_surgery_dup(self, &backup, err);
   if (st == PLA_OK) {
-    st = cut_along(self, &blade, progress, err);
+    st = pla_surgery_cut_along(self, &blade, progress, err);
     if (st == PLA_OK)
-      st = remove_specimen(self, name, &loop, depth, volume, err);
+      st = remove_specimen(self, name, &loop, depth, specimen, err);
     if (st == PLA_OK)
-      st = wipe_crumbs(self, err);
+      st = pla_surgery_wipe_crumbs(self, err);
     if (st == PLA_OK)
       st = add_wound(self, name, points, n_points, true, first, err);
     self->tool.overcut = overcut(self, depth);
     pla_surgery_settle(self, &backup, st);
+    if (st != PLA_OK && specimen)
+      pla_surgery_specimen_clear(specimen);
   }
-  loop_clear(&loop);
+  pla_skin_loop_clear(&loop);
   free(points);
   pla_blade_clear(&blade);
   pla_skin_clear(&skin);

@@ -36,6 +36,12 @@ pla_surgery_free(PlaSurgery *self)
   free(self->gauges.thread);
   free(self->prestretch);
   free(self->expander);
+  for (int i = 0; i < self->n_implants; i++)
+    free(self->implant[i].name);
+  free(self->implant);
+  for (int m = 0; self->tissue && m < self->n_materials; m++)
+    free(self->tissue[m]);
+  free(self->tissue);
   free(self->material);
   free(self->cell_material);
   free(self->pos);
@@ -109,6 +115,36 @@ pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_mate
   else
     pla_surgery_free(self);
   return st;
+}
+
+PlaStatus
+pla_surgery_set_tissues(PlaSurgery *self, const char *const *name, PlaError *err)
+{
+  char **tissue = pla_array_new0((size_t)self->n_materials, sizeof *tissue);
+  bool ok = tissue;
+  for (int m = 0; ok && m < self->n_materials; m++)
+    ok = (tissue[m] = pla_strdup(name[m])) != NULL;
+  if (ok) {
+    char **old = self->tissue;
+    self->tissue = tissue;
+    tissue = old;
+  }
+  for (int m = 0; tissue && m < self->n_materials; m++)
+    free(tissue[m]);
+  free(tissue);
+  return ok ? PLA_OK : pla_fail_memory(err, "the names of the tissues");
+}
+
+int
+pla_surgery_n_tissues(const PlaSurgery *self)
+{
+  return self->n_materials;
+}
+
+const char *
+pla_surgery_get_tissue(const PlaSurgery *self, int i)
+{
+  return self->tissue ? self->tissue[i] : "";
 }
 
 PlaCutMesh *
@@ -282,6 +318,16 @@ pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err)
             (copy->expander || !self->n_expanders) && (copy->prestretch || !self->prestretch) &&
             threads_dup(&self->stitches, &copy->stitches) &&
             threads_dup(&self->gauges, &copy->gauges) && threads_dup(&self->hooks, &copy->hooks);
+  ok = ok && (!self->tissue || pla_surgery_set_tissues(copy, (const char *const *)self->tissue,
+                                                       err) == PLA_OK);
+  copy->implant = pla_array_new0((size_t)self->n_implants, sizeof *self->implant);
+  ok = ok && copy->implant;
+  for (int i = 0; ok && i < self->n_implants; i++) {
+    copy->implant[i] = self->implant[i];
+    copy->implant[i].name = pla_strdup(self->implant[i].name);
+    copy->n_implants = i + 1;
+    ok = copy->implant[i].name;
+  }
   for (int w = 0; ok && w < self->n_wounds; w++) {
     copy->n_wounds = w + 1;
     ok = wound_dup(&self->wound[w], &copy->wound[w]);

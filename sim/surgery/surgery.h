@@ -15,6 +15,10 @@ typedef struct PlaSurgery PlaSurgery;
 PlaStatus pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_materials,
                           const int *cell_material, const bool *held, PlaSurgery **out,
                           PlaError *err);
+/* What its materials are called, one name each, so that tools can be told a tissue. */
+PlaStatus pla_surgery_set_tissues(PlaSurgery *self, const char *const *name, PlaError *err);
+int pla_surgery_n_tissues(const PlaSurgery *self);
+const char *pla_surgery_get_tissue(const PlaSurgery *self, int i); /* "" without a name */
 /* The body as it is, to come back to. */
 PlaStatus pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err);
 void pla_surgery_free(PlaSurgery *self); /* NULL is fine */
@@ -30,23 +34,43 @@ void pla_surgery_settle(PlaSurgery *self, PlaSurgery **backup, PlaStatus st);
  * to the left of the path.  The wound is @name from now on. */
 PlaStatus pla_surgery_incise(PlaSurgery *self, const char *name, const double *path, int n,
                              double depth, double bevel, PlaProgress *progress, PlaError *err);
-/* Removes what lies inside the closed @path down to @depth; *volume, m3, may be NULL. */
+/* What was taken out: a piece of its own from then on. */
+typedef struct {
+  double volume;  /* m3 */
+  double mass;    /* kg */
+  double size[3]; /* length and width in the skin, thickness; m */
+  int n_verts, n_tris;
+  double *pos; /* its closed surface as it lay, m (n_verts x 3) */
+  int *tri;    /* (n_tris x 3) */
+} PlaSurgerySpecimen;
+void pla_surgery_specimen_clear(PlaSurgerySpecimen *self);
+/* Removes what lies inside the closed @path down to @depth; @specimen may be NULL. */
 PlaStatus pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n,
-                             double depth, double *volume, PlaProgress *progress, PlaError *err);
-/* Frees the skin around the wound @from, to @radius from it, at @depth. */
-PlaStatus pla_surgery_undermine(PlaSurgery *self, const char *from, double radius, double depth,
+                             double depth, PlaSurgerySpecimen *specimen, PlaProgress *progress,
+                             PlaError *err);
+/* A part of the skin: what lies within @radius of the wound @from, or inside the closed path @area. */
+typedef struct {
+  const char *from; /* NULL: the area */
+  double radius;    /* m */
+  const double *area;
+  int n_area;
+} PlaSurgeryRegion;
+/* Frees the skin there from what lies below @depth. */
+PlaStatus pla_surgery_undermine(PlaSurgery *self, const PlaSurgeryRegion *what, double depth,
                                 PlaProgress *progress, PlaError *err);
-/* The same under the skin inside the closed path @area. */
-PlaStatus pla_surgery_undermine_area(PlaSurgery *self, const double *area, int n, double depth,
-                                     PlaProgress *progress, PlaError *err);
+/* What holds the body, as a level; its plane is that of the periosteum. */
+#define PLA_SURGERY_BONE "bone"
+/* The same on the surface of the tissue @level, @offset above it: in the plane of a fascia. */
+PlaStatus pla_surgery_undermine_level(PlaSurgery *self, const PlaSurgeryRegion *what,
+                                      const char *level, double offset, PlaProgress *progress,
+                                      PlaError *err);
+/* Cuts along @blade, wherever it reaches, through everything, or only through the tissue that is
+ * named, such as bone: what lies around it stays whole. */
+PlaStatus pla_surgery_cut(PlaSurgery *self, const PlaTriMesh *blade, const char *tissue,
+                          PlaProgress *progress, PlaError *err);
 
-/* The same down to what holds the body, such as bone, at the level of the periosteum: around the
- * wound @from. */
-PlaStatus pla_surgery_undermine_to_bone(PlaSurgery *self, const char *from, double radius,
-                                        PlaProgress *progress, PlaError *err);
-/* Cuts along @blade, wherever it reaches, through everything. */
-PlaStatus pla_surgery_cut(PlaSurgery *self, const PlaTriMesh *blade, PlaProgress *progress,
-                          PlaError *err);
+/* Connected pieces of the body, or of one tissue of it for itself; -1 when memory is short. */
+int pla_surgery_count_pieces(const PlaSurgery *self, const char *tissue);
 
 /* What the last tool that cut did. */
 typedef struct {
@@ -66,10 +90,16 @@ PlaStatus pla_surgery_hook(PlaSurgery *self, const double at[3], const double pu
                            PlaError *err);
 void pla_surgery_release_hooks(PlaSurgery *self);
 
+/* What became of a row. */
+typedef struct {
+  int n_stitches;
+  int n_left_out; /* where the mesh does not part the edges, at the tips of wounds */
+  double open;    /* length of the longer edge that no thread holds, m */
+} PlaSurgeryRow;
 /* A row of stitches every @spacing between the edges of two wounds, or of one with itself when both
- * names are the same; @tighten 1 closes them wholly.  *n_stitches may be NULL. */
+ * names are the same; @tighten 1 closes them wholly.  @row may be NULL. */
 PlaStatus pla_surgery_suture(PlaSurgery *self, const char *first, const char *second,
-                             double spacing, double tighten, int *n_stitches, PlaError *err);
+                             double spacing, double tighten, PlaSurgeryRow *row, PlaError *err);
 
 /* A part of a wound's edge. */
 typedef struct {
@@ -82,7 +112,7 @@ typedef struct {
  * end to end. */
 PlaStatus pla_surgery_sew(PlaSurgery *self, const PlaSurgeryEdge *first, int n_first,
                           const PlaSurgeryEdge *second, int n_second, double spacing,
-                          double tighten, int *n_stitches, PlaError *err);
+                          double tighten, PlaSurgeryRow *row, PlaError *err);
 /* One stitch between two points of the skin. */
 PlaStatus pla_surgery_stitch(PlaSurgery *self, const double first[3], const double second[3],
                              double tighten, PlaError *err);
@@ -104,6 +134,10 @@ PlaStatus pla_surgery_set_tension(PlaSurgery *self, const PlaSurgeryLine *line, 
  * @pressure, Pa.  PLA_ERR_EMPTY without a pocket there. */
 PlaStatus pla_surgery_expand(PlaSurgery *self, const double at[3], double radius, double pressure,
                              PlaError *err);
+/* A rigid ball of @radius around @at in a pocket, or the one called @name grown or shrunk to it where it
+ * lies (@at may then be NULL): walls keep out of it.  PLA_ERR_EMPTY without a wall within the radius. */
+PlaStatus pla_surgery_implant(PlaSurgery *self, const char *name, const double at[3], double radius,
+                              PlaError *err);
 /* What all expanders hold, m3; NAN when memory is short. */
 double pla_surgery_expanded_volume(PlaSurgery *self, PlaError *err);
 

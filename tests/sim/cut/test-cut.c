@@ -239,6 +239,29 @@ test_along_faces(void)
   pla_mesh_free(mesh);
 }
 
+/* the same where vertices and blade differ by a rounding error, as coordinates in metres do: both
+ * sides of the wound are there */
+static void
+test_nearly_along_faces(void)
+{
+  const double lo[3] = { -0.04, -0.03, -0.012 }, hi[3] = { 0.04, 0.03, 0.0 };
+  const int n[3] = { 26, 20, 4 };
+  for (int k = -3; k <= 3; k++) {
+    PlaMesh *mesh = NULL;
+    PlaError err = { 0 };
+    g_assert_cmpint(pla_box_mesh_new(lo, hi, n, PLA_BOX_TETS_5, &mesh, &err), ==, PLA_OK);
+    PlaCutMesh *c = cut_mesh(mesh);
+    Blade blade = blade_new();
+    blade_add_quad(&blade, (double[]){ -0.0051, 0.003 * k, -0.006 }, (double[]){ 0.01, 0, 0 },
+                   (double[]){ 0, 0, 0.02 });
+    cut(c, &blade);
+    assert_surface(c, 57.6e-6);
+    blade_clear(&blade);
+    pla_cut_mesh_free(c);
+    pla_mesh_free(mesh);
+  }
+}
+
 /* 16 + 16 planes make 17 x 17 sticks */
 static void
 test_sticks(void)
@@ -838,6 +861,7 @@ main(int argc, char **argv)
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/sim/cut/one-plane", test_one_plane);
   g_test_add_func("/sim/cut/along-faces", test_along_faces);
+  g_test_add_func("/sim/cut/nearly-along-faces", test_nearly_along_faces);
   g_test_add_func("/sim/cut/sticks", test_sticks);
   g_test_add_func("/sim/cut/one-tet", test_one_tet);
   g_test_add_func("/sim/cut/dense-planes", test_dense_planes);

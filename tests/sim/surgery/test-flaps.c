@@ -102,7 +102,8 @@ apply(PlaSurgery *s, const char *id, const PlaTemplateParams *params, double dep
     if (step->tool == PLA_TEMPLATE_EXCISE)
       TRY(pla_surgery_excise(s, step->name, pos, step->n_points, depth, NULL, NULL, &err));
     if (step->tool == PLA_TEMPLATE_UNDERMINE)
-      TRY(pla_surgery_undermine_area(s, pos, step->n_points, depth, NULL, &err));
+      TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .area = pos, .n_area = step->n_points }, depth,
+                                NULL, &err));
     if (step->tool == PLA_TEMPLATE_SEW) {
       PlaSurgeryEdge edge[2][PLA_TEMPLATE_PARTS];
       for (int e = 0; e < 2; e++)
@@ -288,7 +289,7 @@ test_expander(void)
     PlaFemReport report;
     double now[3];
     TRY(pla_surgery_incise(s, "cut", path, 2, 0.005, 0.0, NULL, &err));
-    TRY(pla_surgery_undermine(s, "cut", 0.012, 0.005, NULL, &err));
+    TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "cut", .radius = 0.012 }, 0.005, NULL, &err));
     PlaError refused = { 0 };
     g_assert_cmpint(pla_surgery_expand(s, far, 0.01, 100.0, &refused), ==, PLA_ERR_EMPTY);
     TRY(pla_surgery_expand(s, at, 0.012, k ? 200.0 : 100.0, &err));
@@ -317,7 +318,7 @@ test_untouched(void)
   const int tri[3] = { 0, 1, 2 };
   const PlaTriMesh blades[2] = { { 3, 1, miss, tri }, { 3, 1, flat, tri } };
   for (int i = 0; i < 2; i++) {
-    g_assert_cmpint(pla_surgery_cut(s, &blades[i], NULL, &refused), ==, PLA_ERR_EMPTY);
+    g_assert_cmpint(pla_surgery_cut(s, &blades[i], NULL, NULL, &refused), ==, PLA_ERR_EMPTY);
     g_assert_true(strstr(refused.message, i ? "no area" : "does not reach") != NULL);
   }
   const double off[6] = { 0.0, 0.0, 0.0, 0.0, 0.0, 0.05 };
@@ -365,13 +366,13 @@ test_copies(void)
   const PlaCutMeshView old = pla_cut_mesh_get(pla_surgery_get_mesh(before));
   const size_t n = 3 * (size_t)old.mesh.n_verts;
   g_autofree double *pos = g_memdup2(pla_surgery_get_pos(before), n * sizeof *pos);
-  TRY(pla_surgery_undermine(s, "cut", 0.012, 0.005, NULL, &err));
+  TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "cut", .radius = 0.012 }, 0.005, NULL, &err));
   pla_surgery_settle(s, &before, PLA_ERR_CANCELLED);
   const PlaCutMeshView now = pla_cut_mesh_get(pla_surgery_get_mesh(s));
   g_assert_cmpint(3 * now.mesh.n_verts, ==, (int)n);
   g_assert_cmpmem(pla_surgery_get_pos(s), n * sizeof *pos, pos, n * sizeof *pos);
   /* and the wound is still there */
-  TRY(pla_surgery_undermine(s, "cut", 0.012, 0.005, NULL, &err));
+  TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "cut", .radius = 0.012 }, 0.005, NULL, &err));
   g_assert_null(before);
   pla_surgery_free(s);
 }
@@ -393,7 +394,7 @@ test_bed(void)
     body[k] = slab(4.0);
     pla_threads_set(k ? 4 : 1);
     TRY(pla_surgery_incise(body[k], "u", path, 4, 0.005, 0.0, NULL, &err));
-    TRY(pla_surgery_undermine(body[k], "u", 0.016, 0.005, NULL, &err));
+    TRY(pla_surgery_undermine(body[k], &(PlaSurgeryRegion){ .from = "u", .radius = 0.016 }, 0.005, NULL, &err));
     TRY(pla_surgery_hook(body[k], at, pull, &err));
     TRY(pla_surgery_solve(body[k], 1e-6, NULL, &report, &err));
     g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);

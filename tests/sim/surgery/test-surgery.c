@@ -83,21 +83,23 @@ static void
 test_excision(void)
 {
   PlaSurgery *s = slab(3.0);
-  double path[3 * 24], volume = 0.0;
+  double path[3 * 24];
+  PlaSurgerySpecimen piece;
   lens(0.0302, 0.0121, path, 24);
-  TRY(pla_surgery_excise(s, "lesion", path, 24, 0.006, &volume, NULL, &err));
+  TRY(pla_surgery_excise(s, "lesion", path, 24, 0.006, &piece, NULL, &err));
   /* the floor lies at the depth that was asked for */
   double area = 0.0;
   for (int i = 0; i < 24; i++) {
     const double *p = &path[3 * i], *q = &path[3 * ((i + 1) % 24)];
     area += 0.5 * (p[0] * q[1] - p[1] * q[0]);
   }
-  g_assert_cmpfloat_with_epsilon(volume, area * 0.006, area * 0.006 * 1e-6);
+  g_assert_cmpfloat_with_epsilon(piece.volume, area * 0.006, area * 0.006 * 1e-6);
+  pla_surgery_specimen_clear(&piece);
   g_assert_cmpint(n_bodies(s), ==, 1);
-  TRY(pla_surgery_undermine(s, "lesion", 0.018, 0.006, NULL, &err));
-  int n_stitches = 0;
-  TRY(pla_surgery_suture(s, "lesion", "lesion", 0.004, 1.0, &n_stitches, &err));
-  g_assert_cmpint(n_stitches, ==, 6); /* at both tips the edges are closer than the mesh resolves */
+  TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "lesion", .radius = 0.018 }, 0.006, NULL, &err));
+  PlaSurgeryRow row;
+  TRY(pla_surgery_suture(s, "lesion", "lesion", 0.004, 1.0, &row, &err));
+  g_assert_cmpint(row.n_stitches, ==, 6); /* at both tips the edges are closer than the mesh resolves */
   PlaFemReport report;
   TRY(pla_surgery_solve(s, 1e-5, NULL, &report, &err));
   g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
@@ -124,7 +126,7 @@ test_undermining(void)
     const double path[9] = { -0.0121, -0.0101, 0, -0.0121, 0.0117, 0, 0.0131, 0.0117, 0 };
     TRY(pla_surgery_incise(s, "flap", path, 3, 0.006, 0.0, NULL, &err));
     if (k)
-      TRY(pla_surgery_undermine(s, "flap", 0.015, 0.006, NULL, &err));
+      TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "flap", .radius = 0.015 }, 0.006, NULL, &err));
     const double at[3] = { -0.009, 0.009, 0 }, pull[3] = { 0, 0, 0.004 };
     TRY(pla_surgery_hook(s, at, pull, &err));
     PlaFemReport report;
@@ -153,7 +155,7 @@ test_refusals(void)
   g_assert_nonnull(strstr(err.message, "point 1"));
   g_assert_cmpint(pla_surgery_incise(s, "a", point, 2, 0.006, 0, NULL, &err), ==, PLA_ERR_USAGE);
   g_assert_cmpint(pla_surgery_incise(s, "a", point, 1, 0.006, 0, NULL, &err), ==, PLA_ERR_USAGE);
-  g_assert_cmpint(pla_surgery_undermine(s, "a", 0.01, 0.006, NULL, &err), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "a", .radius = 0.01 }, 0.006, NULL, &err), ==, PLA_ERR_USAGE);
   g_assert_cmpint(pla_surgery_suture(s, "a", "a", 0.004, 1, NULL, &err), ==, PLA_ERR_USAGE);
   g_assert_cmpint(pla_surgery_hook(s, off, point, &err), ==, PLA_ERR_USAGE);
   /* down to what is held: nothing comes off */
@@ -180,7 +182,8 @@ test_threads(void)
     pla_threads_set(i ? 4 : 1);
     s[i] = slab(4.0);
     TRY(pla_surgery_excise(s[i], "lesion", path, 24, 0.006, NULL, NULL, &err));
-    TRY(pla_surgery_undermine(s[i], "lesion", 0.015, 0.006, NULL, &err));
+    TRY(pla_surgery_undermine(s[i], &(PlaSurgeryRegion){ .from = "lesion", .radius = 0.015 }, 0.006,
+                              NULL, &err));
     TRY(pla_surgery_suture(s[i], "lesion", "lesion", 0.005, 1.0, NULL, &err));
     TRY(pla_surgery_solve(s[i], 1e-4, NULL, &report, &err));
   }
