@@ -13,8 +13,8 @@
  * vanish.  As ranks are global, neighbours agree on every face, and as every piece is a cone from
  * a point of the tet over a triangle of its border, none is ever inverted.
  *
- * Ranks, high to low: moved vertices, points of three tissues, cuts of long edges, cuts of short
- * edges by the parity of their ends, vertices. */
+ * Ranks, high to low: vertices moved to the outside, points of three tissues, cuts of long edges,
+ * cuts of short edges by the parity of their ends, other moved vertices, vertices. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/mesher/cutter-private.h"
@@ -28,6 +28,10 @@
 static const double near_long = 0.24999, near_short = 0.41189;
 /* and within which it moves to the outside when it must leave another interface */
 static const double near_outer = 0.5;
+/* of a tet's volume that such moves must leave between several tissues */
+static const double least_volume = 0.05;
+/* of an edge that has moved with one end on either side of its cut */
+static const double least_share = 0.15;
 
 static bool
 is_mixed(const PlaLattice *l, const int v[4])
@@ -104,6 +108,37 @@ place_points(PlaCutter *c, PlaError *err)
   return PLA_OK;
 }
 
+/* whether vertex @v has taken up the cut of an edge that goes to tissue @to from tissue @from */
+static bool
+takes_up(const PlaCutter *c, int v, int from, int to)
+{
+  return c->moved[v] == PLA_MOVED || (c->moved[v] == PLA_MOVED_INSIDE && from > 0 && to > 0);
+}
+
+static void
+move_onto(PlaCutter *c, int v, int cut)
+{
+  const int16_t *tissue = c->lattice->tissue;
+  const bool outer = tissue[c->cut[cut].a] == 0 || tissue[c->cut[cut].b] == 0;
+  c->moved[v] = outer ? PLA_MOVED : PLA_MOVED_INSIDE;
+  memcpy(c->pos_mm + 3 * (size_t)v, c->pos_mm + 3 * (size_t)(c->lattice->n_verts + cut),
+         3 * sizeof *c->pos_mm);
+}
+
+/* a moved vertex goes to its second choice, unless its edge has no cut any more, or back */
+static void
+move_back(PlaCutter *c, int v)
+{
+  const int second = c->second[v];
+  c->second[v] = -1;
+  if (second >= 0 && !c->moved[c->cut[second].a + c->cut[second].b - v]) {
+    move_onto(c, v, second);
+    return;
+  }
+  c->moved[v] = 0;
+  memcpy(c->pos_mm + 3 * (size_t)v, c->lattice->pos_mm + 3 * (size_t)v, 3 * sizeof *c->pos_mm);
+}
+
 /* vertices in their order: one with a cut too close moves onto the closest, and its cuts are gone;
  * so that the body's surface has no pits over thin layers, rather onto one with the outside */
 static PlaStatus
@@ -135,7 +170,7 @@ move_vertices(PlaCutter *c, PlaError *err)
       int other = cut->a == v ? cut->b : cut->a;
       double t = cut->a == v ? cut->t : 1.0 - cut->t;
       double length = t * (cut->is_long ? 1.0 : sqrt(0.75));
-      if (c->moved[other])
+      if (takes_up(c, other, l->tissue[v], l->tissue[other]))
         continue;
       if (t < (cut->is_long ? near_long : near_short) && length < least) {
         least = length;
@@ -148,30 +183,40 @@ move_vertices(PlaCutter *c, PlaError *err)
     }
     /* in a layer thinner than the cells it can be on one side only */
     if (nearest >= 0 && outer >= 0 && l->tissue[c->cut[nearest].a] > 0 &&
-        l->tissue[c->cut[nearest].b] > 0)
+        l->tissue[c->cut[nearest].b] > 0) {
+      c->second[v] = nearest;
       nearest = outer;
-    if (nearest >= 0) {
-      c->moved[v] = 1;
-      memcpy(c->pos_mm + 3 * (size_t)v, c->pos_mm + 3 * (size_t)(l->n_verts + nearest),
-             3 * sizeof *c->pos_mm);
     }
+    if (nearest >= 0)
+      move_onto(c, v, nearest);
   }
   free(first);
   free(of);
   return PLA_OK;
 }
 
-/* Moves of several vertices may turn a tet of the lattice inside out: the farthest of them goes back.  Around
- * a single tissue such a tet lies on the surface with all its vertices, and is left out instead. */
+/* six times the volume of a tet */
+static double
+volume_of(const double *pos, const int v[4])
+{
+  double m[9];
+  for (int r = 0; r < 3; r++)
+    pla_vec3_sub(pos + 3 * (size_t)v[r + 1], pos + 3 * (size_t)v[0], m + 3 * r);
+  return pla_mat3_det(m);
+}
+
+/* Moves of several vertices may flatten a tet of the lattice, as all four onto one plane do, or turn
+ * it inside out: the farthest of them goes back.  Around a single tissue such a tet lies on the
+ * surface with all its vertices, and is left out instead. */
 static void
-undo_turned(PlaCutter *c)
+undo_flattened(PlaCutter *c)
 {
   const PlaLattice *l = c->lattice;
   for (bool again = true; again;) {
     again = false;
     for (int t = 0; t < l->n_tets; t++) {
       const int *v = l->tet + 4 * (size_t)t;
-      double edge[3][3], cross[3], farthest = 0.0;
+      double farthest = 0.0;
       int back = -1;
       for (int a = 0; a < 4; a++) {
         double way[3];
@@ -181,17 +226,31 @@ undo_turned(PlaCutter *c)
           back = v[a];
         }
       }
-      if (back < 0)
+      if (back < 0 || volume_of(c->pos_mm, v) > least_volume * volume_of(l->pos_mm, v))
         continue;
-      for (int a = 0; a < 3; a++)
-        pla_vec3_sub(c->pos_mm + 3 * (size_t)v[a + 1], c->pos_mm + 3 * (size_t)v[0], edge[a]);
-      pla_vec3_cross(edge[0], edge[1], cross);
-      if (pla_vec3_dot(cross, edge[2]) > 0.0)
-        continue;
-      c->moved[back] = 0;
-      memcpy(c->pos_mm + 3 * (size_t)back, l->pos_mm + 3 * (size_t)back, 3 * sizeof *c->pos_mm);
+      move_back(c, back);
       again = true;
     }
+  }
+}
+
+/* cuts of edges that have moved with one end go with them */
+static void
+follow_moves(PlaCutter *c)
+{
+  const PlaLattice *l = c->lattice;
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int e = 0; e < c->n_cuts; e++) {
+    PlaCut *cut = &c->cut[e];
+    const int from = l->tissue[cut->a], to = l->tissue[cut->b];
+    if ((!c->moved[cut->a] && !c->moved[cut->b]) || takes_up(c, cut->a, from, to) ||
+        takes_up(c, cut->b, from, to))
+      continue;
+    const double *p = c->pos_mm + 3 * (size_t)cut->a, *q = c->pos_mm + 3 * (size_t)cut->b;
+    const double t = pla_tissues_crossing(c->tissues, from, to, p, q);
+    cut->t = fmin(fmax(t, least_share), 1.0 - least_share);
+    for (int d = 0; d < 3; d++)
+      c->pos_mm[3 * (size_t)(l->n_verts + e) + d] = p[d] + cut->t * (q[d] - p[d]);
   }
 }
 
@@ -244,11 +303,11 @@ pla_cutter_add_tet(PlaCutter *c, const int v[4], bool turned, int tissue)
 static int64_t
 rank_of(const PlaCutter *c, int point)
 {
-  enum { VERTEX = 0, SHORT, LONG = SHORT + 3, INSIDE, MOVED };
+  enum { VERTEX = 0, MOVED_INSIDE, SHORT, LONG = SHORT + 3, INSIDE, MOVED };
   const PlaLattice *l = c->lattice;
   int64_t class = INSIDE;
   if (point < l->n_verts) {
-    class = c->moved[point] ? MOVED : VERTEX;
+    class = c->moved[point] == PLA_MOVED ? MOVED : c->moved[point] ? MOVED_INSIDE : VERTEX;
   } else if (point < l->n_verts + c->n_cuts) {
     const PlaCut *cut = &c->cut[point - l->n_verts];
     class = cut->is_long ? LONG : SHORT + l->parity[cut->a] + l->parity[cut->b];
@@ -266,7 +325,8 @@ static int
 edge_point(const PlaCutter *c, int a, int b)
 {
   const PlaLattice *l = c->lattice;
-  if (l->tissue[a] == l->tissue[b] || c->moved[a] || c->moved[b])
+  if (l->tissue[a] == l->tissue[b] || takes_up(c, a, l->tissue[a], l->tissue[b]) ||
+      takes_up(c, b, l->tissue[a], l->tissue[b]))
     return higher(c, a, b);
   const int key[3] = { a < b ? a : b, a < b ? b : a, -1 };
   return l->n_verts + pla_vert_table_find(&c->edges, key)->value;
@@ -355,6 +415,19 @@ pla_cutter_is_shapely(const PlaCutter *c, const int v[4])
   return pla_cutter_angles(c, v, &most, &least) && most < 0.978 && least > -0.94;
 }
 
+/* a piece between moved vertices alone lies on an interface; one at a vertex inside is not outside */
+static int
+tissue_of_piece(const PlaCutter *c, int vertex, const int p[4])
+{
+  if (!c->moved[vertex])
+    return c->lattice->tissue[vertex];
+  if (c->moved[vertex] == PLA_MOVED || c->lattice->tissue[vertex] == 0)
+    return tissue_of_middle(c, p);
+  double x[3];
+  pla_cutter_mean_point(c, p, 4, x);
+  return pla_tissues_nearest(c->tissues, x);
+}
+
 static void
 cut_tet(PlaCutter *c, const int v[4])
 {
@@ -375,7 +448,8 @@ cut_tet(PlaCutter *c, const int v[4])
     const int a = (k + 1) % 4, b = (k + 2) % 4, e = (k + 3) % 4;
     const int corner[3] = { v[a], v[b], v[e] }, cuts[3] = { edge[a][b], edge[b][e], edge[e][a] };
     const int16_t ta = l->tissue[v[a]], tb = l->tissue[v[b]], te = l->tissue[v[e]];
-    if (ta != tb && tb != te && te != ta && !c->moved[v[a]] && !c->moved[v[b]] && !c->moved[v[e]])
+    if (ta != tb && tb != te && te != ta && cuts[0] >= l->n_verts && cuts[1] >= l->n_verts &&
+        cuts[2] >= l->n_verts)
       face[k] = face_inner_point(c, corner, cuts);
     else
       face[k] = higher(c, higher(c, cuts[0], cuts[1]), cuts[2]);
@@ -398,9 +472,7 @@ cut_tet(PlaCutter *c, const int v[4])
           continue;
         /* odd permutations of the vertices turn the piece over */
         int swaps = (i > j) + (i > k) + (i > m) + (j > k) + (j > m) + (k > m);
-        /* a piece between moved vertices alone lies on the interface */
-        pla_cutter_add_tet(c, p, swaps % 2,
-                           c->moved[v[i]] ? tissue_of_middle(c, p) : l->tissue[v[i]]);
+        pla_cutter_add_tet(c, p, swaps % 2, tissue_of_piece(c, v[i], p));
       }
 }
 
@@ -431,7 +503,10 @@ pla_cutter_init(PlaCutter *c, const PlaTissues *tissues, PlaLattice *lattice, Pl
 {
   *c = (PlaCutter){ .tissues = tissues, .lattice = lattice };
   c->moved = pla_array_new0((size_t)lattice->n_verts, 1);
-  if (!c->moved || !pla_vert_table_init(&c->edges, 4096) || !pla_vert_table_init(&c->faces, 64))
+  c->second = pla_array_new((size_t)lattice->n_verts, sizeof *c->second);
+  for (int v = 0; c->second && v < lattice->n_verts; v++)
+    c->second[v] = -1;
+  if (!c->moved || !c->second || !pla_vert_table_init(&c->edges, 4096) || !pla_vert_table_init(&c->faces, 64))
     return pla_fail_memory(err, "the cut lattice");
   return PLA_OK;
 }
@@ -445,7 +520,9 @@ pla_cutter_run(PlaCutter *c, PlaProgress *progress, PlaError *err)
   if (st == PLA_OK)
     st = move_vertices(c, err);
   if (st == PLA_OK && c->tissues->n_groups > 1)
-    undo_turned(c);
+    undo_flattened(c);
+  if (st == PLA_OK && c->tissues->n_groups > 1)
+    follow_moves(c);
   if (st == PLA_OK)
     st = cut_lattice(c, progress, err);
   return st;
@@ -456,6 +533,7 @@ pla_cutter_clear(PlaCutter *c)
 {
   free(c->cut);
   free(c->moved);
+  free(c->second);
   free(c->edges.slot);
   free(c->faces.slot);
   free(c->pos_mm);

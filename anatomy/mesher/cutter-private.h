@@ -12,13 +12,19 @@ typedef struct {
   double t; /* from a to b */
 } PlaCut;
 
+/* of a lattice vertex: onto the body's surface, and all cuts of its edges are gone; onto an interface
+ * between tissues, and those with the outside are not, or its surface would sink to that vertex where
+ * a layer is thinner than a cell */
+enum { PLA_MOVED = 1, PLA_MOVED_INSIDE };
+
 typedef struct {
   const PlaTissues *tissues;
   PlaLattice *lattice;
   int n_cuts, room_cuts;
   PlaCut *cut;
   PlaVertTable edges; /* (a, b, -1) -> cut */
-  uint8_t *moved;     /* per lattice vertex */
+  uint8_t *moved;     /* per lattice vertex: 0 or PLA_MOVED... */
+  int *second;        /* per lattice vertex: the cut that it moves onto if not where it is; -1: none */
   PlaVertTable faces; /* (a, b, c) -> point of three tissues */
 
   /* the result; points are lattice vertices, then cuts, then all others */
@@ -70,6 +76,12 @@ PlaStatus pla_cutter_measure(const PlaCutter *c, PlaTetReport *r, PlaError *err)
  * how many outer faces there are. */
 PlaStatus pla_cutter_strays(const PlaCutter *c, double limit_mm, double **pos_mm, int *n,
                             int *n_facets, PlaError *err);
+
+/* ---- settle.c ---- */
+
+/* Of a single tissue: moves vertices of outer faces that are far from the level set towards it, as
+ * far as the shape of their tets allows. */
+PlaStatus pla_cutter_settle(PlaCutter *c, PlaError *err);
 
 /* ---- polish.c ---- */
 

@@ -131,6 +131,25 @@ compare_doubles(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
+/* how far a point is outside of the body (negative: inside), mm */
+static double
+outside_mm(const PlaTissues *tissues, const double x[3])
+{
+  double least = INFINITY;
+  for (int g = 1; g <= tissues->n_groups; g++)
+    least = fmin(least, pla_tissue_value(tissues, g, x));
+  return tissues->n_groups == 1 ? least : 0.5 * (least - pla_tissue_value(tissues, 0, x));
+}
+
+/* whether a point is near the end of the grid, where the rims of caps are sharp edges, which the
+ * lattice rounds */
+static bool
+is_near_rim(const PlaCutter *c, const double x[3])
+{
+  const PlaLevelSet *grid = c->tissues->rest ? c->tissues->rest : c->tissues->group[0];
+  return pla_tissue_beyond(grid, x) >= -1.5 * c->lattice->cell_mm;
+}
+
 PlaStatus
 pla_cutter_measure(const PlaCutter *c, PlaTetReport *r, PlaError *err)
 {
@@ -141,16 +160,15 @@ pla_cutter_measure(const PlaCutter *c, PlaTetReport *r, PlaError *err)
   r->vertex_mm = r->facet_mm = r->facet_p99_mm = NAN;
   if (st == PLA_OK && !far)
     st = pla_fail_memory(err, "the mesh");
-  for (int i = 0; st == PLA_OK && c->tissues->n_groups == 1 && i < r->boundary_tris; i++) {
+  for (int i = 0; st == PLA_OK && i < r->boundary_tris; i++) {
     double x[3];
     for (int k = 0; k < 3; k++) {
-      double value = pla_tissue_value(c->tissues, 1, c->pos_mm + 3 * (size_t)facet[i].v[k]);
+      double value = outside_mm(c->tissues, c->pos_mm + 3 * (size_t)facet[i].v[k]);
       r->vertex_mm = fmax(r->vertex_mm, fabs(value));
     }
     pla_cutter_mean_point(c, facet[i].v, 3, x);
-    /* the rim of a cap is a sharp edge, which the lattice rounds */
-    if (pla_tissue_beyond(c->tissues->group[0], x) < -1.5 * c->lattice->cell_mm)
-      far[n++] = fabs(pla_tissue_value(c->tissues, 1, x));
+    if (!is_near_rim(c, x))
+      far[n++] = fabs(outside_mm(c->tissues, x));
   }
   if (n > 0) {
     qsort(far, (size_t)n, sizeof *far, compare_doubles);
@@ -178,8 +196,7 @@ pla_cutter_strays(const PlaCutter *c, double limit_mm, double **pos_mm, int *n, 
   for (int i = 0; st == PLA_OK && i < *n_facets; i++) {
     double *x = *pos_mm + 3 * (size_t)*n;
     pla_cutter_mean_point(c, facet[i].v, 3, x);
-    if (fabs(pla_tissue_value(c->tissues, 1, x)) > limit_mm &&
-        pla_tissue_beyond(c->tissues->group[0], x) < -1.5 * c->lattice->cell_mm)
+    if (fabs(pla_tissue_value(c->tissues, 1, x)) > limit_mm && !is_near_rim(c, x))
       (*n)++;
   }
   free(facet);

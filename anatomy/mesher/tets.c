@@ -178,22 +178,6 @@ give_room(PlaTissues *tissues, const PlaTetOptions *opts, PlaProgress *progress,
   return st;
 }
 
-/* what the room cost: distances from the level set as it was given, which the cutter's tissues are
- * again */
-static PlaStatus
-measure_moved(const PlaCutter *c, double cell_mm, PlaTetReport *report, PlaError *err)
-{
-  PlaTetReport given = { 0 };
-  double *moved = NULL;
-  int n_outer;
-  PlaStatus st = pla_cutter_measure(c, &given, err);
-  if (st == PLA_OK)
-    st = pla_cutter_strays(c, 0.25 * cell_mm, &moved, &report->moved_tris, &n_outer, err);
-  report->facet_given_mm = given.facet_mm;
-  free(moved);
-  return st;
-}
-
 PlaStatus
 pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_groups,
                         const PlaLevelSet *rest, const PlaTetOptions *opts, PlaProgress *progress,
@@ -214,6 +198,10 @@ pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_g
   if (st == PLA_OK && n_groups == 1)
     st = give_room(&tissues, opts, progress, &lattice, &c, &roomy, err);
   pla_progress_pop(progress, span);
+  /* from the room back to the tissue as it was given */
+  tissues.group = group;
+  if (st == PLA_OK && n_groups == 1)
+    st = pla_cutter_settle(&c, err);
   if (st == PLA_OK && roomy)
     st = pla_levelset_measure(group[0], &before_mm3, NULL, err);
   if (st == PLA_OK && roomy)
@@ -231,10 +219,11 @@ pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_g
                                 .room_mm3 = after_mm3 - before_mm3 };
       st = pla_cutter_measure(&c, report, err);
     }
-    report->facet_given_mm = report->facet_mm;
-    if (st == PLA_OK && roomy) {
-      tissues.group = group;
-      st = measure_moved(&c, opts->cell_mm, report, err);
+    if (st == PLA_OK && n_groups == 1) {
+      double *stray = NULL;
+      int n_outer;
+      st = pla_cutter_strays(&c, 0.25 * opts->cell_mm, &stray, &report->stray_tris, &n_outer, err);
+      free(stray);
     }
   }
   pla_cutter_clear(&c);

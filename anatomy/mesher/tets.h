@@ -29,13 +29,11 @@ typedef struct {
   int inverted;
   int boundary_tris;          /* outer faces */
   double vertex_mm, facet_mm; /* largest distance of outer vertices, outer face centres from the
-                                 level set, the latter away from the sharp rims of caps; NaN with
-                                 several tissues */
-  double facet_p99_mm;        /* what 99 in 100 outer face centres do not exceed; NaN likewise */
-  double room_mm3; /* added where a single tissue, or a gap in it, was too thin for cells; distances
-                      above are from the level set with that room */
-  double facet_given_mm; /* as facet_mm, but from the level set as it was given */
-  int moved_tris;        /* outer faces further than a quarter of a cell from that */
+                                 body's surface, the latter away from the sharp rims of caps */
+  double facet_p99_mm;        /* what 99 in 100 outer face centres do not exceed */
+  double room_mm3; /* by which a single tissue was thickened to be found by the lattice; its vertices
+                      went back to the level set from there */
+  int stray_tris;  /* outer faces further than a quarter of a cell from the level set all the same */
 } PlaTetReport;
 
 /* @group: level sets, closed half a voxel outside their grids, that compete for every point with

@@ -66,6 +66,14 @@ pla_tissues_at(const PlaTissues *tissues, const double pos_mm[3])
   return least < rest_value(tissues, pos_mm, least) ? whose : 0;
 }
 
+int
+pla_tissues_nearest(const PlaTissues *tissues, const double pos_mm[3])
+{
+  int whose = 1;
+  least_value(tissues, pos_mm, &whose);
+  return whose;
+}
+
 double
 pla_tissue_value(const PlaTissues *tissues, int tissue, const double pos_mm[3])
 {

@@ -17,6 +17,8 @@ double pla_tissue_beyond(const PlaLevelSet *ls, const double pos_mm[3]);
 
 /* Whose value is the least. */
 int pla_tissues_at(const PlaTissues *tissues, const double pos_mm[3]);
+/* The same where the outside does not count. */
+int pla_tissues_nearest(const PlaTissues *tissues, const double pos_mm[3]);
 double pla_tissue_value(const PlaTissues *tissues, int tissue, const double pos_mm[3]);
 /* Half the difference of the two least values: how far the point is from an interface, mm. */
 double pla_tissues_gap(const PlaTissues *tissues, const double pos_mm[3]);

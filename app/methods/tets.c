@@ -27,21 +27,19 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
   if (isfinite(r.facet_mm)) {
     json_object_set_double_member(out->found, "boundary_vertex_mm", r.vertex_mm);
     json_object_set_double_member(out->found, "boundary_facet_mm", r.facet_mm);
+    json_object_set_double_member(out->found, "boundary_facet_p99_mm", r.facet_p99_mm);
     g_ptr_array_add(
         out->lines,
         g_strdup_printf("outer vertices within %.3f mm of the surface, faces within %.3f mm",
                         r.vertex_mm, r.facet_mm));
     json_object_set_double_member(out->found, "room_mm3", r.room_mm3);
-    json_object_set_double_member(out->found, "boundary_facet_given_mm", r.facet_given_mm);
-    json_object_set_int_member(out->found, "moved_triangles", r.moved_tris);
-    if (r.room_mm3 > 0.0)
-      g_ptr_array_add(
-          out->lines,
-          g_strdup_printf(
-              "%.3f ml added where parts or gaps were too thin for the cells: there %d of "
-              "%d outer faces are more than a quarter of a cell, up to %.3f mm, from the "
-              "surface before that",
-              r.room_mm3 / 1000.0, r.moved_tris, r.boundary_tris, r.facet_given_mm));
+    json_object_set_double_member(out->found, "boundary_facet_given_mm", r.facet_mm);
+    json_object_set_int_member(out->found, "moved_triangles", r.stray_tris);
+    if (r.stray_tris > 0)
+      g_ptr_array_add(out->lines,
+                      g_strdup_printf("where parts or gaps are too thin for the cells, %d of %d "
+                                      "outer faces are more than a quarter of a cell off",
+                                      r.stray_tris, r.boundary_tris));
   }
   return PLA_OK;
 }

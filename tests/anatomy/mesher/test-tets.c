@@ -279,6 +279,61 @@ test_tissues(void)
 }
 
 /* a closed surface through its level set */
+/* two flat layers, each thinner than a cell: the outer faces are where the layers end, without pits
+ * down to the interface between them, and no tet is flat */
+static void
+test_thin_layers(void)
+{
+  const int dims[4] = { 42, 42, 8, 1 }, ids[2] = { 2, 3 }, first[3] = { 0, 1, 2 };
+  for (double cell_mm = 6.5; cell_mm < 9.0; cell_mm += 0.5) {
+    PlaVolume *vol;
+    PlaLabelMap *map;
+    PlaMesh *mesh;
+    PlaTetReport r;
+    PlaError err;
+    PlaTetOptions opts = pla_tet_options_default();
+    opts.cell_mm = cell_mm;
+    opts.levels = 0;
+    g_assert_cmpint(pla_volume_new(dims, PLA_U8, &vol, &err), ==, PLA_OK);
+    memset(vol->affine_mm, 0, sizeof vol->affine_mm);
+    for (int d = 0; d < 3; d++)
+      vol->affine_mm[5 * d] = 3.0;
+    for (int v = 0; v < 42 * 42 * 8; v++) {
+      const int i = v % 42, j = v / 42 % 42, k = v / (42 * 42);
+      if (i > 0 && i < 41 && j > 0 && j < 41 && k > 1 && k < 6)
+        ((uint8_t *)vol->voxels)[v] = k < 4 ? 3 : 2;
+    }
+    g_assert_cmpint(pla_label_map_take(vol, NULL, &map, &err), ==, PLA_OK);
+    g_assert_cmpint(pla_tets_from_labels(map, ids, first, 2, &opts, NULL, &mesh, &r, &err), ==,
+                    PLA_OK);
+    g_assert_cmpint(r.inverted, ==, 0);
+    g_assert_cmpfloat(r.min_dihedral_deg, >=, 10.0);
+    g_assert_cmpfloat(r.max_dihedral_deg, <=, 165.0);
+    /* faces in the middle are at 4.5 and 16.5 mm */
+    int n_faces, n_outer = 0;
+    double worst = 0.0;
+    Face *face = collect_faces(mesh->tet, mesh->n_tets, &n_faces);
+    for (int f = 0; f < n_faces; f++) {
+      double x[3] = { 0 };
+      for (int c = 0; c < 3; c++)
+        for (int d = 0; d < 3; d++)
+          x[d] += 1000.0 * mesh->pos[3 * face[f].v[c] + d] / 3.0;
+      g_assert_cmpint(face[f].count, <=, 2);
+      if (face[f].count == 2 || fabs(x[0] - 61.5) > 40.0 || fabs(x[1] - 61.5) > 40.0)
+        continue;
+      n_outer++;
+      worst = fmax(worst, fmin(fabs(x[2] - 4.5), fabs(x[2] - 16.5)));
+    }
+    g_test_message("cells of %.1f mm: %.1f to %.1f degrees, %d outer faces within %.2f mm", cell_mm,
+                   r.min_dihedral_deg, r.max_dihedral_deg, n_outer, worst);
+    g_assert_cmpint(n_outer, >, 200);
+    g_assert_cmpfloat(worst, <, 0.1 * cell_mm);
+    g_free(face);
+    pla_mesh_free(mesh);
+    pla_label_map_free(map);
+  }
+}
+
 static void
 test_surface(void)
 {
@@ -334,6 +389,7 @@ main(int argc, char **argv)
   g_test_add_func("/tets/solids", test_solids);
   g_test_add_func("/tets/lattice", test_lattice);
   g_test_add_func("/tets/tissues", test_tissues);
+  g_test_add_func("/tets/thin-layers", test_thin_layers);
   g_test_add_func("/tets/surface", test_surface);
   g_test_add_func("/tets/refusals", test_refusals);
   return g_test_run();
