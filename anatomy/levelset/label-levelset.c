@@ -1,11 +1,17 @@
 /* The level set of a label: the interface between voxels without their stairs.
  *
- * Starting from the distance to the voxel faces in index space, a low-pass filter and a projection
- * alternate.  The filter is separable and passes quadratic functions unchanged, so that curved
- * surfaces do not shrink; the projection holds the interface near the voxel faces, by less than
- * a voxel everywhere and much less where it could lose something thin (after Whitaker, "Reducing
- * aliasing artifacts in iso-surfaces of binary volumes", 2000).  Only a band of voxels around the
- * interface is visited.  The result is redistanced in millimetres. */
+ * Starting from the distance to the voxel faces in index space, a low-pass filter and a pull
+ * towards bounds alternate.  The filter is separable and passes quadratic functions unchanged, so
+ * that curved surfaces do not shrink; the bounds hold the interface near the voxel faces, less so
+ * where nothing thin could be lost (after Whitaker, "Reducing aliasing artifacts in iso-surfaces of
+ * binary volumes", 2000, who projects: that leaves a crease wherever a bound ends, and creases
+ * are kinks of the distance far from the surface; part of the way leaves none).  Only a band of
+ * voxels around the interface is visited.  The result is redistanced in millimetres, filtered once
+ * more as a distance, moved to enclose the voxels' volume around every place, and drawn back to
+ * corners of voxel faces that it has left by most of a voxel.
+ *
+ * All that happens in a grid with room around the label, so that it does not matter where the
+ * volume ends. */
 #include "anatomy/base/memory.h"
 #include "anatomy/distance-transform.h"
 #include "anatomy/levelset/levelset.h"
@@ -19,25 +25,37 @@
 static const struct {
   double sigma;
   int rounds;
-} stair_plan[] = { { 4.0, 4 }, { 2.0, 6 }, { 1.0, 8 } };
+} stair_plan[] = { { 3.0, 8 }, { 1.5, 12 }, { 1.0, 8 } };
 enum { N_PLANS = sizeof stair_plan / sizeof *stair_plan };
+/* voxels around the interface that are filtered */
+static const double band_voxels = 5.0;
 
-/* Voxels by which the interface may move away from the voxel faces: little where label or
- * background is one voxel thick, which would wither to a thread otherwise; more where a voxel has
- * many neighbours on its own side (a corner has 7, a straight edge 11, a flat face 17 of 26).  The
- * largest is what flattens a step between two slices. */
-static const float most_thin = 0.2f, most_corner = 0.3f, most_face = 0.55f;
+/* Voxels by which the interface may move away from the voxel faces before it is drawn back: little
+ * where a voxel has few neighbours on its own side (a corner has 7, a straight edge 11, a flat face
+ * 17 of 26). */
+static const float most_corner = 0.1f, most_face = 0.25f;
+/* of the way back that is gone at a time */
+static const float pull_back = 0.6f;
+/* voxels by which what has been lost, or left far behind, is inside again at least */
+static const float least_inside = 0.2f;
 /* voxels by which values may move once more at the end, to round the dents that those bounds leave
  * in the slope; where they were held, too little for anything to change sides */
 static const float last_shift = 0.2f, last_shift_held = 0.15f;
-/* voxels by which a corner of their faces may be away from it before the last round */
+/* voxels by which a corner of their faces may be away from it before it is a distance */
 static const float most_corner_gap = 0.85f;
+/* smallest spacings by which the filter may move a distance in the end */
+static const float last_touch = 0.1f;
+/* voxels by which a corner of voxel faces may be away in the end, half a diagonal, 0.87, being what
+ * an oblique plane has, and to which it is drawn else; what is left of one is for triangles */
+static const float last_gap = 0.92f, last_goal = 0.87f;
+/* voxels over which the volume of the voxels is kept: fewer and the stairs come back */
+static const double match_sigma = 3.0;
 enum { MAX_RADIUS = 64 };
 
 PlaLabelLevelSetOptions
 pla_label_levelset_options_default(void)
 {
-  return (PlaLabelLevelSetOptions){ .keep_volume = true, .corner_gap = 1.0 };
+  return (PlaLabelLevelSetOptions){ .keep_volume = true };
 }
 
 /* a symmetric filter; tap[0] is the middle */
@@ -66,6 +84,19 @@ kernel_make(double sigma)
   double wide = moment[1] > moment[0] ? -moment[0] / (moment[1] - moment[0]) : 0.0;
   for (int t = 0; t <= k.radius; t++)
     k.tap[t] = (float)((1.0 - wide) * g[0][t] + wide * g[1][t]);
+  return k;
+}
+
+/* a plain Gaussian of @sigma samples */
+static Kernel
+kernel_gaussian(double sigma)
+{
+  Kernel k = { .radius = (int)fmin(ceil(3.0 * sigma), MAX_RADIUS) };
+  double sum = 0.0;
+  for (int t = 0; t <= k.radius; t++)
+    sum += (t ? 2.0 : 1.0) * exp(-0.5 * t * t / (sigma * sigma));
+  for (int t = 0; t <= k.radius; t++)
+    k.tap[t] = (float)(exp(-0.5 * t * t / (sigma * sigma)) / sum);
   return k;
 }
 
@@ -122,6 +153,15 @@ filter_axis(const Stairs *s, const Kernel *kernel, int axis, const float *from, 
     }
 }
 
+/* work[0] <- the filtered u */
+static void
+filter(Stairs *s, const Kernel kernel[3])
+{
+  filter_axis(s, &kernel[0], 0, s->u, s->work[0]);
+  filter_axis(s, &kernel[1], 1, s->work[0], s->work[1]);
+  filter_axis(s, &kernel[2], 2, s->work[1], s->work[0]);
+}
+
 /* whether voxel @at moved by @step along @axis is on side @side; beyond the grid the label goes on,
  * and its background does not, so that the interface is held back from the border */
 static bool
@@ -137,26 +177,27 @@ same_side(const Stairs *s, const int at[3], int axis, int step, bool side)
          side;
 }
 
+/* whether label or background is one or two voxels thick there */
+static bool
+is_slender(const Stairs *s, const int at[3], bool side)
+{
+  for (int d = 0; d < 3; d++) {
+    bool near[2] = { same_side(s, at, d, -1, side), same_side(s, at, d, 1, side) };
+    bool far[2] = { near[0] && same_side(s, at, d, -2, side),
+                    near[1] && same_side(s, at, d, 2, side) };
+    if (!(near[0] && near[1]) && !far[0] && !far[1])
+      return true;
+  }
+  return false;
+}
+
 static float
 freedom_at(const Stairs *s, int i, int j, int k)
 {
   const int *n = s->dims, at[3] = { i, j, k };
   const size_t nx = (size_t)n[0], plane = nx * (size_t)n[1];
   const bool side = s->mask[(size_t)i + nx * (size_t)j + plane * (size_t)k];
-  bool slender = false;
-  for (int d = 0; d < 3; d++) {
-    bool near[2] = { same_side(s, at, d, -1, side), same_side(s, at, d, 1, side) };
-    bool far[2] = { near[0] && same_side(s, at, d, -2, side),
-                    near[1] && same_side(s, at, d, 2, side) };
-    /* one voxel thick, and going on sideways: part of a sheet or thread, not a lone bump */
-    int sideways = 0;
-    for (int e = 1; e < 3; e++)
-      sideways += same_side(s, at, (d + e) % 3, -1, side) + same_side(s, at, (d + e) % 3, 1, side);
-    if (!near[0] && !near[1] && sideways >= 2)
-      return most_thin;
-    slender = slender || (near[0] + near[1] == 1 && !far[0] && !far[1]);
-  }
-  if (slender)
+  if (is_slender(s, at, side))
     return most_corner;
   int same = -1;
   for (int c = k - 1; c <= k + 1; c++)
@@ -205,9 +246,9 @@ bound_last_round(Stairs *s)
       }
 }
 
-/* u <- the filtered u, within the bounds when @hold */
+/* u <- the filtered u, drawn by @back of the way into the bounds */
 static void
-settle(Stairs *s, const float *filtered, bool hold)
+settle(Stairs *s, const float *filtered, float back)
 {
   const size_t rows = (size_t)s->dims[1] * (size_t)s->dims[2];
 #pragma omp parallel for schedule(static) if (s->large)
@@ -216,19 +257,16 @@ settle(Stairs *s, const float *filtered, bool hold)
       for (int i = s->run[r].i0; i < s->run[r].i1; i++) {
         size_t v = (size_t)s->dims[0] * row + (size_t)i;
         float x = filtered[v];
-        if (hold)
-          x = x < s->least[v] ? s->least[v] : x > s->most[v] ? s->most[v] : x;
+        x += back * (fminf(fmaxf(x, s->least[v]), s->most[v]) - x);
         s->u[v] = x < -s->band ? -s->band : x > s->band ? s->band : x;
       }
 }
 
 static void
-filter_round(Stairs *s, const Kernel kernel[3], bool hold)
+filter_round(Stairs *s, const Kernel kernel[3], float back)
 {
-  filter_axis(s, &kernel[0], 0, s->u, s->work[0]);
-  filter_axis(s, &kernel[1], 1, s->work[0], s->work[1]);
-  filter_axis(s, &kernel[2], 2, s->work[1], s->work[0]);
-  settle(s, s->work[0], hold);
+  filter(s, kernel);
+  settle(s, s->work[0], back);
 }
 
 /* signed distance to the voxel faces in voxels, within the band */
@@ -306,15 +344,15 @@ stairs_clear(Stairs *s)
   free(s->most);
 }
 
-/* bounds that keep voxel @v inside, or outside, by the least that a corner has */
+/* bounds that keep voxel @v inside, or outside */
 static void
 hold_to_side(Stairs *s, size_t v, bool inside)
 {
   if (inside) {
-    s->most[v] = fminf(s->most[v], most_corner - 0.5f);
+    s->most[v] = fminf(s->most[v], -least_inside);
     s->least[v] = fminf(s->least[v], s->most[v]);
   } else {
-    s->least[v] = fmaxf(s->least[v], 0.5f - most_corner);
+    s->least[v] = fmaxf(s->least[v], least_inside);
     s->most[v] = fmaxf(s->most[v], s->least[v]);
   }
 }
@@ -352,59 +390,76 @@ hold_lost(Stairs *s)
   return lost;
 }
 
-/* Corners of voxel faces that the interface has left by @gap, most of a voxel, as a lone bump's
+/* the eight voxels at the upper corner of voxel @v; beyond the grid those at its border */
+static void
+voxels_at_corner(const Stairs *s, int i, int j, int k, size_t at[8])
+{
+  const int *n = s->dims, lo[3] = { i, j, k };
+  for (int c = 0; c < 8; c++) {
+    int x[3];
+    for (int d = 0; d < 3; d++) {
+      x[d] = lo[d] + (c >> d & 1);
+      x[d] = x[d] < 0 ? 0 : x[d] >= n[d] ? n[d] - 1 : x[d];
+    }
+    at[c] = (size_t)x[0] + (size_t)n[0] * ((size_t)x[1] + (size_t)n[1] * (size_t)x[2]);
+  }
+}
+
+/* By how much the mean value of the voxels @at a corner is beyond what it is @gap voxels away from
+ * the interface; 0: no voxel face has that corner, or it is nearer. */
+static float
+corner_excess(const Stairs *s, const float *value, const size_t at[8], float gap)
+{
+  float mean = 0.0f, slope[3] = { 0 };
+  int inside = 0;
+  for (int c = 0; c < 8; c++) {
+    inside += s->mask[at[c]] != 0;
+    mean += 0.125f * value[at[c]];
+    for (int d = 0; d < 3; d++)
+      slope[d] += (c >> d & 1 ? 0.25f : -0.25f) * value[at[c]];
+  }
+  const float most = gap * sqrtf(slope[0] * slope[0] + slope[1] * slope[1] + slope[2] * slope[2]);
+  return inside == 0 || inside == 8 || fabsf(mean) <= most ? 0.0f : mean - copysignf(most, mean);
+}
+
+/* Corners of voxel faces that the interface has left by most of a voxel, as a lone bump's
  * does: holds the voxels around them to their own side.  Returns how many corners. */
 static size_t
-hold_far(Stairs *s, float gap)
+hold_far(Stairs *s)
 {
   const int *n = s->dims;
-  const size_t nx = (size_t)n[0], plane = nx * (size_t)n[1];
   size_t far = 0;
-  for (int k = 0; k + 1 < n[2]; k++)
-    for (int j = 0; j + 1 < n[1]; j++) {
-      const size_t row = (size_t)j + (size_t)n[1] * (size_t)k;
+  for (int k = -1; k < n[2]; k++)
+    for (int j = -1; j < n[1]; j++) {
+      const size_t row = (size_t)(j < 0 ? 0 : j) + (size_t)n[1] * (size_t)(k < 0 ? 0 : k);
       for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
-        for (int i = s->run[r].i0; i < s->run[r].i1 && i + 1 < n[0]; i++) {
-          const size_t v = nx * row + (size_t)i;
-          float mean = 0.0f, slope[3] = { 0 };
-          int inside = 0;
-          for (int c = 0; c < 8; c++) {
-            const size_t at = v + (size_t)(c & 1) + (c & 2 ? nx : 0) + (c & 4 ? plane : 0);
-            inside += s->mask[at] != 0;
-            mean += 0.125f * s->u[at];
-            for (int d = 0; d < 3; d++)
-              slope[d] += (c >> d & 1 ? 0.25f : -0.25f) * s->u[at];
-          }
-          if (inside == 0 || inside == 8 ||
-              mean * mean <
-                  gap * gap * (slope[0] * slope[0] + slope[1] * slope[1] + slope[2] * slope[2]))
-            continue;
+        for (int i = s->run[r].i0 - (s->run[r].i0 == 0); i < s->run[r].i1; i++) {
+          size_t at[8];
+          voxels_at_corner(s, i, j, k, at);
+          const float excess = corner_excess(s, s->u, at, most_corner_gap);
           /* the corner should be nearer to the few */
-          const bool few = mean > 0.0f;
-          for (int c = 0; c < 8; c++) {
-            const size_t at = v + (size_t)(c & 1) + (c & 2 ? nx : 0) + (c & 4 ? plane : 0);
-            if ((s->mask[at] != 0) != few)
-              continue;
-            hold_to_side(s, at, few);
-          }
-          far++;
+          for (int c = 0; excess != 0.0f && c < 8; c++)
+            if ((s->mask[at[c]] != 0) == (excess > 0.0f))
+              hold_to_side(s, at[c], excess > 0.0f);
+          far += excess != 0.0f;
         }
     }
   return far;
 }
 
-/* shifts the interface until it encloses @target_mm3 */
+/* shifts the interface until it encloses @target_mm3, but for what is not worth moving flat faces */
 static PlaStatus
 match_volume(PlaLevelSet *ls, double target_mm3, PlaError *err)
 {
+  const double slack_mm3 = 0.003 * target_mm3, most = 0.2 * pla_levelset_spacing_mm(ls);
   double volume, area;
   PlaStatus st = PLA_OK;
   for (int round = 0; round < 3 && st == PLA_OK; round++) {
     st = pla_levelset_measure(ls, &volume, &area, err);
-    if (st != PLA_OK || area <= 0.0 || fabs(volume - target_mm3) < 1e-3 * target_mm3)
+    if (st != PLA_OK || area <= 0.0 || fabs(volume - target_mm3) <= 1.001 * slack_mm3)
       break;
-    const double most = 0.2 * pla_levelset_spacing_mm(ls);
-    pla_levelset_offset(ls, fmin(fmax((target_mm3 - volume) / area, -most), most));
+    const double lack = target_mm3 - volume - copysign(slack_mm3, target_mm3 - volume);
+    pla_levelset_offset(ls, fmin(fmax(lack / area, -most), most));
   }
   return st;
 }
@@ -441,27 +496,96 @@ find_box(const PlaLabelMap *map, const uint8_t *wanted, int lo[3], int hi[3], si
   return *count > 0;
 }
 
-/* the part of the volume's grid around the label: first voxel, size and affine */
-static unsigned
-crop(const PlaVolume *vol, const int lo[3], const int hi[3], double margin_mm, double extra_voxels,
-     int first[3], int dims[3], double affine[12])
+/* The part of the volume's grid around the label, and the wider grid in which the label is
+ * smoothed: beyond the volume's border everything goes on as it is there, so that a surface along
+ * the border is as flat as any other and one that reaches it is not bent by it. */
+typedef struct {
+  int first[3], dims[3]; /* voxels of the volume */
+  int before[3];         /* voxels of the wider grid before those */
+  int wide[3];           /* its size */
+  double affine[12], wide_affine[12];
+  unsigned faces; /* PLA_FACE_* of the volume that the label reaches */
+} Frame;
+
+/* the affine of a grid that begins at voxel @first of @vol */
+static void
+affine_from(const PlaVolume *vol, const int first[3], double affine[12])
 {
-  unsigned faces = 0;
-  double spacing[3];
-  pla_volume_spacing_mm(vol, spacing);
   memcpy(affine, vol->affine_mm, 12 * sizeof *affine);
+  for (int r = 0; r < 3; r++)
+    for (int d = 0; d < 3; d++)
+      affine[4 * r + 3] += first[d] * vol->affine_mm[4 * r + d];
+}
+
+/* @lo and @hi: the label's box; @reach: voxels around it that smoothing uses */
+static Frame
+frame_make(const PlaVolume *vol, const int lo[3], const int hi[3], double margin_mm,
+           double extra_voxels, int reach)
+{
+  Frame f = { .faces = 0 };
+  double spacing[3];
+  int wide_first[3];
+  pla_volume_spacing_mm(vol, spacing);
   for (int d = 0; d < 3; d++) {
     double voxels = (margin_mm > 0.0 ? margin_mm / spacing[d] : 6.0) + extra_voxels;
     int margin = (int)fmin(ceil(voxels), vol->dims[d]);
-    faces |= lo[d] == 0 ? 1u << 2 * d : 0;
-    faces |= hi[d] == vol->dims[d] - 1 ? 2u << 2 * d : 0;
-    first[d] = lo[d] > margin ? lo[d] - margin : 0;
+    f.faces |= lo[d] == 0 ? 1u << 2 * d : 0;
+    f.faces |= hi[d] == vol->dims[d] - 1 ? 2u << 2 * d : 0;
+    f.first[d] = lo[d] > margin ? lo[d] - margin : 0;
     int last = hi[d] + margin < vol->dims[d] ? hi[d] + margin : vol->dims[d] - 1;
-    dims[d] = last - first[d] + 1;
-    for (int r = 0; r < 3; r++)
-      affine[4 * r + 3] += first[d] * vol->affine_mm[4 * r + d];
+    f.dims[d] = last - f.first[d] + 1;
+    f.before[d] = f.first[d] > lo[d] - reach ? f.first[d] - (lo[d] - reach) : 0;
+    f.wide[d] = f.before[d] + f.dims[d] + (last < hi[d] + reach ? hi[d] + reach - last : 0);
+    wide_first[d] = f.first[d] - f.before[d];
   }
-  return faces;
+  affine_from(vol, f.first, f.affine);
+  affine_from(vol, wide_first, f.wide_affine);
+  return f;
+}
+
+/* the voxels of the wider grid that bear a wanted label, those beyond the volume being those at
+ * its border; returns how many */
+static size_t
+fill_mask(const PlaLabelMap *map, const uint8_t *wanted, const Frame *f, uint8_t *mask)
+{
+  const int *n = map->volume->dims;
+  size_t count = 0;
+#pragma omp parallel for schedule(static) reduction(+ : count)
+  for (int k = 0; k < f->wide[2]; k++)
+    for (int j = 0; j < f->wide[1]; j++)
+      for (int i = 0; i < f->wide[0]; i++) {
+        int at[3] = { i, j, k };
+        for (int d = 0; d < 3; d++) {
+          at[d] += f->first[d] - f->before[d];
+          at[d] = at[d] < 0 ? 0 : at[d] >= n[d] ? n[d] - 1 : at[d];
+        }
+        const size_t from =
+            (size_t)at[0] + (size_t)n[0] * ((size_t)at[1] + (size_t)n[1] * (size_t)at[2]);
+        const uint8_t bears = wanted[pla_label_map_get(map, from)];
+        mask[(size_t)i + (size_t)f->wide[0] * ((size_t)j + (size_t)f->wide[1] * (size_t)k)] = bears;
+        count += bears;
+      }
+  return count;
+}
+
+/* what of the wider grid is in the volume */
+static PlaStatus
+trim(const PlaLevelSet *wide, const Frame *f, PlaLevelSet **out, PlaError *err)
+{
+  PlaStatus st = pla_levelset_new(f->dims, f->affine, out, err);
+  if (st != PLA_OK)
+    return st;
+  (*out)->band_mm = wide->band_mm;
+#pragma omp parallel for schedule(static)
+  for (int k = 0; k < f->dims[2]; k++)
+    for (int j = 0; j < f->dims[1]; j++) {
+      const size_t row = (size_t)(j + f->before[1]) +
+                         (size_t)f->wide[1] * (size_t)(k + f->before[2]);
+      memcpy((*out)->phi_mm + (size_t)f->dims[0] * ((size_t)j + (size_t)f->dims[1] * (size_t)k),
+             wide->phi_mm + (size_t)f->wide[0] * row + (size_t)f->before[0],
+             (size_t)f->dims[0] * sizeof(float));
+    }
+  return PLA_OK;
 }
 
 /* one unbounded round, taken back where nothing of a layer thinner than the filter would be left */
@@ -472,7 +596,7 @@ smooth_what_lasts(Stairs *s, const Kernel kernel[3], PlaError *err)
   float *before = pla_array_dup(s->u, n, sizeof *before);
   if (!before)
     return pla_fail_memory(err, "the level set");
-  filter_round(s, kernel, false);
+  filter_round(s, kernel, 0.0f);
   bool left = false;
   for (size_t v = 0; v < n && !left; v++)
     left = s->u[v] < 0.0f;
@@ -482,17 +606,247 @@ smooth_what_lasts(Stairs *s, const Kernel kernel[3], PlaError *err)
   return PLA_OK;
 }
 
+/* away with the stairs, then with what is finer than asked for */
+static PlaStatus
+remove_stairs(Stairs *s, PlaProgress *progress, PlaError *err)
+{
+  Kernel kernel[3];
+  int done = 0, rounds = 0;
+  for (int p = 0; p < N_PLANS; p++)
+    rounds += stair_plan[p].rounds;
+  for (int p = 0; p < N_PLANS; p++) {
+    kernel[0] = kernel[1] = kernel[2] = kernel_make(stair_plan[p].sigma);
+    for (int r = 0; r < stair_plan[p].rounds; r++) {
+      filter_round(s, kernel, pull_back);
+      if (!pla_progress_step(progress, (double)++done / rounds))
+        return pla_fail_cancelled(err);
+    }
+  }
+  for (int r = 0; r < 4 && hold_lost(s) + hold_far(s) > 0; r++)
+    for (int m = 0; m < 3; m++)
+      filter_round(s, kernel, pull_back);
+  bound_last_round(s);
+  filter_round(s, kernel, pull_back);
+  for (int r = 0; r < 4 && hold_lost(s) > 0; r++)
+    settle(s, s->u, 1.0f);
+  return PLA_OK;
+}
+
+static bool
+is_at_border(const Stairs *s, int i, int j, int k)
+{
+  const int *n = s->dims;
+  return i == 0 || j == 0 || k == 0 || i == n[0] - 1 || j == n[1] - 1 || k == n[2] - 1;
+}
+
+/* whether a neighbour of voxel @v is on its side by more than @most */
+static bool
+has_firm_neighbour(const Stairs *s, const int at[3], size_t v, float most)
+{
+  const size_t stride[3] = { 1, (size_t)s->dims[0], (size_t)s->dims[0] * (size_t)s->dims[1] };
+  const float side = s->u[v] < 0.0f ? -1.0f : 1.0f;
+  for (int d = 0; d < 3; d++)
+    if ((at[d] > 0 && side * s->u[v - stride[d]] > most) ||
+        (at[d] + 1 < s->dims[d] && side * s->u[v + stride[d]] > most))
+      return true;
+  return false;
+}
+
+/* Filters @ls, distances around the interface, once more: what is left of the stairs is a few
+ * hundredths of a voxel high, but where it bends more than the surface it makes kinks of the
+ * distance below.  What would move by more is an edge and stays, without a bound that shows; so does what is
+ * thin, and what is just inside or outside at the border, where a cap is half a voxel away. */
+static void
+touch_up(Stairs *s, PlaLevelSet *ls)
+{
+  const int *n = s->dims;
+  const size_t voxels = pla_levelset_n_voxels(ls);
+  const float most = last_touch * (float)pla_levelset_spacing_mm(ls);
+  const Kernel one = kernel_make(1.0), kernel[3] = { one, one, one };
+  memcpy(s->work[0], s->u, voxels * sizeof(float));
+  memcpy(s->work[1], s->u, voxels * sizeof(float));
+  filter(s, kernel);
+#pragma omp parallel for collapse(2) schedule(static) if (s->large)
+  for (int k = 0; k < n[2]; k++)
+    for (int j = 0; j < n[1]; j++) {
+      const size_t row = (size_t)j + (size_t)n[1] * (size_t)k;
+      for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
+        for (int i = s->run[r].i0; i < s->run[r].i1; i++) {
+          const size_t v = (size_t)n[0] * row + (size_t)i;
+          const float by = s->work[0][v] - s->u[v];
+          float to = s->u[v] + by * expf(-by * by / (most * most));
+          if (fabsf(s->u[v]) < 2.0f * most &&
+              (is_at_border(s, i, j, k) ||
+               !has_firm_neighbour(s, (const int[3]){ i, j, k }, v, 2.0f * most)))
+            to = s->u[v];
+          s->work[0][v] = to;
+        }
+    }
+#pragma omp parallel for schedule(static) if (s->large)
+  for (size_t row = 0; row < (size_t)n[1] * (size_t)n[2]; row++)
+    for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
+      for (int i = s->run[r].i0; i < s->run[r].i1; i++)
+        s->u[(size_t)n[0] * row + (size_t)i] = s->work[0][(size_t)n[0] * row + (size_t)i];
+}
+
+/* draws the values around the corner above voxel (i, j, k) by @excess and less */
+static void
+draw_around(Stairs *s, int i, int j, int k, float excess)
+{
+  enum { REACH = 2 }; /* voxels */
+  const int *n = s->dims;
+  for (int c = k - REACH + 1; c <= k + REACH; c++)
+    for (int b = j - REACH + 1; b <= j + REACH; b++)
+      for (int a = i - REACH + 1; a <= i + REACH; a++) {
+        if (a < 0 || b < 0 || c < 0 || a >= n[0] || b >= n[1] || c >= n[2])
+          continue;
+        const float x = (float)(a - i) - 0.5f, y = (float)(b - j) - 0.5f, z = (float)(c - k) - 0.5f;
+        const float share = fmaxf(1.0f - (x * x + y * y + z * z) / (REACH * REACH), 0.0f);
+        /* the eight voxels at the corner get all of it */
+        const float draw = 1.5f * excess * share * share;
+        const size_t at = (size_t)a + (size_t)n[0] * ((size_t)b + (size_t)n[1] * (size_t)c);
+        s->work[0][at] = fmaxf(s->work[0][at], draw);
+        s->work[1][at] = fminf(s->work[1][at], draw);
+      }
+}
+
+/* Draws the interface of @ls, distances, to corners of voxel faces that it has left, with what is
+ * around them; when @firm, which leaves an edge but never fails, between the eight voxels at the
+ * corner.  Returns how many there were. */
+static size_t
+draw_to_corners(Stairs *s, PlaLevelSet *ls, bool firm)
+{
+  const int *n = s->dims;
+  const size_t voxels = pla_levelset_n_voxels(ls);
+  const float own = least_inside * (float)pla_levelset_spacing_mm(ls);
+  size_t far = 0;
+  memset(s->work[0], 0, voxels * sizeof *s->work[0]);
+  memset(s->work[1], 0, voxels * sizeof *s->work[1]);
+  for (int k = -1; k < n[2]; k++)
+    for (int j = -1; j < n[1]; j++) {
+      const size_t row = (size_t)(j < 0 ? 0 : j) + (size_t)n[1] * (size_t)(k < 0 ? 0 : k);
+      for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
+        for (int i = s->run[r].i0 - (s->run[r].i0 == 0); i < s->run[r].i1; i++) {
+          size_t at[8];
+          voxels_at_corner(s, i, j, k, at);
+          if (corner_excess(s, ls->phi_mm, at, last_gap) == 0.0f)
+            continue;
+          far++;
+          if (!firm)
+            draw_around(s, i, j, k, corner_excess(s, ls->phi_mm, at, last_goal));
+          for (int c = 0; firm && c < 8; c++) {
+            const float value = ls->phi_mm[at[c]];
+            s->work[0][at[c]] =
+                s->mask[at[c]] ? fmaxf(value + own, 0.0f) : fminf(value - own, 0.0f);
+          }
+        }
+    }
+#pragma omp parallel for schedule(static) if (s->large)
+  for (size_t v = 0; v < voxels; v++)
+    ls->phi_mm[v] -= s->work[0][v] + s->work[1][v];
+  return far;
+}
+
+/* blurs what is in the runs of @x, which is zero elsewhere, through @y, of the same kind */
+static void
+blur(const Stairs *s, const Kernel *kernel, float *x, float *y, float *z)
+{
+  filter_axis(s, kernel, 0, x, y);
+  filter_axis(s, kernel, 1, y, z);
+  filter_axis(s, kernel, 2, z, x);
+}
+
+/* how far a plane along the interface moves through a whole voxel */
+static float
+width_at(const Stairs *s, const float *value, const int at[3], size_t v)
+{
+  const size_t stride[3] = { 1, (size_t)s->dims[0], (size_t)s->dims[0] * (size_t)s->dims[1] };
+  float width = 1e-6f;
+  for (int d = 0; d < 3; d++) {
+    const size_t before = at[d] > 0 ? v - stride[d] : v;
+    const size_t after = at[d] + 1 < s->dims[d] ? v + stride[d] : v;
+    width += 0.5f * fabsf(value[after] - value[before]);
+  }
+  return width;
+}
+
+/* Moves the interface of @ls, distances, so that it encloses the volume of the voxels around every
+ * place: what smoothing takes from an edge is given back there and not on the flat faces beside it.
+ * @sigma: voxels over which volumes are compared. */
+static PlaStatus
+match_locally(Stairs *s, PlaLevelSet *ls, double sigma, PlaError *err)
+{
+  const size_t voxels = pla_levelset_n_voxels(ls), rows = (size_t)s->dims[1] * (size_t)s->dims[2];
+  const float h = (float)pla_levelset_spacing_mm(ls), most = 0.2f * h;
+  float *lack = pla_array_new0(voxels, sizeof *lack), *area = pla_array_new0(voxels, sizeof *area);
+  const Kernel kernel = kernel_gaussian(sigma);
+  PlaStatus st = lack && area ? PLA_OK : pla_fail_memory(err, "the level set");
+  if (st == PLA_OK) {
+    memset(s->work[0], 0, voxels * sizeof(float));
+    memset(s->work[1], 0, voxels * sizeof(float));
+#pragma omp parallel for schedule(static) if (s->large)
+    for (size_t row = 0; row < rows; row++)
+      for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
+        for (int i = s->run[r].i0; i < s->run[r].i1; i++) {
+          const size_t v = (size_t)s->dims[0] * row + (size_t)i;
+          const int at[3] = { i, (int)(row % (size_t)s->dims[1]), (int)(row / (size_t)s->dims[1]) };
+          const float width = width_at(s, ls->phi_mm, at, v), inside = 0.5f - ls->phi_mm[v] / width;
+          lack[v] = (s->mask[v] ? 1.0f : 0.0f) - fminf(fmaxf(inside, 0.0f), 1.0f);
+          area[v] = inside > 0.0f && inside < 1.0f ? 1.0f / width : 0.0f;
+        }
+    blur(s, &kernel, lack, s->work[0], s->work[1]);
+    memset(s->work[0], 0, voxels * sizeof(float));
+    memset(s->work[1], 0, voxels * sizeof(float));
+    blur(s, &kernel, area, s->work[0], s->work[1]);
+#pragma omp parallel for schedule(static) if (s->large)
+    for (size_t row = 0; row < rows; row++)
+      for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
+        for (int i = s->run[r].i0; i < s->run[r].i1; i++) {
+          const size_t v = (size_t)s->dims[0] * row + (size_t)i;
+          if (area[v] > 1e-3f / h)
+            ls->phi_mm[v] -= fminf(fmaxf(lack[v] / area[v], -most), most);
+        }
+  }
+  free(lack);
+  free(area);
+  return st;
+}
+
+/* the interface becomes that of distances, smooth, near the voxel faces, and around @volume_mm3
+ * unless that is 0; the values beyond @band_mm are not distances */
+static PlaStatus
+draw_near(Stairs *s, PlaLevelSet *ls, double band_mm, double volume_mm3, PlaProgress *progress,
+          PlaError *err)
+{
+  enum { TOUCHES = 7, DRAWS = 3, FIRM_DRAWS = 3 };
+  PlaStatus st = PLA_OK;
+  for (int r = 0; st == PLA_OK && r < TOUCHES; r++) {
+    st = pla_levelset_redistance(ls, band_mm, progress, err);
+    if (st == PLA_OK)
+      touch_up(s, ls);
+  }
+  for (int r = 0; st == PLA_OK && r < DRAWS + FIRM_DRAWS; r++) {
+    st = pla_levelset_redistance(ls, band_mm, progress, err);
+    if (st == PLA_OK && volume_mm3 > 0.0)
+      st = match_locally(s, ls, match_sigma, err);
+    if (st == PLA_OK && draw_to_corners(s, ls, r >= DRAWS) == 0 && r + 1 >= DRAWS)
+      break;
+  }
+  return st;
+}
+
 PlaStatus
 pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
                          const PlaLabelLevelSetOptions *opts, PlaProgress *progress,
                          PlaLevelSet **out, PlaLabelLevelSetReport *report, PlaError *err)
 {
   const PlaVolume *vol = map->volume;
-  int lo[3], hi[3], first[3], dims[3];
-  double affine[12], spacing[3], sigma[3], widest = 0.0;
-  size_t count = 0;
+  int lo[3], hi[3];
+  double spacing[3], sigma[3], widest = 0.0;
+  size_t count = 0, wide_count = 0;
   uint8_t *wanted = pla_array_new0(65536, 1), *mask = NULL;
-  PlaLevelSet *ls = NULL;
+  PlaLevelSet *wide = NULL, *ls = NULL;
+  Frame f = { 0 };
   Stairs s = { 0 };
   PlaStatus st = wanted ? PLA_OK : pla_fail_memory(err, "the level set of a label");
   *out = NULL;
@@ -508,83 +862,69 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
       sigma[d] = fmin(opts->smooth_mm / spacing[d], MAX_RADIUS / 4.0);
       widest = fmax(widest, sigma[d]);
     }
-    unsigned faces = crop(vol, lo, hi, opts->margin_mm, 3.0 * widest, first, dims, affine);
+    s.band = (float)(band_voxels + 3.0 * widest);
+    f = frame_make(vol, lo, hi, opts->margin_mm, 3.0 * widest, (int)ceilf(s.band) + 1);
     if (report) {
-      *report = (PlaLabelLevelSetReport){ (double)count * pla_volume_voxel_mm3(vol), faces, { 0 } };
-      memcpy(report->lo, first, sizeof first);
+      *report = (PlaLabelLevelSetReport){ (double)count * pla_volume_voxel_mm3(vol), f.faces, { 0 } };
+      memcpy(report->lo, f.first, sizeof f.first);
     }
-    st = pla_levelset_new(dims, affine, &ls, err);
+    st = pla_levelset_new(f.wide, f.wide_affine, &wide, err);
   }
   if (st == PLA_OK) {
-    mask = pla_array_new(pla_levelset_n_voxels(ls), 1);
+    mask = pla_array_new(pla_levelset_n_voxels(wide), 1);
     if (!mask)
       st = pla_fail_memory(err, "the level set of a label");
   }
   if (st == PLA_OK) {
-#pragma omp parallel for schedule(static)
-    for (int k = 0; k < dims[2]; k++)
-      for (int j = 0; j < dims[1]; j++)
-        for (int i = 0; i < dims[0]; i++) {
-          size_t from = (size_t)(i + first[0]) +
-                        (size_t)vol->dims[0] * ((size_t)(j + first[1]) +
-                                                (size_t)vol->dims[1] * (size_t)(k + first[2]));
-          mask[(size_t)i + (size_t)dims[0] * ((size_t)j + (size_t)dims[1] * (size_t)k)] =
-              wanted[pla_label_map_get(map, from)];
-        }
-    memcpy(s.dims, dims, sizeof dims);
+    wide_count = fill_mask(map, wanted, &f, mask);
+    memcpy(s.dims, f.wide, sizeof f.wide);
     s.mask = mask;
-    s.u = ls->phi_mm;
-    s.large = pla_levelset_n_voxels(ls) > 100000;
-    s.band = (float)(3.0 + 3.0 * widest);
+    s.u = wide->phi_mm;
+    s.large = pla_levelset_n_voxels(wide) > 100000;
     pla_progress_phase(progress, "Measuring distances", 0.2);
     PlaProgressSpan span = pla_progress_push(progress);
     st = stairs_init(&s, progress, err);
     pla_progress_pop(progress, span);
   }
-  /* away with the stairs, then with what is finer than asked for */
   if (st == PLA_OK) {
-    Kernel kernel[3];
-    int done = 0, rounds = 0;
-    for (int p = 0; p < N_PLANS; p++)
-      rounds += stair_plan[p].rounds;
     pla_progress_phase(progress, "Smoothing", 0.6);
-    for (int p = 0; p < N_PLANS; p++) {
-      kernel[0] = kernel[1] = kernel[2] = kernel_make(stair_plan[p].sigma);
-      for (int r = 0; st == PLA_OK && r < stair_plan[p].rounds; r++) {
-        filter_round(&s, kernel, true);
-        if (!pla_progress_step(progress, (double)++done / rounds))
-          st = pla_fail_cancelled(err);
-      }
-    }
-    for (int r = 0; st == PLA_OK && r < 4 && hold_lost(&s) + hold_far(&s, most_corner_gap) > 0; r++)
-      for (int m = 0; m < 3; m++)
-        filter_round(&s, kernel, true);
-    bound_last_round(&s);
-    filter_round(&s, kernel, true);
-    for (int r = 0; st == PLA_OK && r < 4 && hold_lost(&s) + hold_far(&s, (float)opts->corner_gap) > 0; r++)
-      settle(&s, s.u, true);
-    if (st == PLA_OK && opts->smooth_mm > 0.0) {
-      for (int d = 0; d < 3; d++)
-        kernel[d] = kernel_make(sigma[d]);
-      st = smooth_what_lasts(&s, kernel, err);
-    }
+    PlaProgressSpan span = pla_progress_push(progress);
+    st = remove_stairs(&s, progress, err);
+    pla_progress_pop(progress, span);
+  }
+  if (st == PLA_OK && opts->smooth_mm > 0.0) {
+    const Kernel kernel[3] = { kernel_make(sigma[0]), kernel_make(sigma[1]),
+                               kernel_make(sigma[2]) };
+    st = smooth_what_lasts(&s, kernel, err);
   }
   if (st == PLA_OK) {
-    double coarsest = fmax(spacing[0], fmax(spacing[1], spacing[2]));
+    const double coarsest = fmax(spacing[0], fmax(spacing[1], spacing[2]));
+    const double voxel_mm3 = opts->keep_volume ? pla_volume_voxel_mm3(vol) : 0.0;
     pla_progress_phase(progress, "Redistancing", 1.0);
     PlaProgressSpan span = pla_progress_push(progress);
-    st = pla_levelset_redistance(ls, opts->band_mm > 0.0 ? opts->band_mm : 4.0 * coarsest, progress,
-                                 err);
+    if (opts->smooth_mm == 0.0)
+      st = draw_near(&s, wide, 3.0 * coarsest, (double)wide_count * voxel_mm3, progress, err);
+    for (int r = 0; st == PLA_OK && opts->smooth_mm > 0.0 && voxel_mm3 > 0.0 && r < 2; r++) {
+      st = pla_levelset_redistance(wide, 3.0 * coarsest, progress, err);
+      if (st == PLA_OK)
+        st = match_locally(&s, wide, match_sigma + 2.0 * widest, err);
+    }
+    if (st == PLA_OK)
+      st = pla_levelset_redistance(wide, opts->band_mm > 0.0 ? opts->band_mm : 4.0 * coarsest,
+                                   progress, err);
     pla_progress_pop(progress, span);
     /* a label that fills the whole grid has no interface: it is all inside */
-    if (st == PLA_ERR_EMPTY && ls->phi_mm[0] < 0.0f) {
+    if (st == PLA_ERR_EMPTY && wide->phi_mm[0] < 0.0f) {
       pla_error_clear(err);
       st = PLA_OK;
     }
+    if (st == PLA_OK)
+      st = trim(wide, &f, &ls, err);
+    if (st == PLA_OK && voxel_mm3 > 0.0)
+      st = match_volume(ls, (double)count * voxel_mm3, err);
   }
-  if (st == PLA_OK && opts->keep_volume)
-    st = match_volume(ls, (double)count * pla_volume_voxel_mm3(vol), err);
   stairs_clear(&s);
+  pla_levelset_free(wide);
   free(mask);
   free(wanted);
   if (st == PLA_OK)

@@ -111,14 +111,12 @@ PlaStatus pla_levelset_limit_curvature(PlaLevelSet *ls, double radius_mm, PlaPro
 /* ---- from labels (label-levelset.c) ---- */
 
 typedef struct {
-  double smooth_mm;  /* also removes detail finer than this; 0: voxel stairs alone */
-  double band_mm;    /* distances up to here; 0: four voxels; INFINITY: the whole grid */
-  double margin_mm;  /* of the grid around the label; 0: six voxels; INFINITY: the whole volume */
-  bool keep_volume;  /* the enclosed volume is that of the voxels */
-  double corner_gap; /* voxels by which the interface may leave corners of voxel faces: less is nearer,
-                        and its distance less even */
+  double smooth_mm; /* also removes detail finer than this; 0: voxel stairs alone */
+  double band_mm;   /* distances up to here; 0: four voxels; INFINITY: the whole grid */
+  double margin_mm; /* of the grid around the label; 0: six voxels; INFINITY: the whole volume */
+  bool keep_volume; /* the enclosed volume is that of the voxels */
 } PlaLabelLevelSetOptions;
-PlaLabelLevelSetOptions pla_label_levelset_options_default(void); /* 0, 0, 0, true, 1 */
+PlaLabelLevelSetOptions pla_label_levelset_options_default(void); /* 0, 0, 0, true */
 
 typedef struct {
   double label_mm3;      /* volume of the voxels */
@@ -127,7 +125,8 @@ typedef struct {
 } PlaLabelLevelSetReport;
 
 /* The level set of the union of @ids.  Its interface is the smoothest that passes between the
- * centres of voxels inside and outside (with smooth_mm 0 no voxel centre changes sides).
+ * centres of voxels inside and outside, but for some within a fraction of a voxel (with smooth_mm 0
+ * less than a voxel from every voxel face, in voxels of each axis).
  * PLA_ERR_EMPTY when no voxel bears an id. @report may be NULL. */
 PlaStatus pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
                                    const PlaLabelLevelSetOptions *opts, PlaProgress *progress,

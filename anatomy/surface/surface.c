@@ -136,13 +136,14 @@ pla_surface_voxel_faces(const PlaLabelMap *map, const int *ids, int n_ids, PlaMe
       st = pla_mesh_new(n_verts, n_tris, 0, 0, &mesh, err);
       n_tris = 0;
     }
-    const bool mirrored = vol->affine_mm[0] * (vol->affine_mm[5] * vol->affine_mm[10] -
-                                               vol->affine_mm[6] * vol->affine_mm[9]) -
-                              vol->affine_mm[1] * (vol->affine_mm[4] * vol->affine_mm[10] -
-                                                   vol->affine_mm[6] * vol->affine_mm[8]) +
-                              vol->affine_mm[2] * (vol->affine_mm[4] * vol->affine_mm[9] -
-                                                   vol->affine_mm[5] * vol->affine_mm[8]) <
-                          0.0;
+    const bool mirrored =
+        vol->affine_mm[0] *
+                (vol->affine_mm[5] * vol->affine_mm[10] - vol->affine_mm[6] * vol->affine_mm[9]) -
+            vol->affine_mm[1] *
+                (vol->affine_mm[4] * vol->affine_mm[10] - vol->affine_mm[6] * vol->affine_mm[8]) +
+            vol->affine_mm[2] *
+                (vol->affine_mm[4] * vol->affine_mm[9] - vol->affine_mm[5] * vol->affine_mm[8]) <
+        0.0;
     for (int k = 0; st == PLA_OK && k < n[2]; k++)
       for (int j = 0; j < n[1]; j++)
         for (int i = 0; i < n[0]; i++) {
@@ -152,7 +153,9 @@ pla_surface_voxel_faces(const PlaLabelMap *map, const int *ids, int n_ids, PlaMe
           const int at[3] = { i, j, k };
           for (int face = 0; face < 6; face++) {
             const int axis = face / 2, step = face % 2 ? 1 : -1;
-            const size_t stride = axis == 0 ? 1 : axis == 1 ? (size_t)n[0] : (size_t)n[0] * (size_t)n[1];
+            const size_t stride = axis == 0   ? 1
+                                  : axis == 1 ? (size_t)n[0]
+                                              : (size_t)n[0] * (size_t)n[1];
             bool border = step < 0 ? at[axis] == 0 : at[axis] == n[axis] - 1;
             if (!border && wanted[pla_label_map_get(map, step < 0 ? v - stride : v + stride)])
               continue;
@@ -197,6 +200,43 @@ pla_surface_voxel_faces(const PlaLabelMap *map, const int *ids, int n_ids, PlaMe
   return st;
 }
 
+/* positions become voxel indices of @vol */
+static void
+to_voxels(const PlaVolume *vol, PlaMesh *mesh)
+{
+  double inverse[12];
+  pla_affine_invert(vol->affine_mm, inverse);
+#pragma omp parallel for schedule(static)
+  for (int v = 0; v < mesh->n_verts; v++) {
+    double *x = mesh->pos + 3 * (size_t)v, mm[3] = { 1000.0 * x[0], 1000.0 * x[1], 1000.0 * x[2] };
+    pla_affine_apply(inverse, mm, x);
+  }
+}
+
+PlaStatus
+pla_surface_interface(const PlaLabelMap *map, const int *ids, int n_ids, const PlaMesh *mesh,
+                      double *mm, double *voxel_widths, PlaError *err)
+{
+  PlaMesh *voxels = NULL, *twin = NULL;
+  PlaStatus st = pla_surface_voxel_faces(map, ids, n_ids, &voxels, err);
+  if (st == PLA_OK) {
+    const PlaTriMesh a = pla_mesh_tris(mesh), b = pla_mesh_tris(voxels);
+    st = pla_surface_hausdorff(&a, &b, mm, err);
+  }
+  if (st == PLA_OK)
+    st = pla_mesh_dup(mesh, &twin, err);
+  if (st == PLA_OK) {
+    to_voxels(map->volume, twin);
+    to_voxels(map->volume, voxels);
+    const PlaTriMesh a = pla_mesh_tris(twin), b = pla_mesh_tris(voxels);
+    st = pla_surface_hausdorff(&a, &b, voxel_widths, err);
+    *voxel_widths /= 1000.0;
+  }
+  pla_mesh_free(voxels);
+  pla_mesh_free(twin);
+  return st;
+}
+
 PlaSurfaceOptions
 pla_surface_options_default(void)
 {
@@ -204,7 +244,8 @@ pla_surface_options_default(void)
 }
 
 PlaStatus
-pla_surface_check(const PlaMesh *mesh, PlaProgress *progress, PlaSurfaceReport *report, PlaError *err)
+pla_surface_check(const PlaMesh *mesh, PlaProgress *progress, PlaSurfaceReport *report,
+                  PlaError *err)
 {
   PlaMeshSummary summary;
   PlaTriTree *tree = NULL;
@@ -233,12 +274,10 @@ pla_surface_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
                         PlaSurfaceReport *report, PlaError *err)
 {
   PlaLabelLevelSetOptions lo = pla_label_levelset_options_default();
-  /* matching the volume and triangles take what is left of a voxel */
-  lo.corner_gap = 0.9;
   PlaLabelLevelSetReport lr = { 0 };
   PlaLevelSet *ls = NULL;
-  PlaMesh *mesh = NULL, *small = NULL, *voxels = NULL;
-  PlaSurfaceReport r = { .interface_mm = NAN };
+  PlaMesh *mesh = NULL, *small = NULL;
+  PlaSurfaceReport r = { .interface_mm = NAN, .interface_voxels = NAN };
   lo.smooth_mm = opts->smooth_mm;
   *out = NULL;
 
@@ -262,14 +301,8 @@ pla_surface_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
   pla_progress_phase(progress, "Checking", 1.0);
   if (st == PLA_OK)
     st = pla_surface_check(mesh, progress, &r, err);
-  if (st == PLA_OK && opts->measure) {
-    st = pla_surface_voxel_faces(map, ids, n_ids, &voxels, err);
-    if (st == PLA_OK) {
-      const PlaTriMesh a = pla_mesh_tris(mesh), b = pla_mesh_tris(voxels);
-      st = pla_surface_hausdorff(&a, &b, &r.interface_mm, err);
-    }
-    pla_mesh_free(voxels);
-  }
+  if (st == PLA_OK && opts->measure)
+    st = pla_surface_interface(map, ids, n_ids, mesh, &r.interface_mm, &r.interface_voxels, err);
   r.label_volume_mm3 = lr.label_mm3;
   if (report)
     *report = r;

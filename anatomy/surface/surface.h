@@ -16,9 +16,9 @@
  * normals outwards, with the cell field PLA_SURFACE_CAP.  PLA_ERR_EMPTY without one. */
 PlaStatus pla_surface_from_levelset(const PlaLevelSet *ls, PlaMesh **out, PlaError *err);
 
-/* The level set of what a closed surface encloses, on a straight grid of @spacing_mm around it: exact
- * distances up to @band_mm.  Inside is where the winding number is not zero, so overlapping pieces and
- * surfaces inside out will do.  PLA_ERR_MEMORY when the grid would be too fine. */
+/* The level set of what a closed surface encloses, on a straight grid of @spacing_mm around it:
+ * exact distances up to @band_mm.  Inside is where the winding number is not zero, so overlapping
+ * pieces and surfaces inside out will do.  PLA_ERR_MEMORY when the grid would be too fine. */
 PlaStatus pla_levelset_from_surface(const PlaTriMesh *mesh, double spacing_mm, double band_mm,
                                     PlaProgress *progress, PlaLevelSet **out, PlaError *err);
 
@@ -50,9 +50,17 @@ typedef struct {
   int64_t self_intersections; /* pairs of triangles, exact */
   int cap_tris;
   double volume_mm3, label_volume_mm3;
-  double decimation_mm;       /* Hausdorff distance to the surface before decimation */
-  double interface_mm;        /* Hausdorff distance to the voxel faces; NaN unless measured */
+  double decimation_mm;    /* Hausdorff distance to the surface before decimation */
+  double interface_mm;     /* Hausdorff distance to the voxel faces; NaN unless measured */
+  double interface_voxels; /* the same in voxels, along each axis by its own spacing */
 } PlaSurfaceReport;
+
+/* Hausdorff distance between @mesh and the faces between voxels with and without @ids, in mm and in
+ * voxels: there each axis counts by its own spacing, so that an oblique plane through the voxels is
+ * half a diagonal, 0.87, from its stairs on any grid. */
+PlaStatus pla_surface_interface(const PlaLabelMap *map, const int *ids, int n_ids,
+                                const PlaMesh *mesh, double *mm, double *voxel_widths,
+                                PlaError *err);
 
 /* Fills in what a surface by itself tells: closedness, pieces, self-intersections, caps, volume (of
  * an open one 0). */

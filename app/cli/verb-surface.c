@@ -1,4 +1,5 @@
-/* `surface`: the closed surface of a label, or what there is to say of a surface, and its repair. */
+/* `surface`: the closed surface of a label, or what there is to say of a surface, and its repair.
+ */
 #include "anatomy/surface/repair.h"
 #include "anatomy/surface/surface.h"
 #include "app/cli/cli-private.h"
@@ -21,8 +22,10 @@ describe(PlaInvocation *inv, const PlaMesh *mesh, const PlaSurfaceReport *r, dou
   pla_json_number(json, "volume_mm3", r->volume_mm3);
   pla_json_number(json, "label_volume_mm3", r->label_volume_mm3 > 0.0 ? r->label_volume_mm3 : NAN);
   pla_json_number(json, "decimation_mm", r->decimation_mm);
-  if (pla_invocation_has(inv, "measure"))
+  if (pla_invocation_has(inv, "measure")) {
     pla_json_number(json, "interface_mm", r->interface_mm);
+    pla_json_number(json, "interface_voxels", r->interface_voxels);
+  }
   pla_json_number(json, "seconds", seconds);
 
   pla_say(inv, "%d triangles, %d vertices, %d %s, %s, %" G_GINT64_FORMAT " self-intersections",
@@ -32,14 +35,15 @@ describe(PlaInvocation *inv, const PlaMesh *mesh, const PlaSurfaceReport *r, dou
     pla_say(inv, "  volume %.3f ml", r->volume_mm3 / 1000.0);
   else
     pla_say(inv, "  volume %.3f ml, of the voxels %.3f ml (%+.2f %%)", r->volume_mm3 / 1000.0,
-          r->label_volume_mm3 / 1000.0, 100.0 * (r->volume_mm3 / r->label_volume_mm3 - 1.0));
+            r->label_volume_mm3 / 1000.0, 100.0 * (r->volume_mm3 / r->label_volume_mm3 - 1.0));
   if (r->cap_tris > 0)
     pla_say(inv, "  %d triangles close it where the volume ends (cell field \"%s\")", r->cap_tris,
             PLA_SURFACE_CAP);
   if (r->decimation_mm > 0.0)
     pla_say(inv, "  decimation moved it by at most %.3f mm", r->decimation_mm);
   if (pla_invocation_has(inv, "measure"))
-    pla_say(inv, "  at most %.3f mm from the voxel faces", r->interface_mm);
+    pla_say(inv, "  at most %.3f mm, %.3f voxels, from the voxel faces", r->interface_mm,
+            r->interface_voxels);
 }
 
 static void
@@ -52,7 +56,8 @@ describe_repair(PlaInvocation *inv, const PlaRepairReport *r)
   pla_json_int(json, "filled_holes", r->filled_holes);
   pla_json_int(json, "new_triangles", r->new_tris);
   pla_json_int(json, "crowded_edges", r->crowded_edges);
-  pla_say(inv, "  repaired: %d vertices welded, %d triangles dropped, %d turned, %d holes filled by %d",
+  pla_say(inv,
+          "  repaired: %d vertices welded, %d triangles dropped, %d turned, %d holes filled by %d",
           r->welded_verts, r->dropped_tris, r->turned_tris, r->filled_holes, r->new_tris);
   if (r->crowded_edges > 0)
     pla_say(inv, "  %d edges have more than two triangles", r->crowded_edges);
@@ -68,9 +73,11 @@ process(PlaInvocation *inv, PlaMesh **mesh, const PlaSurfaceOptions *opts, PlaSu
   PlaMesh *next = NULL;
   if ((*mesh)->n_tris == 0 || (*mesh)->n_tets > 0 || (*mesh)->n_hexes > 0)
     return pla_fail(err, PLA_ERR_USAGE, "it is no surface of triangles");
-  if (pla_invocation_has(inv, "label") || pla_invocation_has(inv, "measure") || opts->smooth_mm > 0.0)
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "it is a surface already; --label, --smooth-mm and --measure are for label volumes");
+  if (pla_invocation_has(inv, "label") || pla_invocation_has(inv, "measure") ||
+      opts->smooth_mm > 0.0)
+    return pla_fail(
+        err, PLA_ERR_USAGE,
+        "it is a surface already; --label, --smooth-mm and --measure are for label volumes");
   if (pla_invocation_has(inv, "repair")) {
     st = pla_surface_repair(*mesh, progress, &next, repair, err);
     if (st == PLA_OK) {
@@ -144,7 +151,8 @@ run_surface(PlaInvocation *inv, PlaError *err)
 
 static const PlaOpt options[] = {
   { "label", 0, PLA_OPT_TEXT, "IDS", "ids or names of the tissues, separated by commas" },
-  { "smooth-mm", 0, PLA_OPT_NUMBER, "S", "also remove detail finer than S mm (default: 0)", 0, 100 },
+  { "smooth-mm", 0, PLA_OPT_NUMBER, "S", "also remove detail finer than S mm (default: 0)", 0,
+    100 },
   { "triangles", 0, PLA_OPT_INT, "N", "reduce to N triangles (default: all)", 4, 500000000 },
   { "repair", 0, PLA_OPT_FLAG, NULL, "weld, orient and close an imported surface" },
   { "measure", 0, PLA_OPT_FLAG, NULL, "also measure how far it is from the voxel faces" },
@@ -158,7 +166,8 @@ const PlaVerb pla_verb_surface = {
   .description =
       "The surface passes between the centres of voxels inside and outside the label, as smoothly\n"
       "as that allows, and encloses the volume of the voxels.  Where the label reaches the end of\n"
-      "the volume it is closed by flat triangles, marked in the cell field \"cap\" of formats that\n"
+      "the volume it is closed by flat triangles, marked in the cell field \"cap\" of formats "
+      "that\n"
       "have fields.  Several labels, as in --label 1,2, give the surface of their union.\n"
       "\n"
       "Given a surface instead of labels, it is checked, and with --repair made closed first:\n"

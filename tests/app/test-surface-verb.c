@@ -300,8 +300,9 @@ test_ct_head(void)
   g_assert_true(json_object_get_boolean_member(o, "closed"));
   g_assert_cmpint(json_object_get_int_member(o, "self_intersections"), ==, 0);
   g_assert_cmpfloat(fabs(json_object_get_double_member(o, "volume_mm3") / volume - 1.0), <, 0.01);
-  /* voxels of 0.96 x 0.96 x 1.5 mm */
+  /* voxels of 0.96 x 0.96 x 1.5 mm, so that the steps of an oblique plane alone are 1.01 mm */
   g_assert_cmpfloat(json_object_get_double_member(o, "interface_mm"), <, 1.5);
+  g_assert_cmpfloat(json_object_get_double_member(o, "interface_voxels"), <, 1.0);
   json_object_unref(o);
 
   g_autofree char *whole =

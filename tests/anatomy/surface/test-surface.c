@@ -167,7 +167,8 @@ test_decimate(void)
     pla_tri_tree_free(tree);
     g_test_message("%d triangles: %.3f mm, volume %+.3f %%", targets[i], mm[0],
                    100.0 * (s.volume_m3 * 1e9 / r.volume_mm3 - 1.0));
-    g_assert_cmpfloat(fabs(s.volume_m3 * 1e9 / r.volume_mm3 - 1.0), <, 0.03);
+    /* a fifth of what the distance would allow: chords of a round surface alone take a tenth */
+    g_assert_cmpfloat(fabs(s.volume_m3 * 1e9 - r.volume_mm3), <, 0.2 * mm[0] * s.area_m2 * 1e6);
     g_assert_cmpfloat(mm[0], >=, 0.5 * last);
     g_assert_cmpfloat(mm[0], <, 1.5);
     last = mm[0];
@@ -207,13 +208,15 @@ test_crossings(void)
   pos[11] = pos[17] = nextafter(0.0, 1.0);
   g_assert_cmpint(count_crossings(pos, 6, two, 2, NULL), ==, 0);
   /* coplanar: apart, overlapping, one within the other */
-  const double flat[27] = { 0, 0, 0, 4, 0, 0, 0, 4, 0, 3, 3, 0, 5, 3, 0, 3, 5, 0, 1, 1, 0, 2, 1, 0, 1, 2, 0 };
+  const double flat[27] = { 0, 0, 0, 4, 0, 0, 0, 4, 0, 3, 3, 0, 5, 3,
+                            0, 3, 5, 0, 1, 1, 0, 2, 1, 0, 1, 2, 0 };
   const int apart[6] = { 0, 1, 2, 3, 4, 5 }, within[6] = { 0, 1, 2, 6, 7, 8 };
   g_assert_cmpint(count_crossings(flat, 9, apart, 2, NULL), ==, 0);
   g_assert_cmpint(count_crossings(flat, 9, within, 2, NULL), ==, 1);
   /* sharing an edge: open, folded flat; sharing a vertex: free, and stabbing */
   const double fold[18] = { 0, 0, 0, 2, 0, 0, 1, 2, 0, 1, -2, 0, 1, 1, 0, 1, 1, 1 };
-  const int open[6] = { 0, 1, 2, 1, 0, 3 }, shut[6] = { 0, 1, 2, 1, 0, 4 }, up[6] = { 0, 1, 2, 1, 0, 5 };
+  const int open[6] = { 0, 1, 2, 1, 0, 3 }, shut[6] = { 0, 1, 2, 1, 0, 4 },
+            up[6] = { 0, 1, 2, 1, 0, 5 };
   g_assert_cmpint(count_crossings(fold, 6, open, 2, NULL), ==, 0);
   g_assert_cmpint(count_crossings(fold, 6, shut, 2, NULL), ==, 1);
   g_assert_cmpint(count_crossings(fold, 6, up, 2, NULL), ==, 0);
@@ -237,7 +240,8 @@ test_tree(void)
   g_assert_cmpint(pla_tri_tree_new(&tris, &tree, &err), ==, PLA_OK);
   g_autoptr(GRand) rand = g_rand_new_with_seed(5);
   for (int i = 0; i < 300; i++) {
-    const double p[3] = { g_rand_double_range(rand, -0.02, 0.02), g_rand_double_range(rand, -0.02, 0.02),
+    const double p[3] = { g_rand_double_range(rand, -0.02, 0.02),
+                          g_rand_double_range(rand, -0.02, 0.02),
                           g_rand_double_range(rand, -0.008, 0.008) };
     double exact = pla_winding_exact(&tris, p), near[3];
     int tri;
@@ -270,7 +274,8 @@ test_tree(void)
 static void
 test_winding(void)
 {
-  const char *names[] = { "crossing-boxes", "nested-boxes", "moebius-pair", "spiral", "torus-surface" };
+  const char *names[] = { "crossing-boxes", "nested-boxes", "moebius-pair", "spiral",
+                          "torus-surface" };
   GRand *rand = g_rand_new_with_seed(11);
   for (gsize m = 0; m < G_N_ELEMENTS(names); m++)
     for (int open = 0; open < 2; open++) {
@@ -331,7 +336,8 @@ test_repair(void)
       if (t % 41 == 3 || (t > n / 2 && t < n / 2 + 4))
         continue;
       for (int c = 0; c < 3; c++) {
-        memcpy(bad->pos + 9 * kept + 3 * c, mesh->pos + 3 * mesh->tri[3 * t + c], 3 * sizeof(double));
+        memcpy(bad->pos + 9 * kept + 3 * c, mesh->pos + 3 * mesh->tri[3 * t + c],
+               3 * sizeof(double));
         bad->tri[3 * kept + c] = 3 * kept + (t % 5 ? c : 2 - c);
       }
       kept++;
@@ -340,8 +346,9 @@ test_repair(void)
     bad->n_tris = kept + 1;
     g_assert_cmpint(pla_surface_repair(bad, NULL, &good, &r, &err), ==, PLA_OK);
     g_assert_cmpint(pla_mesh_summary(good, &s, &err), ==, PLA_OK);
-    g_test_message("%s: %d holes, %d new triangles, %d turned, volume %+.3f %%", names[m], r.filled_holes,
-                   r.new_tris, r.turned_tris, 100.0 * (s.volume_m3 / whole.volume_m3 - 1.0));
+    g_test_message("%s: %d holes, %d new triangles, %d turned, volume %+.3f %%", names[m],
+                   r.filled_holes, r.new_tris, r.turned_tris,
+                   100.0 * (s.volume_m3 / whole.volume_m3 - 1.0));
     g_assert_true(s.closed);
     g_assert_cmpint(s.components, ==, whole.components);
     g_assert_cmpint(r.dropped_tris, ==, 1);
@@ -407,11 +414,42 @@ test_surface_levelset(void)
   pla_phantom_clear(&phantom);
 }
 
+/* the voxel faces of a box on a stretched grid, moved by a known share of a voxel along one axis */
+static void
+test_interface(void)
+{
+  const double spacing[3] = { 0.9, 1.0, 2.0 }, share = 0.35;
+  const int dims[4] = { 9, 9, 9, 1 }, id = 1;
+  PlaVolume *vol;
+  PlaLabelMap *map;
+  PlaMesh *mesh;
+  PlaError err;
+  g_assert_cmpint(pla_volume_new(dims, PLA_U8, &vol, &err), ==, PLA_OK);
+  memset(vol->affine_mm, 0, sizeof vol->affine_mm);
+  for (int d = 0; d < 3; d++)
+    vol->affine_mm[5 * d] = spacing[d];
+  for (int v = 0; v < 9 * 9 * 9; v++)
+    ((uint8_t *)vol->voxels)[v] = v % 9 / 3 == 1 && v / 9 % 9 / 3 == 1 && v / 81 / 3 == 1;
+  g_assert_cmpint(pla_label_map_take(vol, NULL, &map, &err), ==, PLA_OK);
+  for (int axis = 0; axis < 3; axis++) {
+    double mm, voxels;
+    g_assert_cmpint(pla_surface_voxel_faces(map, &id, 1, &mesh, &err), ==, PLA_OK);
+    for (int v = 0; v < mesh->n_verts; v++)
+      mesh->pos[3 * v + axis] += share * spacing[axis] / 1000.0;
+    g_assert_cmpint(pla_surface_interface(map, &id, 1, mesh, &mm, &voxels, &err), ==, PLA_OK);
+    g_assert_cmpfloat_with_epsilon(mm, share * spacing[axis], 1e-9);
+    g_assert_cmpfloat_with_epsilon(voxels, share, 1e-9);
+    pla_mesh_free(mesh);
+  }
+  pla_label_map_free(map);
+}
+
 int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/surface/labels", test_labels);
+  g_test_add_func("/surface/interface", test_interface);
   g_test_add_func("/surface/caps", test_caps);
   g_test_add_func("/surface/decimate", test_decimate);
   g_test_add_func("/surface/crossings", test_crossings);
