@@ -1,0 +1,527 @@
+/* The case of a document: its items, its operations, opening and closing it. */
+#include "ui/document-private.h"
+
+#include "app/content.h"
+#include "app/picture.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+/* the body to operate on, or the last mesh */
+static PlaWanted *
+last_shape(GPtrArray *items)
+{
+  PlaWanted *body = pla_document_last_of(items, PLA_ITEM_BODY);
+  return body ? body : pla_document_last_of(items, PLA_ITEM_MESH);
+}
+
+/* Which labels differ between two maps of one frame; NULL where the frames differ.  */
+static gboolean *
+compare_labels(const PlaHolding *before, const PlaHolding *after)
+{
+  const PlaVolume *a = before ? before->labels->volume : NULL, *b = after->labels->volume;
+  if (!a || memcmp(a->dims, b->dims, sizeof a->dims) != 0 ||
+      memcmp(a->affine_mm, b->affine_mm, sizeof a->affine_mm) != 0)
+    return NULL;
+  gboolean *changed = g_new0(gboolean, 65536);
+  const size_t n = pla_volume_n_voxels(a);
+  gboolean outline = FALSE;
+  for (size_t v = 0; v < n; v++) {
+    int x = pla_label_map_get(before->labels, v), y = pla_label_map_get(after->labels, v);
+    if (x != y) {
+      changed[x] = changed[y] = TRUE;
+      outline = outline || x == 0 || y == 0;
+    }
+  }
+  /* skin is drawn as the outline of the whole body */
+  for (int i = 0; i < after->labels->table.n; i++) {
+    const PlaLabel *label = &after->labels->table.label[i];
+    if (pla_surface_look_for(label).finish == PLA_FINISH_SKIN)
+      changed[label->id] = outline;
+  }
+  return changed;
+}
+
+/* on a connection of its own: the session's belongs to the main thread */
+static PlaStatus
+read_items(gpointer data, PlaProgress *progress, PlaError *err)
+{
+  PlaDocumentWork *work = data;
+  PlaStore *store = NULL;
+  PlaStatus st = pla_store_open(work->path, &store, err);
+  for (guint i = 0; st == PLA_OK && i < work->wanted->len; i++) {
+    PlaWanted *wanted = work->wanted->pdata[i];
+    if (!pla_progress_phase(progress, "Reading the case", (i + 1.0) / work->wanted->len))
+      st = pla_fail_cancelled(err);
+    PlaProgressSpan span = pla_progress_push(progress);
+    if (st == PLA_OK && !wanted->content)
+      st = pla_content_load(store, &wanted->hash, progress, &wanted->content, err);
+    pla_progress_pop(progress, span);
+  }
+  pla_store_close(store);
+  PlaWanted *volume = pla_document_last_of(work->wanted, PLA_ITEM_VOLUME);
+  PlaWanted *labels = pla_document_last_of(work->wanted, PLA_ITEM_LABELS);
+  if (st == PLA_OK && volume && !pla_holding_holds(work->volume, volume->content))
+    work->new_volume = pla_holding_new_content(volume->content);
+  if (st == PLA_OK && labels && !pla_holding_holds(work->labels, labels->content)) {
+    work->new_labels = pla_holding_new_content(labels->content);
+    work->changed = compare_labels(work->labels, work->new_labels);
+  }
+  return st;
+}
+
+/* the mesh that an item was computed from, or NULL; borrowed */
+static const char *
+source_of(const PlaContent *content)
+{
+  JsonNode *node = json_object_get_member(content->meta, "simulated");
+  return node && JSON_NODE_HOLDS_OBJECT(node)
+             ? json_object_get_string_member_with_default(json_node_get_object(node), "mesh", NULL)
+             : NULL;
+}
+
+static void
+hide_named(PlaEntry *entry, gpointer data)
+{
+  if (strcmp(pla_entry_get_name(entry), data) == 0)
+    pla_entry_set_visible(entry, FALSE);
+}
+
+static void
+hide_mesh(PlaEntry *entry, gpointer data)
+{
+  if (pla_entry_get_kind(entry) == PLA_ENTRY_MESH)
+    pla_entry_set_visible(entry, FALSE);
+}
+
+/* a body in 3-D is seen through neither its own tissues nor what it was before */
+static void
+clear_view_for(PlaDocument *self, PlaEntry *entry)
+{
+  const PlaMesh *mesh = pla_entry_get_mesh(entry);
+  const char *source = source_of(pla_entry_get_content(entry));
+  const gboolean body = strcmp(pla_entry_get_content(entry)->kind, PLA_ITEM_BODY) == 0;
+  JsonNode *compared = json_object_get_member(pla_entry_get_content(entry)->meta, "compared");
+  if (compared && JSON_NODE_HOLDS_OBJECT(compared)) {
+    JsonObject *pair = json_node_get_object(compared);
+    for (const char *const *key = (const char *[]){ "item", "with", NULL }; *key; key++)
+      pla_document_foreach(self, hide_named,
+                           (gpointer)json_object_get_string_member_with_default(pair, *key, ""));
+    pla_entry_set_field(entry, pla_field_view_find("deviation"), 0.0, 0.0);
+    return;
+  }
+  if (mesh->n_tets + mesh->n_hexes == 0 && !body)
+    return;
+  if (body) {
+    pla_document_foreach(self, hide_mesh, NULL);
+    pla_entry_set_label(entry, 0, PLA_FINISH_SKIN);
+    pla_entry_set_field(entry, pla_field_view_find("tissue"), 0.0, 1.0);
+  }
+  if (source)
+    pla_document_foreach(self, hide_named, (gpointer)source);
+  GListModel *tissues =
+      self->labels_group ? G_LIST_MODEL(pla_entry_get_children(self->labels_group)) : NULL;
+  for (guint i = 0; tissues && i < g_list_model_get_n_items(tissues); i++) {
+    g_autoptr(PlaEntry) tissue = g_list_model_get_item(tissues, i);
+    if (pla_entry_get_finish(tissue) != PLA_FINISH_BONE)
+      pla_entry_set_visible(tissue, FALSE);
+  }
+  if (source)
+    pla_entry_set_field(entry, pla_field_view_find("stretch"), 0.0, 0.0);
+}
+
+/* brings the list of meshes to @items; those that stay keep their looks */
+static void
+show_meshes(PlaDocument *self, GPtrArray *items, gboolean at_once)
+{
+  g_autoptr(GPtrArray) keep = g_ptr_array_new();
+  GListStore *list = self->meshes_group ? pla_entry_get_children(self->meshes_group) : NULL;
+  for (guint i = 0; list && i < g_list_model_get_n_items(G_LIST_MODEL(list));) {
+    g_autoptr(PlaEntry) entry = g_list_model_get_item(G_LIST_MODEL(list), i);
+    PlaWanted *same = NULL;
+    for (guint k = 0; k < items->len && !same; k++) {
+      PlaWanted *wanted = items->pdata[k];
+      if (strcmp(wanted->name, pla_entry_get_name(entry)) != 0)
+        continue;
+      if (wanted->content == pla_entry_get_content(entry)) {
+        same = wanted;
+      } else if (strcmp(wanted->kind, PLA_ITEM_BODY) == 0 &&
+                 wanted->item == pla_entry_get_item(entry)) {
+        /* what a tool has changed is still the same body */
+        same = wanted;
+        double lo = 0.0, hi = 0.0;
+        const PlaFieldView *field = pla_entry_get_field(entry);
+        pla_entry_get_values(entry, &lo, &hi);
+        pla_entry_set_content(entry, wanted->item, wanted->content);
+        pla_entry_set_field(entry, field, lo, hi);
+        g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_SHAPE_CHANGED], 0, entry);
+      }
+    }
+    if (same) {
+      g_ptr_array_add(keep, same);
+      i++;
+    } else {
+      pla_document_remove_shape(entry, self);
+      g_list_store_remove(list, i);
+    }
+  }
+  for (guint i = 0; i < items->len; i++) {
+    PlaWanted *wanted = items->pdata[i];
+    if (!pla_item_kind_has_mesh(wanted->kind) || g_ptr_array_find(keep, wanted, NULL))
+      continue;
+    PlaEntry *parent = pla_document_group(self, &self->meshes_group, _("Meshes"));
+    g_autoptr(PlaEntry) entry = pla_document_new_mesh(self, wanted->content->mesh, wanted->name);
+    pla_entry_set_content(entry, wanted->item, wanted->content);
+    /* of a case just opened the newest body is shown */
+    if (!at_once || wanted == last_shape(items))
+      clear_view_for(self, entry);
+    else
+      pla_entry_set_visible(entry, FALSE);
+    g_list_store_append(pla_entry_get_children(parent), entry);
+    g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_SHAPE_CHANGED], 0, entry);
+  }
+}
+
+static void
+drop_labels(PlaDocument *self)
+{
+  if (self->labels_group) {
+    GListStore *children = pla_entry_get_children(self->labels_group);
+    for (guint i = 0; i < g_list_model_get_n_items(G_LIST_MODEL(children)); i++) {
+      g_autoptr(PlaEntry) entry = g_list_model_get_item(G_LIST_MODEL(children), i);
+      pla_document_remove_shape(entry, self);
+    }
+    g_list_store_remove_all(children);
+  }
+  g_clear_pointer(&self->labels, pla_holding_unref);
+  pla_label_table_clear(&self->overlay);
+}
+
+static void
+on_items(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+{
+  PlaDocumentWork *work = data;
+  PlaDocument *self = work->document;
+  if (work->serial == self->serial && pla_document_finish(job, work, status, err)) {
+    gboolean first = pla_document_is_empty(self);
+    PlaWanted *volume = pla_document_last_of(work->wanted, PLA_ITEM_VOLUME);
+    if (!volume) {
+      g_clear_pointer(&self->volume, pla_holding_unref);
+      if (self->volumes_group)
+        g_list_store_remove_all(pla_entry_get_children(self->volumes_group));
+    } else if (work->new_volume) {
+      pla_document_show_volume(self, g_steal_pointer(&work->new_volume), volume->name);
+    }
+    if (!pla_document_last_of(work->wanted, PLA_ITEM_LABELS))
+      drop_labels(self);
+    else if (work->new_labels)
+      pla_document_show_labels(self, g_steal_pointer(&work->new_labels), work->changed);
+    show_meshes(self, work->wanted, first);
+    g_clear_pointer(&self->shown, g_ptr_array_unref);
+    self->shown = g_steal_pointer(&work->wanted);
+    if (first) {
+      pla_document_centre_cursor(self);
+      g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_RESET], 0);
+    }
+    g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_SLICES_CHANGED], 0);
+    g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_CURSOR_CHANGED], 0);
+  }
+  pla_document_retire_job(self, job);
+}
+
+/* brings the views to the session's state */
+static void
+on_session_changed(PlaDocument *self)
+{
+  const PlaState *state = pla_session_get_state(self->session);
+  PlaDocumentWork *work = pla_document_work_new(self);
+  work->path = g_strdup(pla_session_get_path(self->session));
+  work->serial = ++self->serial;
+  work->wanted = g_ptr_array_new_with_free_func(pla_wanted_free);
+  for (int i = 0; i < state->n; i++) {
+    const PlaStateItem *item = &state->item[i];
+    if (strcmp(item->kind, PLA_ITEM_VOLUME) != 0 && strcmp(item->kind, PLA_ITEM_LABELS) != 0 &&
+        !pla_item_kind_has_mesh(item->kind))
+      continue;
+    PlaWanted *wanted = g_new0(PlaWanted, 1);
+    wanted->item = item->item;
+    wanted->hash = item->hash;
+    wanted->kind = g_strdup(item->kind);
+    wanted->name = g_strdup(item->name);
+    for (guint k = 0; self->shown && k < self->shown->len; k++) {
+      PlaWanted *old = self->shown->pdata[k];
+      if (pla_hash_equal(&old->hash, &wanted->hash) && !wanted->content)
+        wanted->content = pla_content_ref(old->content);
+    }
+    /* what an operation has just made need not be read back */
+    if (!wanted->content && strcmp(item->kind, PLA_ITEM_BODY) == 0)
+      wanted->content = pla_session_peek(self->session, &item->hash);
+    g_ptr_array_add(work->wanted, wanted);
+  }
+  pla_annotations_update(self->annotations, self->session);
+  pla_document_start(self, _("Reading the case"), read_items, on_items, work);
+  g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_HISTORY_CHANGED], 0);
+}
+
+static void
+on_session_notify(PlaDocument *self)
+{
+  g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_HISTORY_CHANGED], 0);
+}
+
+static void
+take_session(PlaDocument *self, PlaSession *session)
+{
+  pla_document_close(self);
+  self->session = session;
+  g_signal_connect_object(session, "changed", G_CALLBACK(on_session_changed), self,
+                          G_CONNECT_SWAPPED);
+  g_signal_connect_object(session, "notify", G_CALLBACK(on_session_notify), self,
+                          G_CONNECT_SWAPPED);
+  pla_document_set_title(self, pla_session_get_title(session));
+  const char *reason = pla_session_get_read_only_reason(session);
+  if (reason)
+    g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_FAILED], 0, reason);
+  on_session_changed(self);
+}
+
+/* an operation on its way: waiting for its turn, or at work */
+typedef struct {
+  PlaDocument *document;
+  PlaSession *session;
+  PlaJob *job;
+  GCancellable *cancellable;
+  char *verb, *source;
+  JsonObject *params;
+  PlaDocumentDone done; /* or NULL */
+  GWeakRef owner;
+} Running;
+
+static void
+running_free(Running *running)
+{
+  g_object_unref(running->job);
+  g_object_unref(running->session);
+  g_object_unref(running->document);
+  g_object_unref(running->cancellable);
+  g_clear_pointer(&running->params, json_object_unref);
+  g_free(running->verb);
+  g_free(running->source);
+  g_weak_ref_clear(&running->owner);
+  g_free(running);
+}
+
+static void
+on_run_progress(const char *phase, double fraction, void *data)
+{
+  Running *running = data;
+  pla_job_report(running->job, phase, fraction);
+}
+
+static void next_operation(PlaDocument *self);
+
+/* tells whoever asked, or everybody, how it went; see PlaDocumentDone */
+static void
+answer(Running *running, const char *failure)
+{
+  g_autoptr(GObject) owner = g_weak_ref_get(&running->owner);
+  if (running->done && owner)
+    running->done(owner, failure);
+  else if (failure && *failure && running->document->session == running->session)
+    g_signal_emit(running->document, pla_document_signals[PLA_DOCUMENT_FAILED], 0, failure);
+}
+
+static void
+on_run(GObject *source, GAsyncResult *result, gpointer data)
+{
+  Running *running = data;
+  PlaDocument *self = running->document;
+  g_autoptr(GError) error = NULL;
+  pla_session_run_finish(PLA_SESSION(source), result, NULL, &error);
+  answer(running, !error                                                     ? NULL
+                  : g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED) ? ""
+                                                                             : error->message);
+  next_operation(self);
+  pla_document_retire_job(self, running->job);
+  running_free(running);
+}
+
+/* one at a time: each works on what the last one left */
+static void
+next_operation(PlaDocument *self)
+{
+  for (;;) {
+    Running *running = g_queue_peek_head(&self->queue);
+    gboolean busy = FALSE;
+    if (!running)
+      return;
+    if (g_cancellable_is_cancelled(running->cancellable) || running->session != self->session) {
+      g_queue_pop_head(&self->queue);
+      answer(running, "");
+      pla_document_retire_job(self, running->job);
+      running_free(running);
+      continue;
+    }
+    g_object_get(running->session, "busy", &busy, NULL);
+    if (busy)
+      return;
+    g_queue_pop_head(&self->queue);
+    PlaRequest request = { .verb = running->verb,
+                           .params = running->params,
+                           .source = running->source,
+                           .read = pla_read_options_default() };
+    pla_session_run_async(running->session, &request, running->cancellable, on_run_progress,
+                          running, on_run, running);
+    return;
+  }
+}
+
+void
+pla_document_run_operation(PlaDocument *self, const char *title, const char *verb,
+                           JsonObject *params, const char *source, PlaDocumentDone done,
+                           GObject *owner)
+{
+  Running *running = g_new0(Running, 1);
+  running->done = done;
+  g_weak_ref_init(&running->owner, owner);
+  running->document = g_object_ref(self);
+  running->session = g_object_ref(self->session);
+  running->cancellable = g_cancellable_new();
+  running->job = pla_job_new_watched(title, running->cancellable);
+  running->verb = g_strdup(verb);
+  running->source = g_strdup(source);
+  running->params = params ? json_object_ref(params) : NULL;
+  pla_job_report(running->job, _("Waiting for its turn"), 0.0);
+  g_list_store_append(self->jobs, running->job);
+  g_queue_push_tail(&self->queue, running);
+  next_operation(self);
+}
+
+gboolean
+pla_document_run(PlaDocument *self, const char *title, const char *verb, JsonObject *params)
+{
+  return pla_document_run_for(self, title, verb, params, NULL, NULL);
+}
+
+gboolean
+pla_document_run_for(PlaDocument *self, const char *title, const char *verb, JsonObject *params,
+                     PlaDocumentDone done, GObject *owner)
+{
+  if (!self->session)
+    return FALSE;
+  pla_document_run_operation(self, title, verb, params, NULL, done, owner);
+  return TRUE;
+}
+
+PlaSession *
+pla_document_get_session(PlaDocument *self)
+{
+  return self->session;
+}
+
+void
+pla_document_undo(PlaDocument *self)
+{
+  PlaError err;
+  if (self->session && pla_session_undo(self->session, &err) != PLA_OK)
+    g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_FAILED], 0, err.message);
+}
+
+void
+pla_document_redo(PlaDocument *self)
+{
+  PlaError err;
+  if (self->session && pla_session_redo(self->session, &err) != PLA_OK)
+    g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_FAILED], 0, err.message);
+}
+
+void
+pla_document_go_to(PlaDocument *self, int64_t operation)
+{
+  PlaError err;
+  if (self->session && pla_session_go_to(self->session, operation, &err) != PLA_OK)
+    g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_FAILED], 0, err.message);
+}
+
+/* a case may take a while to open: its log is read and checked */
+static PlaStatus
+open_session(gpointer data, PlaProgress *progress, PlaError *err)
+{
+  PlaDocumentWork *work = data;
+  return pla_session_open(work->path, &work->session, err);
+}
+
+static void
+on_session_open(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+{
+  PlaDocumentWork *work = data;
+  PlaDocument *self = work->document;
+  if (pla_document_finish(job, work, status, err))
+    take_session(self, g_steal_pointer(&work->session));
+  pla_document_retire_job(self, job);
+}
+
+void
+pla_document_create(PlaDocument *self, const char *path)
+{
+  PlaSession *session = NULL;
+  PlaError err;
+  g_autofree char *title = g_path_get_basename(path);
+  if (g_str_has_suffix(title, ".platysma"))
+    title[strlen(title) - strlen(".platysma")] = '\0';
+  if (pla_session_create(path, title, &session, &err) == PLA_OK)
+    take_session(self, session);
+  else
+    g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_FAILED], 0, err.message);
+}
+
+void
+pla_document_open(PlaDocument *self, const char *path)
+{
+  g_autofree char *base = g_path_get_basename(path);
+  g_autofree char *opening = g_strdup_printf(_("Opening %s"), base);
+  if (g_str_has_suffix(path, ".platysma")) {
+    PlaDocumentWork *work = pla_document_work_new(self);
+    work->path = g_strdup(path);
+    pla_document_start(self, opening, open_session, on_session_open, work);
+    return;
+  }
+  if (self->session) {
+    pla_document_run_operation(self, opening, "import", NULL, path, NULL, NULL);
+    return;
+  }
+  pla_document_read_file(self, opening, path);
+}
+
+void
+pla_document_close(PlaDocument *self)
+{
+  self->generation++;
+  self->making = NULL;
+  if (self->session)
+    g_signal_handlers_disconnect_by_data(self->session, self);
+  g_clear_object(&self->session);
+  g_clear_pointer(&self->shown, g_ptr_array_unref);
+  for (guint i = 0; i < g_list_model_get_n_items(G_LIST_MODEL(self->jobs)); i++) {
+    g_autoptr(PlaJob) job = g_list_model_get_item(G_LIST_MODEL(self->jobs), i);
+    pla_job_cancel(job);
+  }
+  next_operation(self);
+  pla_document_foreach(self, pla_document_remove_shape, self);
+  self->volumes_group = self->labels_group = self->meshes_group = NULL;
+  pla_annotations_update(self->annotations, NULL);
+  g_list_store_remove_all(self->tree);
+  g_clear_pointer(&self->volume, pla_holding_unref);
+  g_clear_pointer(&self->labels, pla_holding_unref);
+  pla_label_table_clear(&self->overlay);
+  pla_document_set_title(self, NULL);
+  g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_HISTORY_CHANGED], 0);
+  g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_RESET], 0);
+  g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_SLICES_CHANGED], 0);
+}
+
+gboolean
+pla_document_is_empty(PlaDocument *self)
+{
+  return !self->volume && !self->labels && !self->meshes_group;
+}
