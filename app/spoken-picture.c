@@ -187,18 +187,23 @@ draw_coils(const PlaSpoken *self, int frame, const cairo_matrix_t *view, const C
   }
 }
 
-/* the back of the throat, 9 mm behind the tongue at rest, as the airway has it */
+/* the back of the throat and the soft palate, as the airway has them */
 static void
-draw_throat(const PlaSpoken *self, const cairo_matrix_t *view, const Colours *c, double height, cairo_t *cr)
+draw_throat(const PlaSpoken *self, const cairo_matrix_t *view, const Colours *c, cairo_t *cr)
 {
-  double x = INFINITY, y = 0.0;
-  for (int i = 0; i < self->n_outline; i++)
-    x = fmin(x, (double)self->rest_outline_mm[2 * i] - 9.0);
-  cairo_matrix_transform_point(view, &x, &y);
   const double thick = 3.0 * -view->xx;
-  cairo_rectangle(cr, x, 0.0, thick, height);
+  cairo_save(cr);
+  for (int i = 0; i <= PLA_TRACT_UVULA + 2; i++) {
+    /* half of its thickness behind the wall */
+    double x = (double)self->wall_mm[2 * i] - 1.5, y = (double)self->wall_mm[2 * i + 1];
+    cairo_matrix_transform_point(view, &x, &y);
+    cairo_line_to(cr, x, y);
+  }
+  cairo_set_line_width(cr, thick);
+  cairo_set_line_cap(cr, CAIRO_LINE_CAP_ROUND);
   ink(cr, c->tongue, 0.35);
-  cairo_fill(cr);
+  cairo_stroke(cr);
+  cairo_restore(cr);
 }
 
 static void
@@ -226,7 +231,7 @@ pla_spoken_draw_sagittal(const PlaSpoken *self, int frame, const PlaSpokenBones 
   cairo_matrix_multiply(&with_jaw, &jaw, &view);
   begin(cr, c, width, height);
   cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
-  draw_throat(self, &view, c, height, cr);
+  draw_throat(self, &view, c, cr);
   paint_bone(self, use->image[0], &view, cr);
   paint_bone(self, use->image[1], &with_jaw, cr);
   if (look->rest) {
@@ -334,7 +339,7 @@ trace_areas(const PlaSpoken *self, int frame, double x0, double y0, double per_m
 }
 
 static void
-draw_formant_row(const char *label, const float *hz, double x, double y, double size, const double rgb[3],
+draw_formant_row(const char *label, const float *hz, double factor, double x, double y, double size, const double rgb[3],
                  const Colours *c, cairo_t *cr)
 {
   ink(cr, rgb, 1.0);
@@ -343,7 +348,7 @@ draw_formant_row(const char *label, const float *hz, double x, double y, double 
   for (int k = 0; k < 3; k++) {
     char words[32] = "–";
     if (!isnan(hz[k]))
-      g_snprintf(words, sizeof words, "%.0f", (double)hz[k]);
+      g_snprintf(words, sizeof words, "%.0f", factor * (double)hz[k]);
     text(cr, x + (6.2 + 2.9 * k) * size, y, size, words);
   }
 }
@@ -391,9 +396,9 @@ pla_spoken_draw_areas(const PlaSpoken *self, int frame, const PlaSpokenLook *loo
   cairo_set_line_width(cr, 1.0);
   cairo_stroke(cr);
   text_middle(cr, 0.5 * width, letters + 4.0, letters, "Airway, cm², throat to lips");
-  draw_formant_row("F1–F3, tube", self->formant_hz + (gsize)frame * PLA_FORMANTS, left,
+  draw_formant_row("F1–F3, tube", self->formant_hz + (gsize)frame * PLA_FORMANTS, self->size, left,
                    low + 1.6 * letters, letters, c->tongue_edge, c, cr);
-  draw_formant_row("in the sound", self->heard_hz + (gsize)frame * PLA_FORMANTS, left,
+  draw_formant_row("in the sound", self->heard_hz + (gsize)frame * PLA_FORMANTS, 1.0, left,
                    low + 3.0 * letters, letters, c->dim, c, cr);
   cairo_restore(cr);
 }

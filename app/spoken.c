@@ -74,7 +74,7 @@ typedef struct {
   int *surface;          /* the other way round, -1 inside */
   int32_t *tri;
   float *rest_mm, *place_mm, *outline_mm, *rest_outline_mm, *jaw, *area, *length, *formant, *heard,
-      *contact, *volume, *section[2];
+      *contact, *volume, *section[2], wall_mm[PLA_TRACT_FIXED][2];
   int16_t *moved;
   double cell_height[PLA_PALATE_ROWS * PLA_PALATE_COLUMNS]; /* of the palate; NaN: none */
   int n_above;
@@ -312,6 +312,8 @@ move(Making *m, const PlaTrack *track, PlaProgress *progress, PlaError *err)
   if (!m->moved)
     return pla_fail_memory(err, "the motion");
   keep_outline(m, pla_tongue_get_mesh(m->tongue)->pos, m->rest_outline_mm);
+  for (int i = 0; i < 2 * PLA_TRACT_FIXED; i++)
+    m->wall_mm[i / 2][i % 2] = (float)(1000.0 * pla_airway_get_wall(m->tongue)[i / 2][i % 2]);
   pla_progress_phase(progress, "Moving the tongue", 0.97);
   PlaStatus st = pla_tongue_motion_start(m->motion, track, err);
   bool more = st == PLA_OK;
@@ -397,6 +399,7 @@ to_content(const Making *m, const PlaSpokenInput *input, PlaContent **out, PlaEr
     { "mandible_mm", PLA_F32, 2, { dims[0], dims[1] }, m->section[1] },
     { "area_mm2", PLA_F32, 2, { n, PLA_AIRWAY_SECTIONS }, m->area },
     { "length_mm", PLA_F32, 2, { n, PLA_AIRWAY_SECTIONS }, m->length },
+    { "wall_mm", PLA_F32, 2, { PLA_TRACT_FIXED, 2 }, m->wall_mm },
     { "formant_hz", PLA_F32, 2, { n, PLA_FORMANTS }, m->formant },
     { "heard_hz", PLA_F32, 2, { n, PLA_FORMANTS }, m->heard },
     { "contact_mm", PLA_F32, 3, { n, PLA_PALATE_ROWS, PLA_PALATE_COLUMNS }, m->contact },
@@ -541,6 +544,29 @@ find(const PlaContent *content, const char *name, PlaDType dtype, int n_dims, in
   return fits ? array->data : NULL;
 }
 
+/* mean of the ratios on a logarithmic scale, every formant counting alike */
+static double
+formant_size(const PlaSpoken *self)
+{
+  double sum = 0.0;
+  int heard = 0;
+  for (gsize k = 0; k < PLA_FORMANTS; k++) {
+    double ratio = 0.0;
+    int n = 0;
+    for (gsize f = 0; f < (gsize)self->n_frames; f++) {
+      const double tube = (double)self->formant_hz[f * PLA_FORMANTS + k];
+      const double sound = (double)self->heard_hz[f * PLA_FORMANTS + k];
+      if (tube > 0.0 && sound > 0.0) {
+        ratio += log(sound / tube);
+        n++;
+      }
+    }
+    sum += n > 0 ? ratio / n : 0.0;
+    heard += n > 0;
+  }
+  return heard > 0 ? exp(sum / heard) : 1.0;
+}
+
 PlaStatus
 pla_spoken_new(PlaContent *content, PlaSpoken **out, PlaError *err)
 {
@@ -560,7 +586,7 @@ pla_spoken_new(PlaContent *content, PlaSpoken **out, PlaError *err)
   PlaStatus st = self->rate_hz > 0.0 && isfinite(self->rate_hz) && isfinite(self->start_s)
                      ? PLA_OK
                      : pla_fail(err, PLA_ERR_FORMAT, "the motion of a tongue has no rate");
-  int two = 2, three = 3, twelve = 12, coils = PLA_N_COILS, sections = PLA_AIRWAY_SECTIONS,
+  int two = 2, three = 3, twelve = 12, coils = PLA_N_COILS, sections = PLA_AIRWAY_SECTIONS, wall = PLA_TRACT_FIXED,
       formants = PLA_FORMANTS, rows = PLA_PALATE_ROWS, columns = PLA_PALATE_COLUMNS;
   int *const n = &self->n_frames;
 #define FIND(NAME, DTYPE, N, ...) \
@@ -577,6 +603,7 @@ pla_spoken_new(PlaContent *content, PlaSpoken **out, PlaError *err)
   self->mandible_mm = FIND("mandible_mm", PLA_F32, 2, &self->section_dims[1], &self->section_dims[0]);
   self->area_mm2 = FIND("area_mm2", PLA_F32, 2, n, &sections);
   self->length_mm = FIND("length_mm", PLA_F32, 2, n, &sections);
+  self->wall_mm = FIND("wall_mm", PLA_F32, 2, &wall, &two);
   self->formant_hz = FIND("formant_hz", PLA_F32, 2, n, &formants);
   self->heard_hz = FIND("heard_hz", PLA_F32, 2, n, &formants);
   self->contact_mm = FIND("contact_mm", PLA_F32, 3, n, &rows, &columns);
@@ -585,9 +612,10 @@ pla_spoken_new(PlaContent *content, PlaSpoken **out, PlaError *err)
   for (int i = 0; st == PLA_OK && i < 3 * self->n_tris; i++)
     if (self->tri[i] < 0 || self->tri[i] >= self->n_verts)
       st = pla_fail(err, PLA_ERR_FORMAT, "a face of the tongue names a vertex that is not there");
-  if (st == PLA_OK)
+  if (st == PLA_OK) {
+    self->size = formant_size(self);
     *out = self;
-  else
+  } else
     pla_spoken_free(self);
   return st;
 }

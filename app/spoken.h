@@ -33,8 +33,11 @@ typedef struct {
   const float *jaw;          /* rotation by rows, then the shift in mm (n x 12) */
   const float *palate_mm, *mandible_mm; /* distances in section, the latter at rest (up x forward) */
   const float *area_mm2, *length_mm; /* airway, glottis first (n x PLA_AIRWAY_SECTIONS) */
+  const float *wall_mm;      /* throat and palate, glottis first (PLA_TRACT_FIXED x 2) */
   const float *formant_hz;   /* of that airway, NaN: none (n x PLA_FORMANTS) */
   const float *heard_hz;     /* in the sound (n x PLA_FORMANTS) */
+  double size;               /* of the speaker's formants over the airway's, all together: a longer tract has
+                                lower ones; 1 without a sound */
   const float *contact_mm;   /* from tongue to palate; NaN beside it (n x ROWS x COLUMNS) */
   const float *volume;       /* change of the volume, part (n) */
 } PlaSpoken;

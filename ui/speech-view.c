@@ -337,14 +337,14 @@ draw_spectrum(PlaSpeechSound *self, const PlaUtterance *u, cairo_t *cr, double w
   cairo_pattern_set_filter(cairo_get_source(cr), CAIRO_FILTER_BILINEAR);
   cairo_paint(cr);
   cairo_restore(cr);
-  /* formants of the tongue that was found, over those in the sound */
+  /* formants of the tongue that was found, for a tract of the speaker's size, over those in the sound */
   for (int f = 0; u->spoken && f < u->spoken->n_frames; f++)
     for (int k = 0; k < 3; k++) {
-      const float hz = u->spoken->formant_hz[f * PLA_FORMANTS + k];
-      if (isnan(hz) || (double)hz > 5500.0)
+      const double hz = u->spoken->size * (double)u->spoken->formant_hz[f * PLA_FORMANTS + k];
+      if (isnan(hz) || hz > 5500.0)
         continue;
       cairo_rectangle(cr, width * pla_spoken_time(u->spoken, f) / u->seconds - 1.0,
-                      height * (1.0 - (double)hz / 5500.0) - 1.0, 2.0, 2.0);
+                      height * (1.0 - hz / 5500.0) - 1.0, 2.0, 2.0);
     }
   cairo_set_source_rgba(cr, 0.93, 0.35, 0.2, 0.8);
   cairo_fill(cr);

@@ -308,7 +308,7 @@ static void
 compare_formants(PlaInvocation *inv, const PlaTrack *result, int n_given)
 {
   JsonBuilder *json = pla_invocation_json(inv);
-  double ratio[PLA_FORMANTS], correlation[PLA_FORMANTS];
+  double ratio[PLA_FORMANTS], correlation[PLA_FORMANTS], size = 1.0;
   int frames = 0;
   for (int k = 0; k < PLA_FORMANTS; k++) {
     double sum[5] = { 0 }, log_ratio = 0.0;
@@ -332,15 +332,25 @@ compare_formants(PlaInvocation *inv, const PlaTrack *result, int n_given)
     correlation[k] = n > 2 && xx > 0.0 && yy > 0.0
                          ? (sum[4] - sum[0] * sum[1] / n) / sqrt(xx * yy)
                          : NAN;
+    size *= pow(ratio[k], 1.0 / PLA_FORMANTS);
   }
+  /* the speaker's tract is that much longer than the tongue's: what is left when it is allowed for */
+  double same[PLA_FORMANTS];
+  for (int k = 0; k < PLA_FORMANTS; k++)
+    same[k] = ratio[k] / size;
   json_builder_set_member_name(json, "formants");
   json_builder_begin_object(json);
   pla_json_int(json, "voiced_frames", frames);
   pla_json_numbers(json, "tube_over_heard", ratio, PLA_FORMANTS);
+  pla_json_number(json, "length_factor", size);
+  pla_json_numbers(json, "tube_over_heard_same_length", same, PLA_FORMANTS);
   pla_json_numbers(json, "correlation", correlation, PLA_FORMANTS);
   json_builder_end_object(json);
-  pla_say(inv, "  formants of the tube against the sound: %.2f %.2f %.2f times, correlation %.2f %.2f %.2f",
-          ratio[0], ratio[1], ratio[2], correlation[0], correlation[1], correlation[2]);
+  pla_say(inv,
+          "  formants of the tube against the sound: %.2f %.2f %.2f times, of a tract %.2f times as long %.2f "
+          "%.2f %.2f, correlation %.2f %.2f %.2f",
+          ratio[0], ratio[1], ratio[2], size, same[0], same[1], same[2], correlation[0], correlation[1],
+          correlation[2]);
 }
 
 static void

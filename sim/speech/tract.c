@@ -30,7 +30,8 @@ static const Point throat_and_palate[] = {
   AT(53, -35.2), AT(58, -35.8), AT(63, -36.7), AT(67.5, -37.9), AT(71.5, -39.3), AT(75, -40.9),
   AT(78, -42.4), AT(81, -44.2), AT(83.6, -46), AT(85.6, -48.2), AT(87, -50.8),
 };
-enum { FIXED = sizeof throat_and_palate / sizeof throat_and_palate[0], LIP_POINTS = 3 };
+enum { FIXED = PLA_TRACT_FIXED, LIP_POINTS = PLA_TRACT_UPPER_LIP };
+static_assert(sizeof throat_and_palate == FIXED * sizeof(Point), "every point of the wall has a number");
 
 /* the rest from which displacements of the root are counted, and where the root then is */
 static const Point rest_tr = AT(35, -45), rest_td = AT(50, -43);
@@ -67,11 +68,43 @@ outline_points(const double *sensor, Point p[CONTROL])
   /* the tip goes on a little beyond its coil, in the direction of the blade */
   const double dx = tt.x - tb.x, dy = tt.y - tb.y, d = fmax(hypot(dx, dy), 1.0);
   p[n++] = (Point){ tt.x + 2.0 * dx / d, tt.y + 2.0 * dy / d + 1.6 };
-  p[n++] = (Point){ fmin(tt.x + 1.0, li.x + 9.0), fmax(tt.y + 7.0, li.y + 3.0) };
-  p[n++] = (Point){ li.x + 1.5, li.y - 4.5 }; /* edge of the lower incisors */
-  p[n++] = (Point){ ll.x + 7.0, ll.y - 4.0 };
-  p[n++] = (Point){ ll.x + 1.0, ll.y - 5.0 }; /* the lower lip's edge is above its coil */
+  double floor[PLA_TRACT_FLOOR][2];
+  pla_tract_floor((const double[2]){ tt.x, tt.y }, (const double[2]){ li.x, li.y },
+                  (const double[2]){ ll.x, ll.y }, floor);
+  for (int i = 0; i < PLA_TRACT_FLOOR; i++)
+    p[n++] = (Point){ floor[i][0], floor[i][1] };
   assert(n == CONTROL);
+}
+
+void
+pla_tract_floor(const double tip[2], const double li[2], const double ll[2],
+                double out[PLA_TRACT_FLOOR][2])
+{
+  const double floor[PLA_TRACT_FLOOR][2] = {
+    { fmin(tip[0] + 1.0, li[0] + 9.0), fmax(tip[1] + 7.0, li[1] + 3.0) },
+    { li[0] + 1.5, li[1] - 4.5 }, /* edge of the lower incisors */
+    { ll[0] + 7.0, ll[1] - 4.0 },
+    { ll[0] + 1.0, ll[1] - 5.0 }, /* the lower lip's edge is above its coil */
+  };
+  memcpy(out, floor, sizeof floor);
+}
+
+void
+pla_tract_upper_lip(const double ul[2], double out[PLA_TRACT_UPPER_LIP][2])
+{
+  const double lip[PLA_TRACT_UPPER_LIP][2] = {
+    { ul[0] + 12.0, ul[1] + 3.2 },
+    { ul[0] + 6.0, ul[1] + 3.6 },
+    { ul[0] + 1.0, ul[1] + 3.6 }, /* the upper lip's edge is below its coil */
+  };
+  memcpy(out, lip, sizeof lip);
+}
+
+void
+pla_tract_fixed(double wall[PLA_TRACT_FIXED][2], double front[PLA_TRACT_LARYNX][2])
+{
+  memcpy(wall, throat_and_palate, sizeof throat_and_palate);
+  memcpy(front, larynx, sizeof larynx);
 }
 
 static void
@@ -90,28 +123,34 @@ draw_outline(const Point p[CONTROL], double out[PLA_TRACT_TONGUE][2])
   }
 }
 
+void
+pla_line_spread(const double (*line)[2], int n, double (*out)[2], int n_out)
+{
+  double whole = 0.0, from = 0.0, to = 0.0; /* distances; those of the ends of stretch k */
+  int k = -1;
+  for (int i = 1; i < n; i++)
+    whole += hypot(line[i][0] - line[i - 1][0], line[i][1] - line[i - 1][1]);
+  for (int i = 0; i < n_out; i++) {
+    const double at = whole * i / (n_out - 1);
+    while (k < 0 || (k < n - 2 && to < at)) {
+      from = to;
+      k++;
+      to += hypot(line[k + 1][0] - line[k][0], line[k + 1][1] - line[k][1]);
+    }
+    const double t = (at - from) / fmax(to - from, 1e-9);
+    for (int a = 0; a < 2; a++)
+      out[i][a] = line[k][a] + t * (line[k + 1][a] - line[k][a]);
+  }
+}
+
 /* the fixed wall and the upper lip, in points of equal distance */
 static void
 draw_wall(const double *sensor, double out[PLA_TRACT_WALL][2])
 {
-  Point p[FIXED + LIP_POINTS];
-  const Point ul = sensor_at(sensor, 5);
-  memcpy(p, throat_and_palate, sizeof throat_and_palate);
-  p[FIXED] = (Point){ ul.x + 12.0, ul.y + 3.2 };
-  p[FIXED + 1] = (Point){ ul.x + 6.0, ul.y + 3.6 };
-  p[FIXED + 2] = (Point){ ul.x + 1.0, ul.y + 3.6 }; /* the upper lip's edge is below its coil */
-  double along[FIXED + LIP_POINTS] = { 0 };
-  for (int i = 1; i < FIXED + LIP_POINTS; i++)
-    along[i] = along[i - 1] + hypot(p[i].x - p[i - 1].x, p[i].y - p[i - 1].y);
-  int k = 0;
-  for (int i = 0; i < PLA_TRACT_WALL; i++) {
-    const double at = along[FIXED + LIP_POINTS - 1] * i / (PLA_TRACT_WALL - 1);
-    while (k < FIXED + LIP_POINTS - 2 && along[k + 1] < at)
-      k++;
-    const double t = (at - along[k]) / fmax(along[k + 1] - along[k], 1e-9);
-    out[i][0] = p[k].x + t * (p[k + 1].x - p[k].x);
-    out[i][1] = p[k].y + t * (p[k + 1].y - p[k].y);
-  }
+  double line[FIXED + LIP_POINTS][2];
+  memcpy(line, throat_and_palate, sizeof throat_and_palate);
+  pla_tract_upper_lip(sensor + 10, line + FIXED);
+  pla_line_spread((const double (*)[2])line, FIXED + LIP_POINTS, out, PLA_TRACT_WALL);
 }
 
 /* a stretch of the tongue's outline: where it begins, its direction, 1 / its length squared */
@@ -135,7 +174,7 @@ measure_stretches(double tongue[PLA_TRACT_TONGUE][2], Stretch out[PLA_TRACT_TONG
 
 /* gap of wall point @i, negative where the tongue has passed the wall; the middle of the tract */
 static double
-gap_at(const PlaTract *tract, const Stretch stretch[PLA_TRACT_TONGUE - 1], int i, Point *middle)
+gap_at(const PlaTract *tract, const Stretch stretch[PLA_TRACT_TONGUE - 1], int i, double middle[2])
 {
   const double *w = tract->wall[i];
   double best = INFINITY, best_dx = 0.0, best_dy = 0.0;
@@ -151,7 +190,8 @@ gap_at(const PlaTract *tract, const Stretch stretch[PLA_TRACT_TONGUE - 1], int i
       best_dy = dy;
     }
   }
-  *middle = (Point){ w[0] + 0.5 * best_dx, w[1] + 0.5 * best_dy };
+  middle[0] = w[0] + 0.5 * best_dx;
+  middle[1] = w[1] + 0.5 * best_dy;
   /* into the tract, left of the way from the glottis to the lips */
   const double *before = tract->wall[i > 0 ? i - 1 : 0];
   const double *after = tract->wall[i < PLA_TRACT_WALL - 1 ? i + 1 : i];
@@ -173,31 +213,42 @@ area_of(double gap_cm, double along)
   return a * gap_cm * sqrt(gap_cm);
 }
 
+double
+pla_tract_lip_width(double protrusion_mm)
+{
+  /* lips spread over 42 mm at rest, less when they come forward */
+  return fmax(10.0, 42.0 - 5.0 * fmax(0.0, protrusion_mm));
+}
+
+void
+pla_tract_measure(PlaTract *tract, double lip_width_mm)
+{
+  Stretch stretch[PLA_TRACT_TONGUE - 1];
+  measure_stretches(tract->tongue, stretch);
+  for (int i = 0; i < PLA_TRACT_WALL; i++) {
+    const double gap = gap_at(tract, stretch, i, tract->middle[i]);
+    tract->gap_mm[i] = fmax(gap, 0.0);
+    const double along = (double)i / (PLA_TRACT_WALL - 1);
+    tract->area_mm2[i] = 100.0 * area_of(0.1 * tract->gap_mm[i], along);
+    if (i >= PLA_TRACT_WALL - 4) /* the lips: an ellipse */
+      tract->area_mm2[i] = 0.25 * M_PI * tract->gap_mm[i] * lip_width_mm;
+  }
+  tract->along_mm[0] = 0.0;
+  for (int i = 1; i < PLA_TRACT_WALL; i++)
+    tract->along_mm[i] = tract->along_mm[i - 1] + fmax(hypot(tract->middle[i][0] - tract->middle[i - 1][0],
+                                                             tract->middle[i][1] - tract->middle[i - 1][1]),
+                                                       0.2);
+}
+
 void
 pla_tract_shape(const double sensor[PLA_SENSOR_CHANNELS], PlaTract *out)
 {
-  Point control[CONTROL], middle[PLA_TRACT_WALL];
-  Stretch stretch[PLA_TRACT_TONGUE - 1];
+  Point control[CONTROL];
   outline_points(sensor, control);
   draw_outline(control, out->tongue);
   draw_wall(sensor, out->wall);
-  measure_stretches(out->tongue, stretch);
-  /* lips spread over 42 mm at rest, less when they come forward */
-  const double protrusion = fmax(0.0, (PLA_SENSOR_X0 - 104.0) - 0.5 * (sensor[10] + sensor[12]));
-  const double width = fmax(10.0, 42.0 - 5.0 * protrusion);
-  for (int i = 0; i < PLA_TRACT_WALL; i++) {
-    const double gap = gap_at(out, stretch, i, &middle[i]);
-    out->gap_mm[i] = fmax(gap, 0.0);
-    const double along = (double)i / (PLA_TRACT_WALL - 1);
-    out->area_mm2[i] = 100.0 * area_of(0.1 * out->gap_mm[i], along);
-    if (i >= PLA_TRACT_WALL - 4) /* the lips: an ellipse */
-      out->area_mm2[i] = 0.25 * M_PI * out->gap_mm[i] * width;
-  }
-  out->along_mm[0] = 0.0;
-  for (int i = 1; i < PLA_TRACT_WALL; i++)
-    out->along_mm[i] = out->along_mm[i - 1] +
-                       fmax(hypot(middle[i].x - middle[i - 1].x, middle[i].y - middle[i - 1].y),
-                            0.2);
+  pla_tract_measure(out,
+                    pla_tract_lip_width((PLA_SENSOR_X0 - 104.0) - 0.5 * (sensor[10] + sensor[12])));
 }
 
 double

@@ -2,27 +2,31 @@
  * tube they stand for, the sound that tube makes. */
 #pragma once
 
+#include "sim/speech/tract.h"
 #include "sim/tongue/tongue.h"
 
-enum { PLA_AIRWAY_SECTIONS = 48 };
+enum { PLA_AIRWAY_SECTIONS = PLA_TRACT_WALL - 1 };
 
 typedef struct {
   int n;
-  double gap_mm[PLA_AIRWAY_SECTIONS];   /* between tongue and wall; 0: contact; NaN below the root */
+  double gap_mm[PLA_AIRWAY_SECTIONS];    /* between tongue and wall; 0: contact */
   double area_mm2[PLA_AIRWAY_SECTIONS];
   double length_mm[PLA_AIRWAY_SECTIONS]; /* of each section, glottis first, lips last */
-  double line[PLA_AIRWAY_SECTIONS][2];  /* where on the tongue, (forward, up), m; NaN elsewhere */
-  double narrowest_mm2;
-  int narrowest;                        /* section */
-  double narrowest_at;                  /* how far from the root to the tip, 0..1 */
+  double line[PLA_AIRWAY_SECTIONS][2];   /* where on the tongue, (forward, up), m; NaN elsewhere */
+  double narrowest_mm2;                  /* between throat or palate and the back of the tongue */
+  int narrowest;                         /* section */
 } PlaAirway;
 
-/* At positions @pos (n_verts x 3), with the coils of the frame (PLA_N_COILS x 2, mm).  The wall is what the
- * solids of the tongue leave, and behind it the back of the throat, 9 mm behind the hindmost place of the
- * tongue at rest.  Areas are 2.0 d^1.4 (cm^2, d in cm: the usual power law of sagittal widths); lips open
- * as far as their coils stand farther apart than when nearest. */
+/* At positions @pos (n_verts x 3), with the coils of the frame (PLA_N_COILS x 2, mm).
+ *
+ * The wall is that of the tract (sim/speech/tract.h).  Where the tongue is not that of the phantom, it is laid
+ * on by the mean places of the four tongue coils, the palate is what the solids leave in the midsagittal plane,
+ * and the throat stays behind the tongue at rest.  Widths are the distances from the wall to the outline of the
+ * mesh, continued by larynx, floor of the mouth, lower incisors and lips; areas follow as in the tract. */
 void pla_airway_measure(const PlaTongue *tongue, const double *pos, const double *coil_mm,
                         PlaAirway *out);
+/* The wall from the glottis to the upper incisors, (forward, up), m. */
+const double (*pla_airway_get_wall(const PlaTongue *tongue))[2]; /* PLA_TRACT_FIXED */
 
 /* Resonances of that tube, with losses and radiation, below 5 kHz; their number, at most @n_max. */
 int pla_airway_formants(const PlaAirway *airway, int n_max, double *hz);

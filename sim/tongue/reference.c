@@ -147,7 +147,7 @@ pla_tongue_reference_new(const PlaTongue *tongue, double dt_s, PlaTongueReferenc
   if (!self || !self->collider || !self->prescribed || !self->target || !self->pos)
     st = pla_fail_memory(err, "a tongue");
   if (st == PLA_OK)
-    st = pla_tongue_make_fem(tongue,
+    st = pla_tongue_make_fem(tongue, &tongue->material,
                              tongue->material.material->volume_modulus ? PLA_FORMULATION_MIXED
                                                                        : PLA_FORMULATION_STANDARD,
                              &self->fem, err);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/speech/tract.h"
 #include "sim/tongue/tongue.h"
 
 struct PlaTongue {
@@ -10,7 +11,7 @@ struct PlaTongue {
   PlaOutline outline;
   PlaSpeakerFit fit;
   double incisor[2], hinge[2]; /* (forward, up), m */
-  PlaFemMaterial material;
+  PlaFemMaterial material; /* of the flesh, as the reference has it */
   double young_pa;
   PlaFemModel *fem;      /* as the cubature integrates it */
   PlaReducedModel *model;
@@ -22,8 +23,13 @@ struct PlaTongue {
   bool *with_jaw;
   double cubature_error;
   double mesh_factor; /* by which the mesh was scaled to the speaker */
+  /* airway: throat and palate, front of the larynx, from the glottis up; (forward, up), m */
+  double wall[PLA_TRACT_FIXED][2], larynx[PLA_TRACT_LARYNX][2];
 };
 
 /* The whole mesh as finite elements. */
-PlaStatus pla_tongue_make_fem(const PlaTongue *self, PlaFormulation formulation, PlaFemModel **out,
-                              PlaError *err);
+PlaStatus pla_tongue_make_fem(const PlaTongue *self, const PlaFemMaterial *material,
+                              PlaFormulation formulation, PlaFemModel **out, PlaError *err);
+
+/* Lays the walls of the airway around a tongue that is otherwise complete. */
+PlaStatus pla_airway_place(PlaTongue *self, bool in_tract, PlaError *err);

@@ -22,6 +22,8 @@ pla_tongue_input_default(void)
                            .material = "stable-neo-hookean",
                            .young_pa = 6912.0,
                            .poisson = 0.49,
+                           .spread_mm = 3.0,
+                           .point_poisson = 0.40,
                            .density = 1000.0,
                            .cubature = pla_cubature_options_default(),
                            .n_poses = 24 };
@@ -185,33 +187,45 @@ mark_slides(PlaTongue *self, PlaError *err)
 /* ---- mechanics ---- */
 
 static PlaStatus
+prepare_material(const PlaTongueInput *input, double young_pa, double poisson, PlaFemMaterial *out,
+                 PlaError *err)
+{
+  double param[PLA_MAX_CONSTANTS];
+  *out = (PlaFemMaterial){ .material = pla_material_find(input->material), .density = input->density };
+  if (!out->material)
+    return pla_fail(err, PLA_ERR_USAGE, "There is no material '%s'", input->material);
+  for (int i = 0; out->material->params[i].key; i++) {
+    const char *key = out->material->params[i].key;
+    param[i] = strcmp(key, "young_pa") == 0  ? young_pa
+               : strcmp(key, "poisson") == 0 ? poisson
+                                             : out->material->params[i].def;
+  }
+  const PlaStatus st = pla_material_check(out->material, param, err);
+  return st == PLA_OK ? out->material->prepare(param, out->constants, err) : st;
+}
+
+/* A hundred and fifty degrees of freedom cannot keep the volume of every cubature point: flesh that insists on it
+ * there locks, and the whole tongue goes where only the surface at a coil should.  Cubature sees the same
+ * resistance to shear and less to compression; the volume is kept by the pressures. */
+static PlaStatus
 make_fem(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
 {
-  PlaFemMaterial *material = &self->material;
-  double param[PLA_MAX_CONSTANTS];
+  const double poisson = fmin(input->poisson, input->point_poisson);
+  const double young_pa = input->young_pa * (1.0 + poisson) / (1.0 + input->poisson);
+  PlaFemMaterial point;
   self->young_pa = input->young_pa;
-  *material = (PlaFemMaterial){ .material = pla_material_find(input->material),
-                                .density = input->density };
-  if (!material->material)
-    return pla_fail(err, PLA_ERR_USAGE, "There is no material '%s'", input->material);
-  for (int i = 0; material->material->params[i].key; i++) {
-    const char *key = material->material->params[i].key;
-    param[i] = strcmp(key, "young_pa") == 0  ? input->young_pa
-               : strcmp(key, "poisson") == 0 ? input->poisson
-                                             : material->material->params[i].def;
-  }
-  PlaStatus st = pla_material_check(material->material, param, err);
+  PlaStatus st = prepare_material(input, input->young_pa, input->poisson, &self->material, err);
   if (st == PLA_OK)
-    st = material->material->prepare(param, material->constants, err);
-  return st == PLA_OK ? pla_tongue_make_fem(self, PLA_FORMULATION_STANDARD, &self->fem, err) : st;
+    st = prepare_material(input, young_pa, poisson, &point, err);
+  return st == PLA_OK ? pla_tongue_make_fem(self, &point, PLA_FORMULATION_STANDARD, &self->fem, err) : st;
 }
 
 PlaStatus
-pla_tongue_make_fem(const PlaTongue *self, PlaFormulation formulation, PlaFemModel **out,
-                    PlaError *err)
+pla_tongue_make_fem(const PlaTongue *self, const PlaFemMaterial *material, PlaFormulation formulation,
+                    PlaFemModel **out, PlaError *err)
 {
   int *cell = pla_array_new0((size_t)self->mesh->n_tets, sizeof *cell);
-  const PlaStatus st = cell ? pla_fem_model_new(self->mesh, &self->material, 1, cell, formulation,
+  const PlaStatus st = cell ? pla_fem_model_new(self->mesh, material, 1, cell, formulation,
                                                 out, err)
                             : pla_fail_memory(err, "a tongue");
   free(cell);
@@ -246,8 +260,8 @@ central_vertex(const PlaTongue *self)
 }
 
 static PlaStatus
-make_basis(PlaTongue *self, const PlaDomains *domains, PlaProgress *progress, PlaReducedBasis *basis,
-           PlaError *err)
+make_basis(PlaTongue *self, const PlaDomains *domains, double spread_mm, PlaProgress *progress,
+           PlaReducedBasis *basis, PlaError *err)
 {
   const PlaTetMesh tets = pla_mesh_tets(self->mesh);
   const PlaWeightOptions options = pla_weight_options_default();
@@ -256,8 +270,7 @@ make_basis(PlaTongue *self, const PlaDomains *domains, PlaProgress *progress, Pl
   PlaStatus st = weight ? pla_domain_weights(&tets, domains, self->fixed, &options, progress, weight, err)
                         : pla_fail_memory(err, "domains");
   if (st == PLA_OK)
-    st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, PLA_COIL_FOOTPRINT_MM * mm, weight,
-                            err);
+    st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, spread_mm * mm, weight, err);
   if (st == PLA_OK)
     st = pla_reduced_basis_init(basis, &tets, domains->seed, N_DOMAINS, weight, PLA_BASIS_QUADRATIC,
                                 err);
@@ -376,7 +389,7 @@ train(PlaTongue *self, const PlaTongueInput *input, PlaProgress *progress, PlaRe
     st = pla_domains_new(&tets, seed, N_DOMAINS, &domains, err);
   pla_progress_phase(progress, "Weights of domains", 0.35);
   if (st == PLA_OK)
-    st = make_basis(self, domains, progress, basis, err);
+    st = make_basis(self, domains, input->spread_mm, progress, basis, err);
   pla_progress_phase(progress, "Training poses", 0.75);
   if (st == PLA_OK)
     st = pla_cubature_sample(self->fem, domains, ROUGH, cubature, err);
@@ -478,6 +491,8 @@ pla_tongue_new(const PlaTongueInput *input, PlaProgress *progress, PlaTongue **o
     st = mark_slides(self, err);
   if (st == PLA_OK)
     st = take_solids(self, input, err);
+  if (st == PLA_OK)
+    st = pla_airway_place(self, input->in_tract, err);
   if (st == PLA_OK)
     st = make_model(self, input, progress, err);
   if (st == PLA_OK)

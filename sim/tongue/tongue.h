@@ -44,10 +44,15 @@ typedef struct {
   bool scale_mesh;             /* the mesh takes the speaker's size, rather than the speaker the mesh's */
   int n_solids;                /* 0: a palate is built above the envelope of all coil paths */
   const PlaTongueSolid *solid;
+  bool in_tract;               /* mesh and solids lie in the tract of sim/speech/tract.h, as the phantom's do */
   const double *hinge;         /* (forward, up) of the jaw's axis, m; NULL: 85 mm behind and 45 mm above
                                   the lower incisors */
   const char *material;        /* id; "stable-neo-hookean" */
   double young_pa, poisson, density; /* 6912 Pa, 0.49, 1000 kg/m^3 */
+  /* What the reduced tongue does around a coil.  3 mm and 0.40 come nearest to the reference.  A mesh that rests
+   * far from how it speaks is the smoother for more: wide, and stiff enough to bulge to the sides. */
+  double spread_mm;            /* of the speaker, over which a coil's pull is spread */
+  double point_poisson;        /* of cubature points; the volume is kept by pressures */
   PlaCubatureOptions cubature;
   int n_poses;                 /* for training; 24 */
   const PlaTongueTraining *training; /* as an equal input had it; NULL: made */
