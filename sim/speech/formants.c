@@ -111,6 +111,7 @@ pla_formants_track(const double *sample, size_t n, int n_frames, double *hz)
       square += sample[i] * sample[i] / N;
     loudest = fmax(loudest, square);
   }
+#pragma omp parallel for schedule(static) reduction(+ : voiced)
   for (int t = 0; t < n_frames; t++) {
     const long first = PLA_FRAME_SAMPLES / 2 + (long)t * PLA_HOP_SAMPLES - N / 2;
     double *row = hz + PLA_FORMANTS * (size_t)t;

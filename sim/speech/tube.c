@@ -5,8 +5,8 @@
  *   Y = j w A / (rho c^2) + S (g - 1) / (rho c^2) sqrt(K w / (2 cp rho)) + S / (r + j w m)
  *                                                                         spring, heat, wall
  * maps pressure and flow at its end to those at its start by [cosh gl, z sinh gl; sinh gl / z, cosh gl]
- * with g = sqrt(Z Y), z = sqrt(Z / Y).  With the load P = R U at the lips, U_lips / U_glottis is
- * 1 / (C R + D).
+ * with g = sqrt(Z Y), z = sqrt(Z / Y): even functions of both roots, so power series in Z Y l^2 where that is
+ * small.  With the load P = R U at the lips, U_lips / U_glottis is 1 / (C R + D).
  *
  * The travelling waves are pressures times the root of the area they run in: their squares are the
  * energy, which a moving wall then neither makes nor loses. */
@@ -31,29 +31,72 @@ radiation(double area, double w)
          (0.5 * ka * ka + I * 8.0 * ka / (3.0 * M_PI));
 }
 
+/* a complex number whose products are four plain ones: the compiler's own look for infinities */
+typedef struct {
+  double re, im;
+} Number;
+
+static inline Number
+times(Number a, Number b)
+{
+  return (Number){ a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re };
+}
+
+static inline Number
+plus(Number a, Number b)
+{
+  return (Number){ a.re + b.re, a.im + b.im };
+}
+
+/* cosh sqrt(p) and sinh sqrt(p) / sqrt(p) */
+static void
+hyperbolic(Number p, Number *ch, Number *sh)
+{
+  enum { TERMS = 8 }; /* the ninth is below 1e-16 of the sum */
+  if (p.re * p.re + p.im * p.im > 0.25) {
+    const double complex root = csqrt(p.re + I * p.im), c = ccosh(root), s = csinh(root) / root;
+    *ch = (Number){ creal(c), cimag(c) };
+    *sh = (Number){ creal(s), cimag(s) };
+    return;
+  }
+  *ch = *sh = (Number){ 1.0, 0.0 };
+  for (int k = TERMS; k > 0; k--) {
+    const double even = 1.0 / ((2 * k - 1) * (2 * k)), odd = 1.0 / ((2 * k) * (2 * k + 1));
+    *ch = times(p, *ch);
+    *sh = times(p, *sh);
+    *ch = (Number){ 1.0 + even * ch->re, even * ch->im };
+    *sh = (Number){ 1.0 + odd * sh->re, odd * sh->im };
+  }
+}
+
 double complex
 pla_tube_transfer(const PlaTube *tube, const PlaTubeOptions *opts, double hz)
 {
   const double w = 2.0 * M_PI * hz, c = PLA_SOUND_SPEED, rho = PLA_AIR_DENSITY;
+  /* per unit of perimeter: friction, heat, and the wall, whose impedance is r + j w m */
+  const double wall2 = wall_resistance * wall_resistance + w * w * wall_mass * wall_mass;
+  const double friction = opts->losses ? sqrt(0.5 * w * rho * viscosity) : 0.0;
+  const Number give = {
+    opts->losses ? (heat_ratio - 1.0) / (rho * c * c) * sqrt(conduction * w / (2.0 * heat_capacity * rho)) +
+                       wall_resistance / wall2
+                 : 0.0,
+    opts->losses ? -w * wall_mass / wall2 : 0.0,
+  };
   /* only the second row of the product is needed, from the glottis on */
-  double complex bottom[2] = { 0.0, 1.0 };
+  Number bottom[2] = { { 0.0, 0.0 }, { 1.0, 0.0 } };
   for (int i = 0; i < tube->n; i++) {
-    const double a = fmax(tube->area[i], least_area), s = 2.0 * sqrt(M_PI * a);
-    double complex z = I * w * rho / a, y = I * w * a / (rho * c * c);
-    if (opts->losses) {
-      z += s / (a * a) * sqrt(0.5 * w * rho * viscosity);
-      y += s * (heat_ratio - 1.0) / (rho * c * c) *
-           sqrt(conduction * w / (2.0 * heat_capacity * rho));
-      y += s / (wall_resistance + I * w * wall_mass);
-    }
-    const double complex gl = csqrt(z * y) * tube->length[i], zc = csqrt(z / y);
-    const double complex e = cexp(gl), ch = 0.5 * (e + 1.0 / e), sh = 0.5 * (e - 1.0 / e);
-    const double complex first = bottom[0] * ch + bottom[1] * sh / zc;
-    bottom[1] = bottom[0] * zc * sh + bottom[1] * ch;
+    const double a = fmax(tube->area[i], least_area), s = 2.0 * sqrt(M_PI * a), l = tube->length[i];
+    const Number z = { l * s / (a * a) * friction, l * w * rho / a };
+    const Number y = { l * s * give.re, l * (w * a / (rho * c * c) + s * give.im) };
+    Number ch, sh;
+    hyperbolic(times(z, y), &ch, &sh);
+    const Number first = plus(times(bottom[0], ch), times(bottom[1], times(y, sh)));
+    bottom[1] = plus(times(bottom[0], times(z, sh)), times(bottom[1], ch));
     bottom[0] = first;
   }
   const double end = fmax(tube->area[tube->n - 1], least_area);
-  return 1.0 / (bottom[0] * (opts->radiation ? radiation(end, w) : 0.0) + bottom[1]);
+  const double complex flow = bottom[0].re + I * bottom[0].im, load = opts->radiation ? radiation(end, w) : 0.0;
+  return 1.0 / (flow * load + bottom[1].re + I * bottom[1].im);
 }
 
 static double
@@ -73,14 +116,22 @@ pla_tube_formants(const PlaTube *tube, const PlaTubeOptions *opts, double most_h
     const double after = modulus(tube, opts, f + step);
     if (here > before && here >= after) {
       /* golden section between the neighbours */
-      double lo = f - step, hi = f + step;
-      while (hi - lo > 0.05) {
-        const double a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
-        if (modulus(tube, opts, a) > modulus(tube, opts, b))
+      double lo = f - step, hi = f + step, a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
+      double at_a = modulus(tube, opts, a), at_b = modulus(tube, opts, b);
+      while (hi - lo > 0.05)
+        if (at_a > at_b) {
           hi = b;
-        else
+          b = a;
+          at_b = at_a;
+          a = hi - golden * (hi - lo);
+          at_a = modulus(tube, opts, a);
+        } else {
           lo = a;
-      }
+          a = b;
+          at_a = at_b;
+          b = lo + golden * (hi - lo);
+          at_b = modulus(tube, opts, b);
+        }
       hz[n++] = 0.5 * (lo + hi);
     }
     before = here;

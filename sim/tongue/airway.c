@@ -217,10 +217,12 @@ distance_to(const double (*line)[2], int n, const double at[2])
   for (int i = 0; i + 1 < n; i++) {
     const double dx = line[i + 1][0] - line[i][0], dy = line[i + 1][1] - line[i][1];
     const double x = at[0] - line[i][0], y = at[1] - line[i][1], length2 = dx * dx + dy * dy;
-    const double t = length2 > 0.0 ? fmin(fmax((x * dx + y * dy) / length2, 0.0), 1.0) : 0.0;
-    best = fmin(best, hypot(x - t * dx, y - t * dy));
+    const double along = length2 > 0.0 ? (x * dx + y * dy) / length2 : 0.0;
+    const double t = along < 0.0 ? 0.0 : along > 1.0 ? 1.0 : along;
+    const double u = x - t * dx, v = y - t * dy, square = u * u + v * v;
+    best = square < best ? square : best;
   }
-  return best;
+  return sqrt(best);
 }
 
 /* least width between wall points @s and @s + 1, which are too far apart to show where a sound is made */
