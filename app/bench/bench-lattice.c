@@ -57,6 +57,7 @@ measure(PlaBench *bench, const char *label, PlaBenchFunc func, Data *d, double n
 {
   const int repeats = pla_bench_repeats(bench, 1), threads = pla_threads_get();
   double one, all;
+  const double before = pla_bench_reset_peak();
   pla_threads_set(1);
   PlaStatus st = pla_bench_time(bench, func, d, repeats, &one, err);
   pla_threads_set(threads);
@@ -69,6 +70,7 @@ measure(PlaBench *bench, const char *label, PlaBenchFunc func, Data *d, double n
   pla_bench_ratio(bench, "one_thread_over_all", one / all);
   pla_bench_number(bench, "per_s", n / all);
   pla_bench_number(bench, "per_s_one_thread", n / one);
+  pla_bench_number(bench, "peak_bytes_per_element", (pla_bench_peak() - before) / n);
   pla_bench_number(bench, "duplicated_cells", pla_lattice_n_duplicated(d->embedding));
   pla_bench_number(bench, "bound_vertices", d->embedding->n_verts - d->embedding->n_free);
   pla_bench_end_run(bench);

@@ -1,4 +1,6 @@
 /* Solves on lattice embeddings: pieces are independent, T-junctions conform, steps stay large. */
+#include "anatomy/embed/hex-embed.h"
+#include "anatomy/phantom/phantom.h"
 #include "sim/fem/system.h"
 #include "tests/anatomy/embed/lattice-cases.h"
 #include "tests/sim/fem/explicit-step.h"
@@ -119,6 +121,76 @@ test_independent(void)
   g_free(side);
   pla_lattice_embedding_free(e);
   pla_levelset_free(ls);
+}
+
+/* Two bodies of a surface that runs through itself, meshed as one: one is held by its ends, the other
+ * carried off by its own, and each goes as if it were alone. */
+static void
+check_separate(const char *name, double spacing_mm, double cell_mm)
+{
+  PlaPhantom phantom = { 0 };
+  PlaHexEmbedOptions opts = pla_hex_embed_options_default();
+  PlaHexEmbed hexes;
+  PlaMesh *mesh;
+  PlaError err = { 0 };
+  opts.cell_m = cell_mm / 1000.0;
+  g_assert_cmpint(pla_phantom_make(name, spacing_mm, NULL, &phantom, &err), ==, PLA_OK);
+  const PlaTriMesh tris = pla_mesh_tris(phantom.mesh);
+  g_assert_cmpint(pla_hex_embed(&tris, &opts, NULL, &hexes, NULL, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_hex_embed_tets(&hexes, NULL, &mesh, NULL, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_hex_label_components(mesh), ==, 2);
+  const int32_t *body = pla_mesh_find_field(mesh, PLA_HEX_COMPONENT, PLA_ON_CELLS)->data;
+  const size_t n = (size_t)mesh->n_verts;
+  g_autofree int *of = g_new0(int, n);
+  for (int i = 0; i < 4 * mesh->n_tets; i++)
+    of[mesh->tet[i]] = body[i / 4];
+  double lo = INFINITY, hi = -INFINITY;
+  for (size_t v = 0; v < n; v++) {
+    lo = fmin(lo, mesh->pos[3 * v]);
+    hi = fmax(hi, mesh->pos[3 * v]);
+  }
+  PlaFemModel *model = model_new(mesh, "neo-hookean");
+  g_autofree unsigned char *fixed = g_malloc0(3 * n);
+  g_autofree double *target = g_memdup2(mesh->pos, 3 * n * sizeof(double));
+  g_autofree double *pos = g_memdup2(mesh->pos, 3 * n * sizeof(double));
+  for (size_t v = 0; v < n; v++) {
+    const bool end = mesh->pos[3 * v] < lo + 0.2 * (hi - lo) || mesh->pos[3 * v] > hi - 0.2 * (hi - lo);
+    if (!end)
+      continue;
+    memset(fixed + 3 * v, 1, 3);
+    target[3 * v + 2] += of[v] ? 0.05 : 0.0;
+  }
+  const PlaFemConditions conditions = { .fixed = fixed, .target = target };
+  PlaFemOptions options = pla_fem_options_default();
+  PlaFemReport report;
+  options.method = PLA_SOLVER_NEWTON;
+  g_assert_cmpint(pla_fem_solve(model, &conditions, &options, pos, &report, &err), ==, PLA_OK);
+  g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
+  double stays = 0.0, goes = 0.0;
+  for (size_t v = 0; v < n; v++)
+    for (int d = 0; d < 3; d++) {
+      const double way = pos[3 * v + (size_t)d] - mesh->pos[3 * v + (size_t)d];
+      if (of[v])
+        goes = fmax(goes, fabs(way - (d == 2 ? 0.05 : 0.0)));
+      else
+        stays = fmax(stays, fabs(way));
+    }
+  g_test_message("%s, %g mm: %d tets, one moved by %.2g m, the other off its way by %.2g m", name,
+                 cell_mm, mesh->n_tets, stays, goes);
+  g_assert_cmpfloat(stays, <, 1e-12);
+  g_assert_cmpfloat(goes, <, 1e-6);
+  pla_fem_model_free(model);
+  pla_mesh_free(mesh);
+  pla_hex_embed_clear(&hexes);
+  pla_phantom_clear(&phantom);
+}
+
+static void
+test_separate(void)
+{
+  check_separate("crossing-boxes", 10, 8);
+  if (!g_getenv("PLA_SMALL"))
+    check_separate("moebius-pair", 2.5, 101.0 / (21 - 0.5));
 }
 
 /* ---- T-junctions ---- */
@@ -449,6 +521,7 @@ main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/fem-lattice/independent", test_independent);
+  g_test_add_func("/fem-lattice/separate", test_separate);
   g_test_add_func("/fem-lattice/patch", test_patch);
   g_test_add_func("/fem-lattice/steps", test_steps);
   g_test_add_func("/fem-lattice/damping", test_damping);
