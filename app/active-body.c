@@ -66,6 +66,7 @@ pla_active_body_free(PlaActiveBody *self)
   pla_marker_set_clear(&self->markers);
   pla_mesh_free(self->mesh);
   g_free(self->name);
+  g_free(self->phantom);
   g_free(self);
 }
 
@@ -223,6 +224,7 @@ build(const Kind *kind, const PlaActiveBodyOptions *opts, PlaProgress *progress,
   PlaJaw jaw;
   g_autofree unsigned char *cut = NULL;
   self->name = g_strdup(kind->name);
+  self->phantom = g_strdup(kind->name);
   pla_progress_phase(progress, "Meshing", 0.5);
   PlaProgressSpan span = pla_progress_push(progress);
   PlaStatus st = kind->jaw ? pla_face_mesh(cell_mm, progress, &self->mesh, &cut, err)
@@ -414,6 +416,8 @@ pla_active_body_to_contents(const PlaActiveBody *self, const char *mesh_name, Pl
     memcpy(offset + 3 * i, self->markers.site[i].offset, 3 * sizeof *offset);
   }
   json_object_set_string_member(set->meta, "body", self->name);
+  if (self->phantom)
+    json_object_set_string_member(set->meta, "phantom", self->phantom);
   json_object_set_array_member(set->meta, "markers", names);
   const double flesh[2] = { self->young_pa, self->poisson };
   st = pla_content_add_array(set, "hold", PLA_U8, 1, &n_verts, pla_active_hold(self->model), err);
@@ -490,6 +494,8 @@ pla_active_body_from_contents(const char *name, const PlaContent *mesh, const Pl
   PlaJaw jaw;
   *out = NULL;
   self->name = g_strdup(name);
+  self->phantom =
+      g_strdup(json_object_get_string_member_with_default(muscles->meta, "phantom", NULL));
   PlaStatus st = pla_mesh_dup(mesh->mesh, &self->mesh, err);
   if (st == PLA_OK)
     st = pla_muscle_set_from_content(muscles, &self->muscles, err);

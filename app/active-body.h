@@ -12,6 +12,7 @@
 
 typedef struct {
   char *name;             /* "face", "tongue", "arm", or the case's item */
+  char *phantom;          /* "face", "tongue" or "arm" where it is that of a phantom, else NULL */
   PlaMesh *mesh;          /* tets, m */
   PlaMuscleSet muscles;
   PlaActiveModel *model;

@@ -106,11 +106,24 @@ show_strands(PlaPerformer *self)
   pla_tools_set_strands(tools_of(self), &strands);
 }
 
+/* the recording belongs to what is shown: itself, or the track that was found from it */
+static gboolean
+has_marks(PlaPerformer *self)
+{
+  const PlaPerformance *p = self->performance;
+  if (!p || !self->on || self->play == PLA_PLAY_NOTHING || self->play == PLA_PLAY_PREVIEW)
+    return FALSE;
+  if (self->play == PLA_PLAY_TAKE || !p->track)
+    return TRUE;
+  return g_strcmp0(json_object_get_string_member_with_default(p->track->meta, "markers", NULL),
+                   self->name[PLA_PERFORMER_MARKERS]) == 0;
+}
+
 static void
 show_marks(PlaPerformer *self)
 {
   const PlaPerformance *p = self->performance;
-  const PlaTake *take = p && self->on && self->play != PLA_PLAY_NOTHING ? p->take : NULL;
+  const PlaTake *take = has_marks(self) ? p->take : NULL;
   g_autoptr(GArray) marks = g_array_new(FALSE, TRUE, sizeof(PlaMark));
   if (take && !p->refused && self->frame < take->n_frames && (self->markers || self->misfits)) {
     const gsize n = 3 * (gsize)take->n_markers;

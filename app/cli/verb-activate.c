@@ -4,7 +4,7 @@
 #include "app/cli/body-input.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/mesh-series.h"
-#include "app/face-teeth.h"
+#include "app/surroundings.h"
 #include "io/format.h"
 
 #include <math.h>
@@ -106,104 +106,49 @@ write_take(PlaInvocation *inv, const PlaActiveBody *body, const PlaActivation *t
 
 /* ---- what is in the way ---- */
 
-typedef struct {
-  PlaForwardOptions options;
-  PlaContactOptions contact;
-  GPtrArray *colliders;  /* PlaCollider */
-  GByteArray *with_jaw;
-  unsigned char *among;
-  bool wanted;
-} Surroundings;
-
-static void
-free_collider(gpointer collider)
-{
-  pla_collider_free(collider);
-}
-
-static void
-add_collider(Surroundings *self, PlaCollider *collider, bool jaw)
-{
-  const guint8 with_jaw = jaw;
-  g_ptr_array_add(self->colliders, collider);
-  g_byte_array_append(self->with_jaw, &with_jaw, 1);
-}
-
 static PlaStatus
-read_collider(Surroundings *self, const char *path, bool jaw, PlaError *err)
+read_collider(PlaSurroundings *self, const char *path, bool jaw, PlaError *err)
 {
   const PlaReadOptions opts = pla_read_options_default();
   PlaItem item = { 0 };
-  PlaCollider *collider = NULL;
   PlaStatus st = pla_item_read(path, &opts, &item, err);
   if (st == PLA_OK && (item.kind != PLA_KIND_MESH || item.mesh->n_tris == 0))
     st = pla_fail(err, PLA_ERR_USAGE, "%s holds no surface that could be in the way", path);
   if (st == PLA_OK) {
-    st = pla_collider_new_surface(item.mesh, &collider, err);
+    st = pla_surroundings_add(self, item.mesh, jaw, err);
     if (st != PLA_OK)
       pla_fail_within(err, "%s", path);
   }
-  if (st == PLA_OK)
-    add_collider(self, collider, jaw);
   pla_item_clear(&item);
   return st;
 }
 
+/* @wanted: the body is to meet anything, or to move in time */
 static PlaStatus
-find_surroundings(PlaInvocation *inv, const PlaActiveBody *body, double rate_hz, Surroundings *self,
-                  PlaError *err)
+find_surroundings(PlaInvocation *inv, const PlaActiveBody *body, double rate_hz, PlaSurroundings *self,
+                  bool *wanted, PlaError *err)
 {
-  const bool parts = pla_invocation_has(inv, "contact");
+  const bool parts = pla_invocation_has(inv, "contact"), timed = pla_invocation_has(inv, "dynamic");
   const int n_fixed = pla_invocation_count(inv, "collider");
   const int n_jaw = pla_invocation_count(inv, "jaw-collider");
   PlaStatus st = PLA_OK;
-  self->colliders = g_ptr_array_new_with_free_func(free_collider);
-  self->with_jaw = g_byte_array_new();
-  self->wanted = parts || n_fixed > 0 || n_jaw > 0 || pla_invocation_has(inv, "dynamic");
-  if (self->wanted && pla_invocation_has(inv, "markers"))
+  *wanted = parts || n_fixed > 0 || n_jaw > 0 || timed;
+  if (*wanted && pla_invocation_has(inv, "markers"))
     return pla_fail(err, PLA_ERR_USAGE,
                     "--markers are those of the equilibria alone; write them in a run without "
                     "--contact, --collider and --dynamic");
+  pla_surroundings_init(self);
   for (int i = 0; i < n_fixed && st == PLA_OK; i++)
     st = read_collider(self, pla_invocation_text(inv, "collider", i, ""), false, err);
   for (int i = 0; i < n_jaw && st == PLA_OK; i++)
     st = read_collider(self, pla_invocation_text(inv, "jaw-collider", i, ""), true, err);
-  if (st == PLA_OK && parts && strcmp(body->name, "face") == 0) {
-    PlaCollider *teeth[PLA_N_TEETH];
-    st = pla_face_teeth(0.0, pla_invocation_progress(inv), teeth, err);
-    for (int k = 0; k < PLA_N_TEETH && st == PLA_OK; k++)
-      add_collider(self, teeth[k], k == PLA_TEETH_LOWER);
-  }
-  const unsigned char *hold = pla_active_hold(body->model);
-  self->among = g_new(unsigned char, (size_t)body->mesh->n_verts + 1);
-  for (int v = 0; v < body->mesh->n_verts; v++)
-    self->among[v] = hold[v] == PLA_HOLD_FREE;
-  if (strcmp(body->name, "face") == 0 && n_fixed + n_jaw == 0)
-    pla_face_mouth(body->mesh, hold, self->among);
-  self->contact = pla_contact_options_default();
-  self->contact.settled = true;
-  self->contact.among = self->among;
-  self->contact.self = self->contact.pieces = parts;
-  self->contact.thickness = 3e-4; /* of a thin film of saliva, m */
-  self->options.contact = parts || self->colliders->len > 0 ? &self->contact : NULL;
-  self->options.collider = (PlaCollider *const *)self->colliders->pdata;
-  self->options.n_colliders = (int)self->colliders->len;
-  self->options.with_jaw = self->with_jaw->data;
-  if (pla_invocation_has(inv, "dynamic")) {
+  if (st == PLA_OK)
+    st = pla_surroundings_finish(self, body, parts, pla_invocation_progress(inv), err);
+  if (timed) {
     self->options.dt_s = 1.0 / rate_hz;
     self->options.stiffness_damping = 0.05; /* s, the source's for a face */
   }
   return st;
-}
-
-static void
-surroundings_clear(Surroundings *self)
-{
-  if (self->colliders)
-    g_ptr_array_unref(self->colliders);
-  if (self->with_jaw)
-    g_byte_array_unref(self->with_jaw);
-  g_free(self->among);
 }
 
 PlaStatus
@@ -216,7 +161,8 @@ pla_run_activate(PlaInvocation *inv, PlaError *err)
   PlaActivation track = { 0 };
   PlaActivationReport report = { 0 };
   PlaForwardReport touch = { 0 };
-  Surroundings around = { 0 };
+  PlaSurroundings around = { 0 };
+  bool meets = false;
   Writer writer = { .track = &track };
   const PlaFormat *format = NULL;
   const bool series = output && g_str_has_suffix(output, ".pvd");
@@ -236,14 +182,14 @@ pla_run_activate(PlaInvocation *inv, PlaError *err)
   if (st == PLA_OK)
     st = pla_mesh_dup(body->mesh, &writer.mesh, err);
   if (st == PLA_OK)
-    st = find_surroundings(inv, body, track.rate_hz, &around, err);
+    st = find_surroundings(inv, body, track.rate_hz, &around, &meets, err);
   pla_progress_phase(progress, "Moving", 0.8);
   writer.body = body;
   writer.single = series ? NULL : output;
   if (series)
     pla_mesh_series_init(&writer.series, output);
   const gint64 start = g_get_monotonic_time();
-  if (st == PLA_OK && around.wanted)
+  if (st == PLA_OK && meets)
     st = pla_activation_run_forward(body, &track, &around.options, write_frame, &writer, progress,
                                     &report, &touch, err);
   else if (st == PLA_OK && (output || !pla_invocation_has(inv, "markers")))
@@ -282,7 +228,7 @@ pla_run_activate(PlaInvocation *inv, PlaError *err)
                     "controls more slowly there",
                     report.unsolved, report.first_unsolved + 1);
   }
-  surroundings_clear(&around);
+  pla_surroundings_clear(&around);
   pla_mesh_series_clear(&writer.series);
   pla_mesh_free(writer.mesh);
   pla_activation_clear(&track);

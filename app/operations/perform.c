@@ -2,6 +2,7 @@
  */
 #include "app/operations/operations.h"
 #include "app/performance.h"
+#include "app/surroundings.h"
 
 #include <math.h>
 #include <string.h>
@@ -101,9 +102,38 @@ keep_shape(int f, const double *pos, void *data, PlaError *err)
   return PLA_OK;
 }
 
+/* surfaces of the case that are in the way, and the body's own parts */
+static PlaStatus
+find_surroundings(PlaWork *work, const PlaActiveBody *body, PlaSurroundings *out, PlaError *err)
+{
+  JsonArray *names = pla_work_list(work, "colliders");
+  PlaStatus st = PLA_OK;
+  for (guint i = 0; i < json_array_get_length(names) && st == PLA_OK; i++) {
+    JsonNode *node = json_array_get_element(names, i);
+    const char *name =
+        JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING
+            ? json_node_get_string(node)
+            : "";
+    const int64_t item = pla_work_find(work, name);
+    g_autoptr(PlaContent) surface = NULL;
+    if (item == 0)
+      return pla_fail(err, PLA_ERR_USAGE, "there is no surface '%s' to be in the way", name);
+    st = pla_work_load(work, item, &surface, err);
+    if (st == PLA_OK && (!surface->mesh || surface->mesh->n_tris == 0))
+      st = pla_fail(err, PLA_ERR_USAGE, "'%s' is no surface that could be in the way", name);
+    if (st == PLA_OK)
+      st = pla_surroundings_add(out, surface->mesh, false, err);
+  }
+  return st == PLA_OK ? pla_surroundings_finish(out, body, pla_work_bool(work, "contact"),
+                                                pla_work_progress(work), err)
+                      : st;
+}
+
 static PlaStatus
 run_animate(PlaWork *work, PlaError *err)
 {
+  PlaSurroundings around;
+  PlaForwardReport touch = { 0 };
   PlaActiveBody *body = NULL;
   PlaActivation track = { 0 };
   PlaActivationReport report = { 0 };
@@ -117,7 +147,13 @@ run_animate(PlaWork *work, PlaError *err)
     if (!reel.shape)
       st = pla_fail_memory(err, "the shapes");
   }
+  pla_surroundings_init(&around);
   if (st == PLA_OK)
+    st = find_surroundings(work, body, &around, err);
+  if (st == PLA_OK && around.options.contact)
+    st = pla_activation_run_forward(body, &track, &around.options, keep_shape, &reel,
+                                    pla_work_progress(work), &report, &touch, err);
+  else if (st == PLA_OK)
     st = pla_activation_run(body, &track, 1e-6, keep_shape, &reel, pla_work_progress(work), &report,
                             err);
   if (st == PLA_OK) {
@@ -134,6 +170,10 @@ run_animate(PlaWork *work, PlaError *err)
     json_object_set_double_member(shapes, "rate_hz", track.rate_hz);
     json_object_set_int_member(shapes, "unsolved", report.unsolved);
     json_object_set_int_member(shapes, "inverted", report.inverted);
+    if (around.options.contact) {
+      json_object_set_int_member(shapes, "contacts", touch.contacts);
+      json_object_set_double_member(shapes, "max_penetration_mm", 1000.0 * touch.max_penetration_m);
+    }
     json_object_set_object_member(result->meta, PLA_META_SHAPES, shapes);
     /* shapes of the track as it was are of no use any more */
     const int64_t before = pla_work_find(work, name);
@@ -143,6 +183,7 @@ run_animate(PlaWork *work, PlaError *err)
       pla_work_add(work, name, g_steal_pointer(&result));
   }
   g_free(reel.shape);
+  pla_surroundings_clear(&around);
   pla_activation_clear(&track);
   pla_active_body_free(body);
   return st;
@@ -151,6 +192,8 @@ run_animate(PlaWork *work, PlaError *err)
 static const PlaOpParam animate_params[] = {
   { "muscles", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the muscles of a body" },
   { "track", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "what they do: activations by name" },
+  { "contact", PLA_PARAM_BOOL, NULL, 0, 0, "false", "lips, teeth and other parts meet" },
+  { "colliders", PLA_PARAM_LIST, NULL, 0, 0, "[]", "names of closed surfaces in the way" },
   { NULL },
 };
 

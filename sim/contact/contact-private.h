@@ -12,6 +12,7 @@ typedef struct {
   double stiffness;      /* N/m */
   double link_stiffness; /* N/m; 0: no link */
   double thickness;      /* towards other pieces, m: not more than its distance to them at rest */
+  double own_thickness;  /* towards its own piece: not more than half its distance to other parts at rest */
   int link_piece;        /* which piece its link leads to */
   double link_rest;      /* gap of the link at rest, m */
 } PlaSurfacePoint;

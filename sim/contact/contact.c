@@ -155,6 +155,22 @@ point_normal(const PlaContactSet *self, const PlaSurfacePoint *point, double n[3
     n[d] /= length > 0.0 ? length : 1.0;
 }
 
+/* Parts of a piece that are near each other at rest, such as lips, may come nearer before they push.  One
+ * number for each point: one that went with the place before it would pull along the surface. */
+static double
+own_thickness(const PlaContactSet *self, const PlaSurfacePoint *point, const double x[3])
+{
+  const PlaSurfacePiece *piece = &self->piece[point->piece];
+  const double most = self->options.thickness;
+  PlaFeature near[PLA_MOST_FEATURES];
+  double nearest = 2.0 * most;
+  const int n = pla_features_near(&piece->features, piece->tree, self->pos, x, nearest, point->n_verts,
+                                  point->vert, near);
+  for (int k = 0; k < n; k++)
+    nearest = fmin(nearest, near[k].distance);
+  return 0.5 * nearest;
+}
+
 /* what touches at rest must not push at rest; what is linked remembers its distance */
 static void
 measure_rest(PlaContactSet *self)
@@ -185,6 +201,7 @@ measure_rest(PlaContactSet *self)
       nearest = fmin(nearest, d);
     }
     point->thickness = fmin(self->options.thickness, nearest);
+    point->own_thickness = self->options.self ? own_thickness(self, point, x) : 0.0;
     for (int c = 0; c < self->n_colliders; c++) {
       size_t at = (size_t)p * (size_t)self->n_colliders + (size_t)c;
       const bool settled = self->options.settled;
@@ -343,18 +360,6 @@ add_pair(PlaContactList *list, const PlaContactSet *self, const PlaSurfacePoint 
   return contact;
 }
 
-/* parts that are near each other at rest may come nearer before they push */
-static double
-own_thickness(const PlaContactSet *self, const PlaSurfacePoint *point, const PlaFeature *feature)
-{
-  double rest[3];
-  point_at(point, self->model->rest, rest);
-  for (int a = 0; a < feature->n_verts; a++)
-    for (size_t d = 0; d < 3; d++)
-      rest[d] -= feature->weight[a] * self->model->rest[3 * (size_t)feature->vert[a] + d];
-  return fmin(self->options.thickness, 0.5 * pla_vec3_norm(rest));
-}
-
 static void
 find_for_point(PlaContactSet *self, int p, double margin, PlaContactList *list)
 {
@@ -388,7 +393,7 @@ find_for_point(PlaContactSet *self, int p, double margin, PlaContactList *list)
     int n = pla_contact_piece_near(self, b, point, x, own ? normal : NULL,
                                    self->options.thickness + margin, near);
     for (int k = 0; k < n; k++) {
-      double thickness = own ? own_thickness(self, point, &near[k]) : point->thickness;
+      double thickness = own ? point->own_thickness : point->thickness;
       PlaContact *contact = near[k].distance < thickness + margin
                                 ? add_pair(list, self, point, p, x, &near[k], b)
                                 : NULL;

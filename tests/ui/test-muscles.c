@@ -30,6 +30,13 @@ item_named(PlaWindow *window, const char *name)
   return pla_state_find_name(pla_session_get_state(session), name);
 }
 
+static int
+n_operations(PlaWindow *window)
+{
+  PlaSession *session = pla_document_get_session(pla_window_get_document(window));
+  return (int)pla_session_get_head(session);
+}
+
 /* an action of the panel, until all of its work is done and nothing was refused */
 static void
 do_action(PlaWindow *window, const char *action)
@@ -271,18 +278,78 @@ export_tables(PlaWindow *window)
   shoot(window, "7-export");
 }
 
+/* the frames in which a phoneme of the line is at its middle, as a user would look at them */
+static void
+look_at_phones(PlaWindow *window, const PlaPhones *phones, const char *name)
+{
+  PlaTimeline *timeline = PLA_TIMELINE(pla_window_get_timeline(window));
+  const PlaPerformance *p = pla_performer_get(stage_of(window));
+  const double start = p->track->track->start_s, rate = p->moves.rate_hz;
+  pla_scene_view_look(PLA_SCENE_VIEW(pla_window_get_scene(window)), PLA_VIEW_ANTERIOR);
+  GtkSwitch *muscles = pla_muscle_pose_get_see(pla_muscles_panel_get_pose(panel_of(window)));
+  gtk_switch_set_active(muscles, FALSE);
+  for (int i = 0; i < phones->n; i++) {
+    const double middle = 0.5 * (phones->phone[i].start_s + phones->phone[i].end_s);
+    const int f = (int)lround((middle - start) * rate);
+    pla_timeline_set_frame(timeline, CLAMP(f, 0, p->moves.n_frames - 1));
+    g_assert_cmpint(pla_performer_get_shown(stage_of(window)), ==, PLA_SHOWN_STORED);
+    g_autofree char *shot = g_strdup_printf("%s-%02d-%s", name, i, phones->phone[i].label);
+    shoot(window, shot);
+  }
+  gtk_switch_set_active(muscles, TRUE);
+}
+
+/* words become phonemes, the preview blends what is stored, saying it simulates */
+static void
+speak(PlaWindow *window, gboolean face)
+{
+  PlaTimeline *timeline = PLA_TIMELINE(pla_window_get_timeline(window));
+  PlaMuscleSpeech *speech = pla_muscles_panel_get_speech(panel_of(window));
+  do_action(window, "muscles.step::speak");
+  shoot(window, "6-speak");
+  if (face) {
+    write_text(window, "_What is said", "Cheese");
+    do_action(window, "muscles.find-phonemes");
+  } else {
+    g_autofree char *path = g_build_filename(fixture_dir, "ba.lab", NULL);
+    g_assert_true(g_file_set_contents(path, "0.0 0.1 b\n0.1 0.3 a\n", -1, NULL));
+    pla_muscle_speech_read(speech, path);
+    settle(window);
+    g_assert_cmpstr(pla_muscles_panel_get_said(panel_of(window)), ==, "");
+  }
+  /* stored shapes are blended at once, and the face goes along */
+  const int n_preview = pla_timeline_n_frames(timeline);
+  g_assert_cmpint(n_preview, >, 10);
+  for (int f = 0; f < n_preview; f += MAX(n_preview / 5, 1)) {
+    pla_timeline_set_frame(timeline, f);
+    g_assert_cmpint(pla_performer_get_shown(stage_of(window)), ==, PLA_SHOWN_STORED);
+  }
+  pla_phoneme_lane_select(pla_muscle_speech_get_lane(speech), 0);
+  settle(window);
+  shoot(window, "6-preview");
+  const int before = n_operations(window);
+  do_action(window, "muscles.say");
+  /* what was said, and its shapes */
+  g_assert_cmpint(n_operations(window), ==, before + 2);
+  const PlaPerformance *p = pla_performer_get(stage_of(window));
+  g_assert_nonnull(p->shape);
+  g_assert_cmpint(p->phones.n, >=, 2);
+  Watch watch = { 0 };
+  gulong handler = g_signal_connect_swapped(pla_document_get_tools(pla_window_get_document(window)),
+                                            "moved", G_CALLBACK(on_moved), &watch);
+  do_action(window, "muscles.step::play");
+  p = pla_performer_get(stage_of(window));
+  pla_timeline_set_frame(timeline, p->moves.n_frames / 2);
+  g_assert_cmpfloat(watch.moved_mm, >, 0.2);
+  look_at_phones(window, &p->phones, "6-said");
+  g_signal_handler_disconnect(pla_document_get_tools(pla_window_get_document(window)), handler);
+}
+
 /* what the case was like after each operation */
 typedef struct {
-  PlaHash hash[12];
-  gboolean known[12];
+  PlaHash hash[16];
+  gboolean known[16];
 } Past;
-
-static int
-n_operations(PlaWindow *window)
-{
-  PlaSession *session = pla_document_get_session(pla_window_get_document(window));
-  return (int)pla_session_get_head(session);
-}
 
 static void
 remember(PlaWindow *window, Past *past)
@@ -354,6 +421,8 @@ test_session(void)
   record_and_fit(window, face ? g_getenv("PLA_TEXT") ? g_getenv("PLA_TEXT") : "Cheese" : "");
   remember(window, &past);
   play(window);
+  speak(window, face);
+  remember(window, &past);
   export_tables(window);
   undo_and_redo(window, &past);
   close_window(window);

@@ -575,9 +575,12 @@ pla_muscle_speech_init(PlaMuscleSpeech *self)
   gtk_box_append(GTK_BOX(below), GTK_WIDGET(self->lane));
   self->how = add_label(below);
   adw_preferences_group_add(ADW_PREFERENCES_GROUP(self->lane_group), below);
+  /* a group has its rows first: what belongs below the lane gets a list of its own */
+  GtkWidget *list = adw_preferences_group_new();
   self->candidates = ADW_COMBO_ROW(adw_combo_row_new());
   adw_preferences_row_set_title(ADW_PREFERENCES_ROW(self->candidates), _("Taken from"));
-  adw_preferences_group_add(ADW_PREFERENCES_GROUP(self->lane_group), GTK_WIDGET(self->candidates));
+  adw_preferences_group_add(ADW_PREFERENCES_GROUP(list), GTK_WIDGET(self->candidates));
+  gtk_box_append(GTK_BOX(below), list);
   GtkWidget *last = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
   gtk_widget_set_margin_top(last, 12);
   add_button(last, _("P_lay the Preview"), "win.play", FALSE);

@@ -22,9 +22,9 @@ static const struct {
 } bodies[] = {
   { "face",
     { 14.0, 9.0, 5.5 },
-    { N_("About 3 000 elements: built in about 10 s, moves at once. To try things."),
-      N_("About 15 000 elements: built in about 10 s, each pose in a tenth of a second."),
-      N_("About 60 000 elements: built in about half a minute, each pose in about a second; "
+    { N_("About 5 000 elements: built in about 10 s, moves at once. To try things."),
+      N_("About 18 000 elements: built in about 10 s, each pose in a tenth of a second."),
+      N_("About 67 000 elements: built in about half a minute, each pose in about a second; "
          "fitting "
          "takes some seconds a frame.") } },
   { "tongue",
@@ -50,7 +50,7 @@ struct _PlaMusclesPanel {
   GtkLabel *say, *cost, *match, *fit_cost, *notes, *shown;
   AdwComboRow *body, *detail, *bodies, *takes, *tracks, *curve;
   AdwEntryRow *text;
-  GtkSwitch *by_place, *jaw, *head, *see_muscles, *see_markers, *see_misfits;
+  GtkSwitch *by_place, *jaw, *head, *meet, *see_muscles, *see_markers, *see_misfits;
   GtkSpinButton *noise, *seconds, *fit_noise;
   AdwBin *curve_place;
   PlaMusclePose *pose;
@@ -416,12 +416,13 @@ show_fit(PlaMusclesPanel *self)
   gtk_label_set_label(self->fit_cost, text);
 }
 
-/* shapes of the track @name, so that it can be played */
+/* shapes of the track @name, so that it can be played; @contact: parts of the body meet */
 static void
-animate(PlaMusclesPanel *self, const char *name)
+animate(PlaMusclesPanel *self, const char *name, gboolean contact)
 {
   JsonObject *params = params_new(self);
   json_object_set_string_member(params, "track", name);
+  json_object_set_boolean_member(params, "contact", contact);
   run(self, _("Computing shapes"), "animate", params, on_done);
 }
 
@@ -436,7 +437,8 @@ on_fitted(gpointer owner, const char *failure)
   }
   g_autofree char *name = g_strdup_printf("%s, activations", markers);
   pla_performer_choose(self->stage, PLA_PERFORMER_TRACK, name);
-  animate(self, name);
+  /* what markers were fitted by has no contact */
+  animate(self, name, FALSE);
 }
 
 static void
@@ -459,7 +461,8 @@ static void
 on_animate(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
-  animate(self, pla_performer_get_name(self->stage, PLA_PERFORMER_TRACK));
+  animate(self, pla_performer_get_name(self->stage, PLA_PERFORMER_TRACK),
+          gtk_switch_get_active(self->meet));
 }
 
 /* muscles by their stem, then the jaw */
@@ -632,7 +635,7 @@ on_spoken(gpointer owner, const char *failure)
     return;
   }
   pla_performer_choose(self->stage, PLA_PERFORMER_TRACK, names[n - 1]);
-  animate(self, names[n - 1]);
+  animate(self, names[n - 1], gtk_switch_get_active(self->meet));
 }
 
 static void
@@ -1011,6 +1014,7 @@ pla_muscles_panel_class_init(PlaMusclesPanelClass *klass)
   CHILD(by_place);
   CHILD(jaw);
   CHILD(head);
+  CHILD(meet);
   CHILD(see_muscles);
   CHILD(see_markers);
   CHILD(see_misfits);
