@@ -41,13 +41,16 @@ typedef struct {
   const char *name, *phantom;
   double cell_mm;
   double young_pa; /* of flesh between the fibres */
-  bool jaw;
+  double poisson;
+  bool face;   /* its flesh and its muscles alone, of the head's */
+  bool jaw;    /* the head's */
+  bool beside; /* flesh lies beside bone and slides there; only muscles hold on to it */
 } Kind;
 /* Stiffness: so that the strongest muscles shorten by about a third at full activation. */
 static const Kind kinds[] = {
-  { "face", "head", 5.5, 20e3, true },
-  { "tongue", "tongue", 4.0, 20e3, false },
-  { "arm", "arm", 9.0, 40e3, false },
+  { "face", "head", 5.5, 20e3, 0.45, true, true, false },
+  { "tongue", "tongue", 4.0, 20e3, 0.45, false, true, true },
+  { "arm", "arm", 9.0, 40e3, 0.45, false, false, false },
 };
 
 PlaActiveBodyOptions
@@ -99,6 +102,26 @@ keep_facial(PlaMuscleModel *model, PlaError *err)
   model->list.n = n;
   pla_muscle_list_clear(&gone);
   return PLA_OK;
+}
+
+/* Frees vertices that are near a bone but in no muscle that ends there. */
+static void
+free_beside(const PlaMesh *mesh, PlaMuscleSet *set)
+{
+  g_autofree unsigned char *held = g_new0(unsigned char, (size_t)mesh->n_verts + 1);
+  for (int t = 0; t < mesh->n_tets; t++)
+    for (int p = set->tet_start[t]; p < set->tet_start[t + 1]; p++) {
+      const PlaMuscle *muscle = &set->list.muscle[set->muscle[p]];
+      for (size_t a = 0; a < 4; a++) {
+        const int v = mesh->tet[4 * (size_t)t + a], bone = set->vert_bone[v];
+        for (int h = 0; bone >= 0 && h < muscle->n_heads; h++)
+          held[v] |= strcmp(muscle->head[h].origin, set->bone[bone]) == 0 ||
+                     strcmp(muscle->head[h].insertion, set->bone[bone]) == 0;
+      }
+    }
+  for (int v = 0; v < mesh->n_verts; v++)
+    if (!held[v])
+      set->vert_bone[v] = -1;
 }
 
 /* What holds each vertex.  Tissue between two bones that move against each other must not be held by
@@ -182,12 +205,12 @@ make_model(PlaActiveBody *body, const unsigned char *hold, const PlaJaw *jaw, do
   return st == PLA_OK ? pla_active_model_new(&parts, &body->model, err) : st;
 }
 
-/* the jaw among the joints of a phantom */
+/* the jaw among the joints of the head phantom, in whose frame the tongue is, too */
 static PlaStatus
-phantom_jaw(const char *phantom, PlaJaw *jaw, PlaError *err)
+phantom_jaw(PlaJaw *jaw, PlaError *err)
 {
   PlaPhantom made = { 0 };
-  PlaStatus st = pla_phantom_make(phantom, 8.0, NULL, &made, err);
+  PlaStatus st = pla_phantom_make("head", 8.0, NULL, &made, err);
   for (int j = 0; st == PLA_OK && j < made.n_joints; j++) {
     const PlaPhantomJoint *joint = &made.joint[j];
     double right[3], left[3];
@@ -227,12 +250,12 @@ build(const Kind *kind, const PlaActiveBodyOptions *opts, PlaProgress *progress,
   self->phantom = g_strdup(kind->name);
   pla_progress_phase(progress, "Meshing", 0.5);
   PlaProgressSpan span = pla_progress_push(progress);
-  PlaStatus st = kind->jaw ? pla_face_mesh(cell_mm, progress, &self->mesh, &cut, err)
+  PlaStatus st = kind->face ? pla_face_mesh(cell_mm, progress, &self->mesh, &cut, err)
                            : pla_muscle_phantom_mesh(kind->name, cell_mm, progress, &self->mesh, err);
   pla_progress_pop(progress, span);
   if (st == PLA_OK)
     st = pla_muscle_model_from_phantom(kind->phantom, &muscles, err);
-  if (st == PLA_OK && kind->jaw)
+  if (st == PLA_OK && kind->face)
     st = keep_facial(muscles, err);
   pla_progress_phase(progress, "Placing muscles", 0.95);
   span = pla_progress_push(progress);
@@ -251,9 +274,11 @@ build(const Kind *kind, const PlaActiveBodyOptions *opts, PlaProgress *progress,
   if (st == PLA_OK) {
     g_autofree unsigned char *hold = g_new(unsigned char, (size_t)self->mesh->n_verts);
     pla_muscle_set_limit_sums(&self->muscles);
+    if (kind->beside)
+      free_beside(self->mesh, &self->muscles);
     find_holds(self->mesh, &self->muscles, cut, kind->jaw, hold);
     if (kind->jaw)
-      st = phantom_jaw(kind->phantom, &jaw, err);
+      st = phantom_jaw(&jaw, err);
     if (st == PLA_OK)
       st = make_model(self, hold, kind->jaw ? &jaw : NULL, opts->young_pa, opts->poisson, opts->strength,
                       err);
@@ -380,7 +405,7 @@ pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,
   PlaActiveBodyOptions all = *opts;
   all.cell_mm = opts->cell_mm > 0.0 ? opts->cell_mm : kind->cell_mm;
   all.young_pa = opts->young_pa > 0.0 ? opts->young_pa : kind->young_pa;
-  all.poisson = opts->poisson > 0.0 ? opts->poisson : 0.45;
+  all.poisson = opts->poisson > 0.0 ? opts->poisson : kind->poisson;
   *out = recall(kind, &all);
   if (*out)
     return PLA_OK;

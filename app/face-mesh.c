@@ -433,6 +433,7 @@ pla_face_mesh(double cell_mm, PlaProgress *progress, PlaMesh **out, unsigned cha
   PlaTetOptions opts = pla_tet_options_default();
   opts.cell_mm = cell_mm;
   opts.levels = 1;
+  opts.smooth_mm = 0.2 * cell_mm; /* more would groove the skin where three tissues meet */
   pla_progress_phase(progress, "Sampling the head", 0.3);
   PlaStatus st = face_labels(fmin(2.0, 0.5 * cell_mm), cell_mm, NULL, &labels, err);
   pla_progress_phase(progress, "Meshing the face", 0.9);

@@ -370,6 +370,15 @@ pla_work_find(const PlaWork *work, const char *name)
   return found ? found->item : 0;
 }
 
+int64_t
+pla_work_list_item(const PlaWork *work, JsonArray *list, guint i, const char **name)
+{
+  JsonNode *node = json_array_get_element(list, i);
+  const bool text = JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING;
+  *name = text ? json_node_get_string(node) : "";
+  return pla_work_find(work, *name);
+}
+
 static void
 note_input(PlaWork *work, const PlaStateItem *item)
 {

@@ -68,6 +68,8 @@ bool pla_work_bool(const PlaWork *work, const char *param);
 void pla_work_point(const PlaWork *work, const char *param, double point_mm[3]);
 double *pla_work_points(const PlaWork *work, const char *param, int *n); /* g_free(); n x 3, mm */
 JsonArray *pla_work_list(const PlaWork *work, const char *param);        /* borrowed */
+/* The item that element @i of such a list names, 0 without one; *name (borrowed): what it says, or "". */
+int64_t pla_work_list_item(const PlaWork *work, JsonArray *list, guint i, const char **name);
 bool pla_work_is_null(const PlaWork *work, const char *param); /* optional and not given */
 
 PlaProgress *pla_work_progress(PlaWork *work);

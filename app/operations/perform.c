@@ -109,12 +109,8 @@ find_surroundings(PlaWork *work, const PlaActiveBody *body, PlaSurroundings *out
   JsonArray *names = pla_work_list(work, "colliders");
   PlaStatus st = PLA_OK;
   for (guint i = 0; i < json_array_get_length(names) && st == PLA_OK; i++) {
-    JsonNode *node = json_array_get_element(names, i);
-    const char *name =
-        JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING
-            ? json_node_get_string(node)
-            : "";
-    const int64_t item = pla_work_find(work, name);
+    const char *name;
+    const int64_t item = pla_work_list_item(work, names, i, &name);
     g_autoptr(PlaContent) surface = NULL;
     if (item == 0)
       return pla_fail(err, PLA_ERR_USAGE, "there is no surface '%s' to be in the way", name);

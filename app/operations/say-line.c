@@ -56,12 +56,8 @@ load_library(PlaWork *work, PlaPhysemeLibrary *out, PlaError *err)
   if (json_array_get_length(names) == 0)
     st = pla_fail(err, PLA_ERR_USAGE, "\"tracks\" names no track to learn from");
   for (guint i = 0; i < json_array_get_length(names) && st == PLA_OK; i++) {
-    JsonNode *node = json_array_get_element(names, i);
-    const char *name =
-        JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING
-            ? json_node_get_string(node)
-            : "";
-    const int64_t item = pla_work_find(work, name);
+    const char *name;
+    const int64_t item = pla_work_list_item(work, names, i, &name);
     g_autoptr(PlaContent) content = NULL;
     PlaPhones phones = { 0 };
     if (item == 0 || strcmp(pla_work_item_kind(work, item), PLA_ITEM_TRACK) != 0)
