@@ -39,6 +39,8 @@ struct PlaReducedBody {
   int *slide_vert; /* their vertex ids */
   double *area;   /* of each, m^2 (n_slides) */
   double *gap;    /* m, of the newest shape (n_slides) */
+  double *seen, *seen_at; /* what each obstacle's distance last was, mm, and where in its frame (n_obstacles x
+                             n_slides, x 3) */
   double volume;  /* inside the surface at rest, m^3 */
 
   /* the state */
@@ -57,6 +59,8 @@ struct PlaReducedBody {
   double *lifted;   /* rest position and lifts of the skin (n_skin x 3) */
   double *skin_pos, *skin_trial, *push; /* n_skin x 3 */
   double *sample, *value, *normal, *best; /* n_slides x 3, 1, 3, 3 */
+  int *near;                            /* slides that are sampled (n_slides) */
+  bool decomposed;                      /* the scratch has all of the shape at q */
   double *slope, *trial, *move;         /* n_funcs x 3 */
   double *curvature;                    /* 3 n_funcs squared */
   double *rows;                         /* MOST_CONTACTS x 3 n_funcs */
@@ -91,7 +95,7 @@ pla_reduced_body_free(PlaReducedBody *self)
                     self->viscous, self->lifted,     self->skin_pos,  self->push,  self->skin_trial,
                     self->sample,  self->value,      self->normal,    self->best,  self->slope,
                     self->trial,   self->move,       self->curvature, self->rows,  self->multi,
-                    self->schur };
+                    self->schur,   self->seen,       self->seen_at,   self->near };
   for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++)
     free(owned[i]);
   pla_reduced_scratch_clear(&self->scratch);
@@ -197,7 +201,7 @@ take_room(PlaReducedBody *self)
   const PlaReducedModel *model = self->model;
   const size_t n = (size_t)model->basis.n_verts, m = 3 * (size_t)model->basis.n_funcs;
   const size_t skin = 3 * (size_t)self->n_skin + 1, slides = (size_t)self->n_slides + 1;
-  const size_t rows = 3 * (size_t)self->n_sensors + 1;
+  const size_t rows = 3 * (size_t)self->n_sensors + 1, obstacles = (size_t)self->n_obstacles;
   struct {
     double **at;
     size_t n;
@@ -211,11 +215,15 @@ take_room(PlaReducedBody *self)
     { &self->curvature, m * m },     { &self->rows, MOST_CONTACTS * m },
     { &self->multi, m * (rows + 1) },      { &self->schur, rows * (rows + 1) },
     { &self->lift_coef, (size_t)model->n_lifts + 1 },
+    { &self->seen, obstacles * slides },   { &self->seen_at, 3 * obstacles * slides },
   };
   for (size_t i = 0; i < sizeof room / sizeof room[0]; i++)
-    if (!(*room[i].at = pla_array_new0(room[i].n, sizeof(double))))
+    if (!(*room[i].at = pla_array_new0(room[i].n + 1, sizeof(double))))
       return false;
-  return true;
+  for (size_t i = 0; i < obstacles * slides; i++)
+    self->seen[i] = -INFINITY;
+  self->near = pla_array_new(slides, sizeof *self->near);
+  return self->near != NULL;
 }
 
 PlaStatus
@@ -295,32 +303,47 @@ place_all(PlaReducedBody *self)
   cblas_daxpy(3 * self->model->basis.n_verts, 1.0, self->model->fem->rest, 1, self->pos, 1);
 }
 
-/* signed distances and outward normals of the sliding vertices at @x from the nearest obstacle */
+/* Signed distances and outward normals of the sliding vertices at @x from the nearest obstacle.  Where they are not
+ * @exact, vertices that cannot have come to touch since they were last looked at have a lower bound instead: a
+ * distance between samples that differ by no more than their spacing is never steeper than sqrt(3). */
 static void
-measure_gaps(PlaReducedBody *self, const double *x, bool normals)
+measure_gaps(PlaReducedBody *self, const double *x, bool normals, bool exact)
 {
+  const double steepest = 1.8, touch_mm = 1000.0 * self->options.contact_thickness;
   for (int i = 0; i < self->n_slides; i++)
     self->gap[i] = INFINITY;
   for (int o = 0; o < self->n_obstacles; o++) {
     const PlaReducedObstacle *obstacle = &self->obstacle[o];
+    double *seen = self->seen + (size_t)o * (size_t)self->n_slides;
+    double *seen_at = self->seen_at + 3 * (size_t)o * (size_t)self->n_slides;
+    int n = 0;
     for (int i = 0; i < self->n_slides; i++) {
-      double p[3], back[3];
+      double p[3], back[3], away[3];
       pla_vec3_sub(x + 3 * (size_t)self->slide[i], obstacle->shift, p);
       for (int d = 0; d < 3; d++)
-        back[d] = obstacle->rotation[d] * p[0] + obstacle->rotation[3 + d] * p[1] +
-                  obstacle->rotation[6 + d] * p[2];
-      for (int d = 0; d < 3; d++)
-        self->sample[3 * i + d] = 1000.0 * back[d];
+        back[d] = 1000.0 * (obstacle->rotation[d] * p[0] + obstacle->rotation[3 + d] * p[1] +
+                            obstacle->rotation[6 + d] * p[2]);
+      pla_vec3_sub(back, seen_at + 3 * (size_t)i, away);
+      const double least = seen[i] - steepest * pla_vec3_norm(away);
+      if (!exact && least > touch_mm) {
+        self->gap[i] = fmin(self->gap[i], least / 1000.0);
+        continue;
+      }
+      memcpy(self->sample + 3 * (size_t)n, back, sizeof back);
+      memcpy(seen_at + 3 * (size_t)i, back, sizeof back);
+      self->near[n++] = i;
     }
-    pla_levelset_sample(obstacle->level_set, (size_t)self->n_slides, self->sample, self->value,
+    pla_levelset_sample(obstacle->level_set, (size_t)n, self->sample, self->value,
                         normals ? self->normal : NULL);
-    for (int i = 0; i < self->n_slides; i++) {
-      const double gap = self->value[i] / 1000.0;
+    for (int k = 0; k < n; k++) {
+      const int i = self->near[k];
+      const double gap = self->value[k] / 1000.0;
+      seen[i] = self->value[k];
       if (!(gap < self->gap[i]))
         continue;
       self->gap[i] = gap;
       if (normals)
-        pla_mat3_apply(obstacle->rotation, self->normal + 3 * i, self->best + 3 * i);
+        pla_mat3_apply(obstacle->rotation, self->normal + 3 * k, self->best + 3 * i);
     }
   }
 }
@@ -336,7 +359,7 @@ add_contacts(PlaReducedBody *self, const double *x, double *push, double *curvat
   self->contacts = 0;
   if (self->n_obstacles == 0)
     return 0.0;
-  measure_gaps(self, x, push != NULL);
+  measure_gaps(self, x, push != NULL, false);
   for (int i = 0; i < self->n_slides; i++) {
     const double depth = options->contact_thickness - self->gap[i];
     if (!(depth > 0.0))
@@ -439,7 +462,9 @@ evaluate(PlaReducedBody *self, const double *q, const double *x, double *slope, 
     memset(slope, 0, (size_t)n * sizeof *slope);
   if (curvature)
     memset(curvature, 0, (size_t)n * (size_t)n * sizeof *curvature);
-  pla_reduced_gradients(self->model, q, self->lift_coef, &self->scratch);
+  if (!self->decomposed)
+    pla_reduced_gradients(self->model, q, self->lift_coef, &self->scratch);
+  self->decomposed = false;
   double energy = pla_reduced_add_elastic(self->model, &self->scratch, slope, curvature);
   if (begin) {
     const double factor = self->options.stiffness_damping / self->options.dt_s;
@@ -556,6 +581,7 @@ minimise(PlaReducedBody *self, const double *target, int max_iterations, PlaRedu
   const int n = 3 * self->model->basis.n_funcs;
   const bool damped = self->inertia > 0.0 && self->options.stiffness_damping > 0.0;
   report->converged = false;
+  self->decomposed = false;
   for (int k = 0; k < max_iterations && !report->converged; k++) {
     const bool off = sensors_off(self, self->q, target) > 1e-12;
     const double energy = evaluate(self, self->q, self->skin_pos, self->slope, self->curvature,
@@ -565,6 +591,7 @@ minimise(PlaReducedBody *self, const double *target, int max_iterations, PlaRedu
       break;
     const double along = cblas_ddot(n, self->slope, 1, self->move, 1);
     double part = 1.0, reached = 0.0;
+    self->decomposed = false;
     for (int halving = 0; halving < 12; halving++, part *= 0.5) {
       for (int i = 0; i < n; i++)
         self->trial[i] = self->q[i] + part * self->move[i];
@@ -579,9 +606,11 @@ minimise(PlaReducedBody *self, const double *target, int max_iterations, PlaRedu
     for (int i = 0; i < 3 * self->n_skin; i++)
       report->move = fmax(report->move, fabs(self->skin_trial[i] - self->skin_pos[i]));
     memcpy(self->q, self->trial, (size_t)n * sizeof *self->q);
+    self->decomposed = !off; /* the next iteration begins at the trial that was looked at last */
     memcpy(self->skin_pos, self->skin_trial, 3 * (size_t)self->n_skin * sizeof(double));
     report->converged = !off && report->move <= self->options.tolerance;
   }
+  self->decomposed = false;
 }
 
 static void
@@ -593,7 +622,7 @@ finish(PlaReducedBody *self, const double *target, PlaReducedReport *report)
   report->max_penetration = 0.0;
   report->contacts = 0;
   if (self->n_obstacles > 0) {
-    measure_gaps(self, self->skin_pos, false);
+    measure_gaps(self, self->skin_pos, false, true);
     for (int i = 0; i < self->n_slides; i++) {
       report->max_penetration = fmax(report->max_penetration, -self->gap[i]);
       report->contacts += self->gap[i] < self->options.contact_thickness;

@@ -202,7 +202,9 @@ pla_reduced_scratch_init(PlaReducedScratch *self, const PlaReducedModel *model, 
   self->slopes = pla_array_new(m, 3 * k * sizeof *self->slopes);
   self->cofactor = pla_array_new(3 * (n > m ? n : m), 3 * k * sizeof *self->cofactor);
   self->energy = pla_array_new(n, sizeof *self->energy);
-  return self->f && self->rows && self->weighed && self->block && self->amount && self->slopes &&
+  self->point = pla_array_new0(n, sizeof *self->point);
+  self->decomposed = false;
+  return self->f && self->point && self->rows && self->weighed && self->block && self->amount && self->slopes &&
                  self->cofactor && self->energy
              ? PLA_OK
              : pla_fail_memory(err, "a reduced model");
@@ -219,6 +221,7 @@ pla_reduced_scratch_clear(PlaReducedScratch *self)
   free(self->slopes);
   free(self->cofactor);
   free(self->energy);
+  free(self->point);
 }
 
 void
@@ -226,6 +229,7 @@ pla_reduced_gradients(const PlaReducedModel *self, const double *q, const double
                       PlaReducedScratch *scratch)
 {
   const int m = self->basis.n_funcs, n = self->n_points;
+  scratch->decomposed = false;
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 3 * n, 3, m, 1.0, self->grad, m, q, 3, 0.0,
               scratch->rows, 3);
   for (int l = 0; l < n; l++) {
@@ -249,13 +253,16 @@ point_elastic(const PlaReducedModel *self, PlaReducedScratch *scratch, int l, bo
   const int m = self->basis.n_funcs;
   const double w = self->weight[l], *constants;
   const PlaMaterial *law = pla_fem_cell_law(self->fem, self->tet[l], &constants);
-  PlaPoint point = { 0 };
-  memcpy(point.f, scratch->f + 9 * (size_t)l, sizeof point.f);
-  pla_fem_cell_point(self->fem, self->tet[l], &point);
-  pla_point_decompose(&point);
+  PlaPoint *point = &scratch->point[l];
+  if (!scratch->decomposed) {
+    *point = (PlaPoint){ 0 };
+    memcpy(point->f, scratch->f + 9 * (size_t)l, sizeof point->f);
+    pla_fem_cell_point(self->fem, self->tet[l], point);
+    pla_point_decompose(point);
+  }
   if (stress) {
     double p[9], *row = scratch->rows + 9 * (size_t)l;
-    pla_material_stress(law, constants, &point, p);
+    pla_material_stress(law, constants, point, p);
     for (int i = 0; i < 3; i++)
       for (int d = 0; d < 3; d++)
         row[3 * d + i] = w * p[3 * i + d];
@@ -263,7 +270,7 @@ point_elastic(const PlaReducedModel *self, PlaReducedScratch *scratch, int l, bo
   if (tangent) {
     double h[81];
     const double *grad = self->grad + 3 * (size_t)l * (size_t)m;
-    pla_material_tangent(law, constants, &point, true, h);
+    pla_material_tangent(law, constants, point, true, h);
     for (int pair = 0; pair < PAIRS; pair++) {
       const int i = pair_row[pair], j = pair_col[pair];
       double *out = scratch->weighed + 3 * ((size_t)pair * (size_t)self->n_points + (size_t)l) *
@@ -275,7 +282,7 @@ point_elastic(const PlaReducedModel *self, PlaReducedScratch *scratch, int l, bo
       }
     }
   }
-  return w * pla_material_energy(law, constants, &point);
+  return w * pla_material_energy(law, constants, point);
 }
 
 double
@@ -286,6 +293,7 @@ pla_reduced_add_elastic(const PlaReducedModel *self, PlaReducedScratch *scratch,
 #pragma omp parallel for schedule(static)
   for (int l = 0; l < n; l++)
     scratch->energy[l] = point_elastic(self, scratch, l, slope != NULL, curvature != NULL);
+  scratch->decomposed = true;
   if (slope)
     cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, 3, 3 * n, 1.0, self->grad, m,
                 scratch->rows, 3, 1.0, slope, 3);

@@ -25,6 +25,8 @@ struct PlaReducedModel {
 typedef struct {
   double *energy; /* of each point, J (n_points) */
   double *f;      /* deformation gradients (n_points x 9) */
+  PlaPoint *point; /* the same with their parts, once @decomposed (n_points) */
+  bool decomposed;
   double *rows;   /* what the gradient sees: 3 n_points x 3 */
   double *weighed; /* 3 n_points x n_funcs, for each of the six pairs of components */
   double *block;  /* n_funcs x n_funcs, likewise */
