@@ -79,7 +79,7 @@ pla_reduced_options_default(void)
                               .volume_stiffness = 2e7,
                               .pressure_stiffness = 1e5,
                               .contact_thickness = 1.5e-4,
-                              .contact_stiffness = 1e9,
+                              .contact_stiffness = 3e9,
                               .max_iterations = 6,
                               .tolerance = 5e-6 };
 }
@@ -662,7 +662,9 @@ pla_reduced_body_step(PlaReducedBody *self, const double *target, const double *
   pla_reduced_basis_reduce(&model->basis, nodal, self->rhs);
   memcpy(self->start, self->q, 3 * (size_t)model->basis.n_funcs * sizeof *self->start);
   self->has_viscous = false;
-  minimise(self, target, self->options.max_iterations, report);
+  /* few steps need more than that: where flesh is pressed against teeth, they would end inside of them */
+  for (int round = 0; round < 3 && !report->converged; round++)
+    minimise(self, target, self->options.max_iterations, report);
   memcpy(nodal, self->pos, n * sizeof *nodal);
   place_all(self);
   for (size_t i = 0; i < n; i++)
