@@ -10,7 +10,6 @@
 #include <string.h>
 
 static const double gravity = 9.81; /* m/s^2 */
-static const double half_gap = 0.15; /* on either side of a joint, of the length of a line */
 
 void
 pla_limb_clear(PlaLimb *self)
@@ -263,36 +262,130 @@ end_bone(const PlaActiveBody *body, int m, bool insertion, const double x[3])
   return best;
 }
 
-/* how far along a line of @n points it comes nearest to the joint's axis, 0..1 */
-static double
-passes_at(const PlaLimbJoint *joint, int n, const double *x)
+/* A joint that a line passes, as the cylinder about its axis on which the line lies at rest. */
+typedef struct {
+  int joint;
+  double place;  /* along the line, 0..1 */
+  double radius; /* m */
+  double side;   /* 1: about the axis by the right hand; -1: the other way */
+} Pulley;
+
+static Pulley
+find_pulley(const PlaLimb *limb, int j, int n, const double *x)
 {
-  double axis[3], nearest = INFINITY, at = 0.5;
+  const PlaLimbJoint *joint = &limb->joint[j];
+  Pulley out = { j, 0.5, INFINITY, 1.0 };
+  double axis[3];
+  int at = 0;
   pla_vec3_sub(joint->to, joint->from, axis);
-  const double length = pla_vec3_norm(axis);
+  const double unit = pla_vec3_norm(axis);
   for (int i = 0; i < n; i++) {
     double arm[3], across[3];
     pla_vec3_sub(x + 3 * i, joint->from, arm);
     pla_vec3_cross(axis, arm, across);
-    const double d = pla_vec3_norm(across) / length;
-    if (d < nearest) {
-      nearest = d;
-      at = n > 1 ? (double)i / (n - 1) : 0.0;
+    const double d = pla_vec3_norm(across) / unit;
+    if (d < out.radius) {
+      out.radius = d;
+      at = i;
     }
   }
-  return at;
+  double arm[3], along[3], moment[3];
+  pla_vec3_sub(x + 3 * at, joint->from, arm);
+  pla_vec3_sub(x + 3 * MIN(n - 1, at + 1), x + 3 * MAX(0, at - 1), along);
+  pla_vec3_cross(arm, along, moment);
+  out.side = pla_vec3_dot(moment, axis) < 0.0 ? -1.0 : 1.0;
+  out.place = n > 1 ? (double)at / (n - 1) : 0.0;
+  /* a little within, so that a line that ends there still has a direction */
+  out.radius *= 0.98;
+  return out;
 }
 
-static double
-length_of(int n, const double *x)
+/* Where a taut line from @from to @to meets and leaves the pulley, and the length between; false where it goes
+ * straight past. */
+static bool
+wrap(const Pulley *pulley, const PlaTorqueJoint *joint, const double from[3], const double to[3],
+     double meets[3], double leaves[3], double *length)
 {
-  double sum = 0.0;
-  for (int i = 1; i < n; i++) {
-    double d[3];
-    pla_vec3_sub(x + 3 * i, x + 3 * (i - 1), d);
-    sum += pla_vec3_norm(d);
+  const double *const end[2] = { from, to };
+  const double r = pulley->radius;
+  double u[3], v[3], plane[2][2], height[2], angle[2], lean[2], straight[2];
+  /* two directions across the axis */
+  const int least = fabs(joint->axis[0]) < fabs(joint->axis[1])
+                        ? (fabs(joint->axis[0]) < fabs(joint->axis[2]) ? 0 : 2)
+                        : (fabs(joint->axis[1]) < fabs(joint->axis[2]) ? 1 : 2);
+  double any[3] = { 0.0, 0.0, 0.0 };
+  any[least] = 1.0;
+  pla_vec3_cross(joint->axis, any, u);
+  const double size = pla_vec3_norm(u);
+  for (int d = 0; d < 3; d++)
+    u[d] /= size;
+  pla_vec3_cross(joint->axis, u, v);
+  for (int e = 0; e < 2; e++) {
+    double arm[3];
+    pla_vec3_sub(end[e], joint->pivot, arm);
+    plane[e][0] = pla_vec3_dot(arm, u);
+    plane[e][1] = pla_vec3_dot(arm, v);
+    height[e] = pla_vec3_dot(arm, joint->axis);
+    const double out = hypot(plane[e][0], plane[e][1]);
+    angle[e] = atan2(plane[e][1], plane[e][0]);
+    lean[e] = out > r ? acos(r / out) : 0.0;
+    straight[e] = sqrt(fmax(0.0, out * out - r * r));
   }
-  return sum;
+  double way = fmod(pulley->side * (angle[1] - angle[0]), 2.0 * M_PI);
+  if (way < 0.0)
+    way += 2.0 * M_PI;
+  const double arc = way - lean[0] - lean[1];
+  if (!(arc > 0.0) || !(r > 0.0))
+    return false;
+  const double flat = straight[0] + r * arc + straight[1], rise = height[1] - height[0];
+  const double turn_at[2] = { angle[0] + pulley->side * lean[0], angle[1] - pulley->side * lean[1] };
+  const double up[2] = { height[0] + rise * straight[0] / flat,
+                         height[1] - rise * straight[1] / flat };
+  for (int e = 0; e < 2; e++)
+    for (int d = 0; d < 3; d++)
+      (e ? leaves : meets)[d] = joint->pivot[d] + up[e] * joint->axis[d] +
+                                r * (cos(turn_at[e]) * u[d] + sin(turn_at[e]) * v[d]);
+  *length = hypot(r * arc, up[1] - up[0]);
+  return true;
+}
+
+/* The taut way from @from to @to about @n pulleys in their order: its length, and the points next to its ends.
+ * Pulleys of several joints are visited in turn until they agree. */
+static double
+taut(int n, const Pulley *pulley, const PlaTorqueJoint *joint, const double from[3], const double to[3],
+     double next[2][3])
+{
+  enum { MOST_ROUNDS = 50 };
+  double point[PLA_LIMB_JOINTS][2][3], on[PLA_LIMB_JOINTS] = { 0.0 };
+  bool touched[PLA_LIMB_JOINTS] = { false };
+  const int rounds = n > 1 ? MOST_ROUNDS : 1;
+  for (int round = 0; round < rounds; round++)
+    for (int k = 0; k < n; k++) {
+      const double *before = from, *after = to;
+      for (int i = 0; i < k; i++)
+        before = touched[i] ? point[i][1] : before;
+      for (int i = n - 1; i > k; i--)
+        after = touched[i] ? point[i][0] : after;
+      touched[k] = wrap(&pulley[k], &joint[pulley[k].joint], before, after, point[k][0], point[k][1],
+                        &on[k]);
+    }
+  double length = 0.0, step[3];
+  const double *last = from;
+  memcpy(next[0], to, sizeof next[0]);
+  bool first = true;
+  for (int k = 0; k < n; k++) {
+    if (!touched[k])
+      continue;
+    pla_vec3_sub(point[k][0], last, step);
+    length += pla_vec3_norm(step) + on[k];
+    if (first)
+      memcpy(next[0], point[k][0], sizeof next[0]);
+    first = false;
+    last = point[k][1];
+  }
+  pla_vec3_sub(to, last, step);
+  memcpy(next[1], last, sizeof next[1]);
+  return length + pla_vec3_norm(step);
 }
 
 static void
@@ -304,90 +397,47 @@ direction(const double *from, const double *to, double out[3])
     out[d] /= length > 0.0 ? length : 1.0;
 }
 
-/* Whether the straight way across joint @j would come nearer to its axis than the line does at rest: it then
- * bends about the joint there, at half its angle. */
-static bool
-wraps(const PlaLimb *limb, int j, int n, const double *rest, double passes, bool end_moves)
-{
-  const PlaLimbJoint *joint = &limb->joint[j];
-  const int at = (int)lround(passes * (n - 1)), gap = MAX(1, (int)(half_gap * (n - 1)));
-  double chord[2][3], r[3], axis[3], moment[3], distance[2];
-  pla_vec3_sub(joint->to, joint->from, axis);
-  const double unit = pla_vec3_norm(axis);
-  for (int posed = 0; posed < 2; posed++) {
-    for (int e = 0; e < 2; e++) {
-      const int i = e ? MIN(n - 1, at + gap) : MAX(0, at - gap);
-      memcpy(chord[e], rest + 3 * i, sizeof chord[e]);
-      if (posed && (e == 1) == end_moves)
-        turn(joint, joint->angle, chord[e]);
-    }
-    double along[3];
-    pla_vec3_sub(chord[0], joint->from, r);
-    pla_vec3_sub(chord[1], chord[0], along);
-    pla_vec3_cross(r, along, moment);
-    distance[posed] = pla_vec3_dot(moment, axis) / (unit * fmax(1e-12, pla_vec3_norm(along)));
-  }
-  return distance[1] * (distance[0] < 0.0 ? -1.0 : 1.0) < fabs(distance[0]);
-}
-
-/* Line @l of the body in the posed limb; @x: room for its points.  A muscle is taut: where a joint that moves
- * one of its ends alone would bend it, it goes straight from what stays to what moves, or about the
- * joint. */
+/* Line @l of the body in the posed limb.  A muscle is taut: straight from bone to bone, or about the joints that
+ * move one of its ends alone, no nearer to their axes than it lies at rest. */
 static void
-pose_line(const PlaActiveBody *body, const PlaLimb *limb, int l, const double *all, double *x,
-          PlaTorqueLine *out)
+pose_line(const PlaActiveBody *body, const PlaLimb *limb, const PlaTorqueJoint *posed, int l,
+          const double *all, PlaTorqueLine *out)
 {
   const PlaMuscleSet *set = &body->muscles;
   const int first = set->line_start[l], n = set->line_start[l + 1] - first, m = set->line_muscle[l];
-  const double *rest = all + 3 * (size_t)first;
-  const uint64_t begin = moved_by(limb, end_bone(body, m, false, rest));
-  const uint64_t end = moved_by(limb, end_bone(body, m, true, rest + 3 * (n - 1)));
-  double passes[PLA_LIMB_JOINTS];
-  bool about[PLA_LIMB_JOINTS];
+  const double *line = all + 3 * (size_t)first;
+  const uint64_t moved[2] = { moved_by(limb, end_bone(body, m, false, line)),
+                              moved_by(limb, end_bone(body, m, true, line + 3 * (n - 1))) };
+  Pulley pulley[PLA_LIMB_JOINTS];
+  PlaTorqueJoint rest[PLA_LIMB_JOINTS];
+  PlaLimb still = *limb;
+  int n_pulleys = 0;
   for (int j = 0; j < limb->n_joints; j++) {
-    passes[j] = passes_at(&limb->joint[j], n, rest);
-    about[j] = wraps(limb, j, n, rest, passes[j], end >> j & 1);
+    still.joint[j].angle = 0.0;
+    if ((moved[0] >> j & 1) == (moved[1] >> j & 1))
+      continue;
+    const Pulley one = find_pulley(limb, j, n, line);
+    int at = n_pulleys++;
+    for (; at > 0 && pulley[at - 1].place > one.place; at--)
+      pulley[at] = pulley[at - 1];
+    pulley[at] = one;
   }
-  int kept = 0;
-  for (int pass = 0; pass < 2; pass++) { /* at rest, then posed */
-    kept = 0;
-    for (int i = 0; i < n; i++) {
-      const double s = n > 1 ? (double)i / (n - 1) : 0.0;
-      uint64_t with = i == n - 1 ? end : begin & end;
-      bool between = false;
-      int bends = -1;
-      for (int j = 0; j < limb->n_joints && i > 0 && i < n - 1; j++) {
-        const bool at_begin = begin >> j & 1, at_end = end >> j & 1;
-        if (at_begin == at_end)
-          continue;
-        between |= fabs(s - passes[j]) < half_gap;
-        if (about[j] && i == (int)lround(passes[j] * (n - 1)))
-          bends = j;
-        if (s < passes[j] ? at_begin : at_end)
-          with |= UINT64_C(1) << j;
-      }
-      if (between && bends < 0)
-        continue;
-      memcpy(x + 3 * kept, rest + 3 * i, 3 * sizeof *x);
-      if (pass == 1 && bends >= 0) {
-        turn(&limb->joint[bends], 0.5 * limb->joint[bends].angle, x + 3 * kept);
-        with &= ~(UINT64_C(1) << bends);
-      }
-      if (pass == 1)
-        pose(limb, i == 0 ? begin : with, x + 3 * kept);
-      kept++;
-    }
-    if (pass == 0)
-      out->length = length_of(kept, x);
-  }
-  out->length = out->length > 0.0 ? length_of(kept, x) / out->length : 1.0;
+  for (int j = 0; j < limb->n_joints; j++)
+    rest[j] = posed_joint(&still, j);
+  double end[2][3], next[2][3];
+  memcpy(end[0], line, sizeof end[0]);
+  memcpy(end[1], line + 3 * (n - 1), sizeof end[1]);
+  const double before = taut(n_pulleys, pulley, rest, end[0], end[1], next);
+  pose(limb, moved[0], end[0]);
+  pose(limb, moved[1], end[1]);
+  const double now = taut(n_pulleys, pulley, posed, end[0], end[1], next);
+  out->length = before > 0.0 ? now / before : 1.0;
   out->sigma = set->report[m].force_n / MAX(1, set->report[m].n_lines);
-  memcpy(out->end[0].point, x, sizeof out->end[0].point);
-  memcpy(out->end[1].point, x + 3 * (kept - 1), sizeof out->end[1].point);
-  direction(x, x + 3 * MIN(1, kept - 1), out->end[0].force);
-  direction(x + 3 * (kept - 1), x + 3 * MAX(0, kept - 2), out->end[1].force);
-  out->end[0].moved_by = begin;
-  out->end[1].moved_by = end;
+  for (int e = 0; e < 2; e++) {
+    memcpy(out->end[e].point, end[e], sizeof end[e]);
+    direction(end[e], next[e], out->end[e].force);
+    out->end[e].moved_by = moved[e];
+  }
 }
 
 PlaStatus
@@ -396,14 +446,10 @@ pla_limb_balance(const PlaActiveBody *body, const PlaLimb *limb, PlaLimbMuscle *
 {
   const PlaMuscleSet *set = &body->muscles;
   const int nl = set->n_lines, nj = limb->n_joints;
-  int longest = 1;
   *report = (PlaLimbReport){ 0 };
   if (nl == 0)
     return pla_fail(err, PLA_ERR_USAGE, "the muscles of '%s' have no streamlines", body->name);
-  for (int l = 0; l < nl; l++)
-    longest = MAX(longest, set->line_start[l + 1] - set->line_start[l]);
   g_autofree double *all = g_new(double, 3 * (size_t)set->point.n_points + 1);
-  g_autofree double *x = g_new(double, 3 * (size_t)longest);
   g_autofree double *w = g_new0(double, (size_t)nj * (size_t)nl), *a = g_new0(double, (size_t)nl);
   g_autofree double *weight = g_new(double, (size_t)nl);
   g_autofree PlaTorqueLine *line = g_new0(PlaTorqueLine, (size_t)nl);
@@ -411,12 +457,12 @@ pla_limb_balance(const PlaActiveBody *body, const PlaLimb *limb, PlaLimbMuscle *
   PlaTorquePull load[PLA_LIMB_LOADS];
   double b[PLA_LIMB_JOINTS];
   pla_embedding_apply(&set->point, body->mesh->tet, body->mesh->pos, all);
-  for (int l = 0; l < nl; l++) {
-    pose_line(body, limb, l, all, x, &line[l]);
-    weight[l] = line[l].sigma;
-  }
   for (int j = 0; j < nj; j++)
     joint[j] = posed_joint(limb, j);
+  for (int l = 0; l < nl; l++) {
+    pose_line(body, limb, joint, l, all, &line[l]);
+    weight[l] = line[l].sigma;
+  }
   for (int i = 0; i < limb->n_loads; i++) {
     load[i].moved_by = moved_by(limb, limb->load[i].bone);
     memcpy(load[i].point, limb->load[i].at, sizeof load[i].point);

@@ -1,9 +1,9 @@
 /* Limbs of active bodies: which activations hold a pose against what it carries.
  *
  * The streamlines of every muscle, as they lie in the posed limb, pull on the bones at their ends; torques
- * about all joints balance (sim/fit/torque.h).  A bone goes rigidly with the joints that move it, a
- * streamline with its bones, and where it passes a joint it is taut: straight between what stays and what
- * moves, or bent about the joint where that would bring it nearer to the axis than it lies at rest. */
+ * about all joints balance (sim/fit/torque.h).  A bone goes rigidly with the joints that move it.  A streamline
+ * is taut: straight from bone to bone, or about the joints between them as about pulleys, no nearer to an axis
+ * than it lies at rest. */
 #pragma once
 
 #include "app/active-body.h"

@@ -38,7 +38,7 @@ test_virtual_work(void)
   PlaLimbReport report;
   g_assert_cmpint(body->muscles.list.n, <=, MOST);
   const int biceps = find("biceps"), brachialis = find("brachialis"), triceps = find("triceps");
-  for (double deg = 20.0; deg <= 80.0; deg += 20.0) {
+  for (double deg = 20.0; deg <= 140.0; deg += 20.0) {
     balance(deg, 1.0, at, &report);
     balance(deg + h, 1.0, more, &report);
     balance(deg - h, 1.0, less, &report);

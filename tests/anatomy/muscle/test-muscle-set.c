@@ -344,6 +344,51 @@ test_bar(void)
   bar_clear(&b);
 }
 
+/* along x between the bones of the bar, 7 mm in radius */
+static double
+cylinder_distance(const double x[3], const void *data)
+{
+  const double along = fabs(x[0]) - 30.0, across = hypot(x[1], x[2]) - 7.0;
+  return fmin(fmax(along, across), 0.0) + hypot(fmax(along, 0.0), fmax(across, 0.0));
+}
+
+/* fibres of a potential in a cylinder are parallel to its axis within a degree, and every streamline goes from
+ * origin to insertion (Chen Y. 37) */
+static void
+test_cylinder(void)
+{
+  Bar b;
+  PlaMuscleSet set;
+  PlaError err = { 0 };
+  bar_init(&b, 14);
+  b.shape[0] = (PlaMuscleShape){ .distance = cylinder_distance,
+                                 .lo_mm = { -30, -7, -7 },
+                                 .hi_mm = { 30, 7, 7 } };
+  b.opts.n_lines = 40;
+  g_assert_cmpint(bar_build(&b, &set, &err), ==, PLA_OK);
+  double worst = 0.0, least = INFINITY;
+  for (int i = set.muscle_start[0]; i < set.muscle_start[1]; i++)
+    worst = fmax(worst, angle_deg(set.fibre + 3 * set.pair[i], (double[3]){ 1, 0, 0 }));
+  double *pos = g_new(double, 3 * (size_t)set.point.n_points);
+  pla_embedding_apply(&set.point, b.tets.tet, b.tets.rest, pos);
+  int n_lines = 0;
+  for (int l = 0; l < set.n_lines; l++)
+    if (set.line_muscle[l] == 0) {
+      const double from = 1e3 * pos[3 * set.line_start[l]], to = 1e3 * pos[3 * (set.line_start[l + 1] - 1)];
+      least = fmin(least, to - from);
+      g_assert_cmpfloat(from, <, -29.0);
+      g_assert_cmpfloat(to, >, 29.0);
+      n_lines++;
+    }
+  g_test_message("cylinder: angle %.3f degrees at most, %d streamlines, the shortest %.1f of 60 mm", worst,
+                 n_lines, least);
+  g_assert_cmpint(n_lines, ==, 40);
+  g_assert_cmpfloat(worst, <, 1.0);
+  g_free(pos);
+  pla_muscle_set_clear(&set);
+  bar_clear(&b);
+}
+
 /* tags by distance; grown and shrunk they come back where the front was flat */
 static void
 test_tags(void)
@@ -772,6 +817,7 @@ main(int argc, char **argv)
   g_test_add_func("/muscles/overlap/thin-sheet", test_thin_sheet);
   g_test_add_func("/muscles/overlap/surface", test_surface_shape);
   g_test_add_func("/muscles/bar", test_bar);
+  g_test_add_func("/muscles/cylinder", test_cylinder);
   g_test_add_func("/muscles/tags", test_tags);
   g_test_add_func("/muscles/ring", test_ring);
   g_test_add_func("/muscles/tendon", test_tendon);
