@@ -92,18 +92,42 @@ smooth_normals(PlaSkin *self)
 PlaStatus
 pla_skin_init(PlaSkin *self, const PlaCutSurface *surface, const double *pos, PlaError *err)
 {
+  return pla_skin_init_within(self, surface, pos, NULL, err);
+}
+
+/* whether triangle @t is skin, and near the box where there is one */
+static bool
+is_wanted(const PlaCutSurface *surface, const double *pos, int t, const double (*box)[3])
+{
+  const int *v = &surface->tri[3 * t];
+  bool in = surface->cut[t] < 0;
+  for (int d = 0; box && in && d < 3; d++) {
+    const double a = pos[3 * v[0] + d], b = pos[3 * v[1] + d], c = pos[3 * v[2] + d];
+    in = (a >= box[0][d] || b >= box[0][d] || c >= box[0][d]) &&
+         (a <= box[1][d] || b <= box[1][d] || c <= box[1][d]);
+  }
+  return in;
+}
+
+PlaStatus
+pla_skin_init_within(PlaSkin *self, const PlaCutSurface *surface, const double *pos,
+                     const double (*box)[3], PlaError *err)
+{
   *self = (PlaSkin){ 0 };
   bool *used = pla_array_new0((size_t)surface->n_verts, sizeof *used);
   int *merged = pla_array_new((size_t)surface->n_verts, sizeof *merged);
   int n = 0;
   for (int t = 0; t < surface->n_tris; t++)
-    n += surface->cut[t] < 0;
+    n += is_wanted(surface, pos, t, box);
   self->tri = pla_array_new(3 * (size_t)n, sizeof *self->tri);
   self->source = pla_array_new((size_t)n, sizeof *self->source);
   bool ok = used && merged && self->tri && self->source;
   for (int t = 0; ok && t < surface->n_tris; t++)
-    for (int k = 0; surface->cut[t] < 0 && k < 3; k++)
-      used[surface->tri[3 * t + k]] = true;
+    if (is_wanted(surface, pos, t, box)) {
+      self->source[self->n_tris++] = t;
+      for (int k = 0; k < 3; k++)
+        used[surface->tri[3 * t + k]] = true;
+    }
   self->n_verts = ok ? weld(surface, pos, used, merged) : -1;
   ok = self->n_verts >= 0;
   if (ok) {
@@ -114,14 +138,11 @@ pla_skin_init(PlaSkin *self, const PlaCutSurface *surface, const double *pos, Pl
   for (int v = 0; ok && v < surface->n_verts; v++)
     if (used[v])
       memcpy(&self->pos[3 * merged[v]], &pos[3 * v], 3 * sizeof *pos);
-  for (int t = 0; ok && t < surface->n_tris; t++) {
-    if (surface->cut[t] >= 0)
-      continue;
-    int *tri = &self->tri[3 * self->n_tris];
+  for (int t = 0; ok && t < self->n_tris; t++) {
+    int *tri = &self->tri[3 * t];
     double e[3], f[3], normal[3];
     for (int k = 0; k < 3; k++)
-      tri[k] = merged[surface->tri[3 * t + k]];
-    self->source[self->n_tris++] = t;
+      tri[k] = merged[surface->tri[3 * self->source[t] + k]];
     pla_vec3_sub(&self->pos[3 * tri[1]], &self->pos[3 * tri[0]], e);
     pla_vec3_sub(&self->pos[3 * tri[2]], &self->pos[3 * tri[0]], f);
     pla_vec3_cross(e, f, normal); /* twice the area: large triangles count more */

@@ -17,6 +17,10 @@ typedef struct {
 } PlaSkin;
 PlaStatus pla_skin_init(PlaSkin *self, const PlaCutSurface *surface, const double *pos,
                         PlaError *err);
+/* The same of the triangles that reach into the box from box[0] to box[1], m; NULL: all.  There may be
+ * none (n_tris). */
+PlaStatus pla_skin_init_within(PlaSkin *self, const PlaCutSurface *surface, const double *pos,
+                               const double (*box)[3], PlaError *err);
 void pla_skin_clear(PlaSkin *self);
 
 /* A point of a path on the skin. */

@@ -96,6 +96,9 @@ PlaStatus pla_surgery_cut_along(PlaSurgery *self, const PlaBlade *blade, PlaProg
                                 PlaError *err);
 PlaStatus pla_surgery_wipe_crumbs(PlaSurgery *self, PlaError *err);
 PlaStatus pla_surgery_get_skin(PlaSurgery *self, PlaSkin *skin, PlaError *err);
+/* The same as far as a path through @n points can need it, which costs less. */
+PlaStatus pla_surgery_get_skin_near(PlaSurgery *self, const double *point, int n, PlaSkin *skin,
+                                    PlaError *err);
 void pla_surgery_forget_surface(PlaSurgery *self);
 void pla_surgery_place(const PlaSurgery *self, const PlaSurgeryAnchor *anchor, double out[3]);
 void pla_surgery_place_end(const PlaSurgery *self, const PlaSurgeryEnd *end, double out[3]);

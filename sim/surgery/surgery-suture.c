@@ -53,7 +53,7 @@ pla_surgery_hook(PlaSurgery *self, const double at[3], const double pull[3], Pla
 {
   PlaSkin skin;
   PlaSurgeryThread hook = { .share = 1.0 };
-  PlaStatus st = pla_surgery_get_skin(self, &skin, err);
+  PlaStatus st = pla_surgery_get_skin_near(self, at, 1, &skin, err);
   if (st == PLA_OK)
     st = find_anchor(self, &skin, "the hook", at, &hook.end[0], err);
   if (st == PLA_OK) {

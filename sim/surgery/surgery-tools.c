@@ -273,14 +273,16 @@ find_lips(PlaSurgery *self, const PlaSkinPoint *path, int n, int first, PlaSurge
   PlaStatus st = pla_surgery_get_surface(self, &s, &pos, err);
   if (st != PLA_OK)
     return st;
-  Edge *edge = pla_array_new(3 * (size_t)s->n_tris, sizeof *edge);
+  Edge *edge = NULL;
+  int n_edges = 0, capacity = 0;
   bool *taken = pla_array_new0((size_t)s->n_verts, sizeof *taken);
+  bool *walled = pla_array_new0((size_t)s->n_verts, sizeof *walled); /* a corner of a new wall */
   double *wall = pla_array_new0(3 * (size_t)s->n_verts, sizeof *wall);
   for (int k = 0; k < 2; k++)
     wound->lip[k] = pla_array_new((size_t)s->n_verts, sizeof *wound->lip[k]);
-  if (!edge || !taken || !wall || !wound->lip[0] || !wound->lip[1]) {
-    free(edge);
+  if (!taken || !walled || !wall || !wound->lip[0] || !wound->lip[1]) {
     free(taken);
+    free(walled);
     free(wall);
     return pla_fail_memory(err, "the wound");
   }
@@ -294,17 +296,25 @@ find_lips(PlaSurgery *self, const PlaSkinPoint *path, int n, int first, PlaSurge
     pla_vec3_sub(&pos[3 * v[1]], &pos[3 * v[0]], e);
     pla_vec3_sub(&pos[3 * v[2]], &pos[3 * v[0]], f);
     pla_vec3_cross(e, f, normal);
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 3; k++) {
+      walled[v[k]] = true;
       for (int d = 0; d < 3; d++)
         wall[3 * v[k] + d] += normal[d];
+    }
   }
-  int n_edges = 0;
-  for (int t = 0; t < s->n_tris; t++)
+  /* only edges between corners of new walls can be where skin meets one */
+  for (int t = 0; st == PLA_OK && t < s->n_tris; t++)
     for (int k = 0; (s->cut[t] < 0 || s->cut[t] >= first) && k < 3; k++) {
       int u = s->tri[3 * t + k], v = s->tri[3 * t + (k + 1) % 3];
-      edge[n_edges++] = (Edge){ u < v ? u : v, u < v ? v : u, t };
+      if (!walled[u] || !walled[v])
+        continue;
+      if (pla_array_reserve(&edge, n_edges + 1, &capacity, sizeof *edge))
+        edge[n_edges++] = (Edge){ u < v ? u : v, u < v ? v : u, t };
+      else
+        st = pla_fail_memory(err, "the wound");
     }
-  qsort(edge, (size_t)n_edges, sizeof *edge, compare_edges);
+  if (n_edges > 1)
+    qsort(edge, (size_t)n_edges, sizeof *edge, compare_edges);
   for (int i = 0; i + 1 < n_edges; i++) {
     const Edge *a = &edge[i], *b = &edge[i + 1];
     if (a->u != b->u || a->v != b->v || (s->cut[a->tri] < 0) == (s->cut[b->tri] < 0))
@@ -326,8 +336,9 @@ find_lips(PlaSurgery *self, const PlaSkinPoint *path, int n, int first, PlaSurge
     qsort(wound->lip[k], (size_t)wound->n_lip[k], sizeof *wound->lip[k], compare_lip);
   free(edge);
   free(taken);
+  free(walled);
   free(wall);
-  return PLA_OK;
+  return st;
 }
 
 /* adds the wound that the path made */
@@ -389,7 +400,7 @@ pla_surgery_incise(PlaSurgery *self, const char *name, const double *path, int n
   int n_points = 0, first = self->n_triangles;
   if (pla_surgery_find_wound(self, name))
     return pla_fail(err, PLA_ERR_USAGE, "there is a wound called '%s' already", name);
-  PlaStatus st = pla_surgery_get_skin(self, &skin, err);
+  PlaStatus st = pla_surgery_get_skin_near(self, path, n, &skin, err);
   if (st == PLA_OK)
     st = pla_skin_path(&skin, path, n, false, 0.5 * self->cell, PLA_SURGERY_SNAP, &points,
                        &n_points, err);

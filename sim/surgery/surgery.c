@@ -203,6 +203,40 @@ pla_surgery_get_skin(PlaSurgery *self, PlaSkin *skin, PlaError *err)
   return st == PLA_OK ? pla_skin_init(skin, surface, pos, err) : st;
 }
 
+PlaStatus
+pla_surgery_get_skin_near(PlaSurgery *self, const double *point, int n, PlaSkin *skin,
+                          PlaError *err)
+{
+  const PlaCutSurface *surface;
+  const double *pos;
+  double box[2][3], longest = 0.0;
+  *skin = (PlaSkin){ 0 };
+  PlaStatus st = pla_surgery_get_surface(self, &surface, &pos, err);
+  if (st != PLA_OK)
+    return st;
+  for (int i = 1; i < n; i++) {
+    double e[3];
+    pla_vec3_sub(&point[3 * i], &point[3 * (i - 1)], e);
+    longest = fmax(longest, pla_vec3_norm(e));
+  }
+  /* what the path may bulge by between its points, and what smooths the normals along it */
+  const double margin = PLA_SURGERY_SNAP + 0.5 * longest + 8.0 * self->cell;
+  for (int d = 0; d < 3; d++) {
+    box[0][d] = INFINITY;
+    box[1][d] = -INFINITY;
+    for (int i = 0; i < n; i++) {
+      box[0][d] = fmin(box[0][d], point[3 * i + d] - margin);
+      box[1][d] = fmax(box[1][d], point[3 * i + d] + margin);
+    }
+  }
+  st = pla_skin_init_within(skin, surface, pos, (const double(*)[3])box, err);
+  if (st == PLA_OK && skin->n_tris == 0) {
+    pla_skin_clear(skin); /* far away: the whole skin says how far */
+    st = pla_skin_init(skin, surface, pos, err);
+  }
+  return st;
+}
+
 void
 pla_surgery_place(const PlaSurgery *self, const PlaSurgeryAnchor *anchor, double out[3])
 {
