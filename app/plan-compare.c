@@ -5,6 +5,7 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void
@@ -66,15 +67,16 @@ compare_values(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static void
-count_stretch(PlaPlanSide *side)
+/* the value of @field that all but half a percent of the skin's triangles stay below; skin above
+ * @limit, cm2, is added to *above where that is not NULL */
+static double
+count_map(const PlaMesh *mesh, const char *name, double limit, double *above)
 {
-  const PlaMesh *mesh = side->body->mesh;
-  const PlaField *stretch = pla_mesh_find_field(mesh, PLA_BODY_STRETCH, PLA_ON_VERTS);
+  const PlaField *field = pla_mesh_find_field(mesh, name, PLA_ON_VERTS);
   const PlaField *wound = pla_mesh_find_field(mesh, "wound", PLA_ON_CELLS);
-  if (!stretch || stretch->dtype != PLA_F64 || !wound || wound->dtype != PLA_I8)
-    return;
-  const double *value = stretch->data;
+  if (!field || field->dtype != PLA_F64 || !wound || wound->dtype != PLA_I8)
+    return 0.0;
+  const double *value = field->data;
   g_autofree double *skin = g_new(double, (gsize)mesh->n_tris + 1);
   int n = 0;
   for (int t = 0; t < mesh->n_tris; t++) {
@@ -82,11 +84,11 @@ count_stretch(PlaPlanSide *side)
       continue;
     const int *v = &mesh->tri[3 * t];
     skin[n] = (value[v[0]] + value[v[1]] + value[v[2]]) / 3.0;
-    if (skin[n++] > PLA_PLAN_STRETCH_LIMIT)
-      side->above_cm2 += 1e4 * triangle_area(mesh, t);
+    if (skin[n++] > limit && above)
+      *above += 1e4 * triangle_area(mesh, t);
   }
   qsort(skin, (size_t)n, sizeof *skin, compare_values);
-  side->stretch_percent = n > 0 ? skin[n - 1 - n / 200] : 0.0;
+  return n > 0 ? skin[n - 1 - n / 200] : 0.0;
 }
 
 PlaPlanSide *
@@ -112,7 +114,10 @@ pla_plan_side_new(const char *name, PlaContent *body)
     side->edge_gap_mm = number(r, "edge_gap_mm");
     side->dog_ear_mm = number(r, "dog_ear_mm");
   }
-  count_stretch(side);
+  side->stretch_percent =
+      count_map(body->mesh, PLA_BODY_STRETCH, PLA_PLAN_STRETCH_LIMIT, &side->above_cm2);
+  side->tension_kpa = count_map(body->mesh, PLA_BODY_TENSION, 0.0, NULL);
+  side->pressure_kpa = count_map(body->mesh, PLA_BODY_PRESSURE, 0.0, NULL);
   return side;
 }
 
@@ -202,6 +207,18 @@ ear_text(const PlaPlanSide *s)
 }
 
 static char *
+skin_tension_text(const PlaPlanSide *s)
+{
+  return g_strdup_printf("%.1f kPa", s->tension_kpa);
+}
+
+static char *
+pressure_text(const PlaPlanSide *s)
+{
+  return g_strdup_printf("%.1f kPa", s->pressure_kpa);
+}
+
+static char *
 stretch_text(const PlaPlanSide *s)
 {
   return g_strdup_printf("%.0f %%", s->stretch_percent);
@@ -236,6 +253,8 @@ pla_plan_lines_get(int *n)
     { N_("Widest gap"), gap_text },
     { N_("Dog-ear"), ear_text },
     { N_("Skin stretch, all but 0.5 %"), stretch_text },
+    { N_("Skin tension, all but 0.5 %"), skin_tension_text },
+    { N_("Pressure in the skin, all but 0.5 %"), pressure_text },
     { N_("Skin beyond 30 %"), above_text },
     { N_("Flap, width : length"), flap_text },
   };
@@ -306,10 +325,10 @@ add_stitches(PlaStage *stage, const PlaContent *body, PlaError *err)
 }
 
 PlaStatus
-pla_body_draw(const PlaContent *body, bool stretch, const PlaCamera *camera,
+pla_body_draw(const PlaContent *body, const char *map, const PlaCamera *camera,
               const PlaPictureOptions *opts, cairo_surface_t **out, PlaError *err)
 {
-  const PlaFieldView *view = pla_field_view_find(stretch ? "skin-stretch" : "tissue");
+  const PlaFieldView *view = pla_field_view_find(map);
   const PlaSurfaceLook look = { .rgb = { 0.87, 0.69, 0.58 },
                                 .opacity = 1.0,
                                 .finish = PLA_FINISH_SKIN };
@@ -319,9 +338,17 @@ pla_body_draw(const PlaContent *body, bool stretch, const PlaCamera *camera,
   PlaStatus st = pla_stage_new(&stage, err);
   if (st == PLA_OK)
     st = pla_stage_add_mesh(stage, body->mesh, &look, &shape, err);
-  if (st == PLA_OK && pla_field_view_suits(view, body->mesh))
-    st = pla_stage_show_field(stage, shape, body->mesh, view, 0.0,
-                              stretch ? PLA_PLAN_STRETCH_LIMIT : 1.0, err);
+  if (st == PLA_OK && pla_field_view_suits(view, body->mesh)) {
+    double lo = 0.0, hi = 1.0;
+    size_t n = 0;
+    double *value = view->tissue ? NULL : pla_field_view_values(view, body->mesh, &n);
+    if (strcmp(map, "skin-stretch") == 0)
+      hi = PLA_PLAN_STRETCH_LIMIT;
+    else if (value)
+      pla_field_view_range(view, value, n, &lo, &hi);
+    free(value);
+    st = pla_stage_show_field(stage, shape, body->mesh, view, view->centred ? lo : 0.0, hi, err);
+  }
   if (st == PLA_OK)
     st = add_stitches(stage, body, err);
   if (st == PLA_OK) {

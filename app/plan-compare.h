@@ -18,6 +18,8 @@ typedef struct {
   double dog_ear_mm;
   double stretch_percent; /* largest on the skin, but for half a percent of it */
   double above_cm2;       /* skin stretched beyond the limit */
+  double tension_kpa;     /* largest on the skin, but for half a percent of it */
+  double pressure_kpa;    /* the same of pressure */
   double removed_ml;
   double flap_ratio; /* width to length of the last flap; 0: none */
 } PlaPlanSide;
@@ -36,9 +38,9 @@ typedef struct {
 } PlaPlanLine;
 const PlaPlanLine *pla_plan_lines_get(int *n);
 
-/* The body in the colours of tissue, or (@stretch) with the map of stretch up to the limit.
+/* The body with the map @map, such as "tissue" or "skin-stretch", the latter up to the limit.
  * @camera NULL: fitted from opts->view.  cairo_surface_destroy() by the caller. */
 /* Towards the wounds of a body from outside; false where it has none. */
 bool pla_body_wound_camera(const PlaContent *body, PlaCamera *out);
-PlaStatus pla_body_draw(const PlaContent *body, bool stretch, const PlaCamera *camera,
+PlaStatus pla_body_draw(const PlaContent *body, const char *map, const PlaCamera *camera,
                         const PlaPictureOptions *opts, cairo_surface_t **out, PlaError *err);

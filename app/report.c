@@ -694,7 +694,7 @@ tell_found(JsonObject *found)
   return g_string_free(out, FALSE);
 }
 
-/* a body that was operated on: before and after, the map of stretch, what was done, the numbers */
+/* a body that was operated on: before and after, maps of stretch and tension, what was done, the numbers */
 static PlaStatus
 put_surgery(Maker *m, const PlaContent *content, const char *name, PlaError *err)
 {
@@ -713,20 +713,22 @@ put_surgery(Maker *m, const PlaContent *content, const char *name, PlaError *err
     opts.background[c] = 0.96;
   if (m->opts->scenes) {
     g_autoptr(GPtrArray) sides = NULL;
-    PlaBlock *block = add_pictures(m, 3);
+    PlaBlock *block = add_pictures(m, 2);
     cairo_surface_t *image = NULL;
     st = pla_plan_sides(pla_session_get_store(m->session), m->progress, &sides, err);
     const PlaPlanSide *before = sides && sides->len > 0 ? sides->pdata[0] : NULL;
     if (st == PLA_OK && before && strcmp(before->name, "before") == 0) {
-      st = pla_body_draw(before->body, false, camera, &opts, &image, err);
+      st = pla_body_draw(before->body, "tissue", camera, &opts, &image, err);
       if (st == PLA_OK)
         add_picture(block, image, g_strdup_printf("%s before", name));
     }
-    for (int k = 0; st == PLA_OK && k < 2; k++) {
-      st = pla_body_draw(content, k == 1, camera, &opts, &image, err);
+    static const char *const maps[][2] = { { "tissue", "after" },
+                                           { "skin-stretch", "stretch of the skin, percent" },
+                                           { "skin-tension", "tension of the skin, kPa" } };
+    for (size_t k = 0; st == PLA_OK && k < G_N_ELEMENTS(maps); k++) {
+      st = pla_body_draw(content, maps[k][0], camera, &opts, &image, err);
       if (st == PLA_OK)
-        add_picture(block, image,
-                    g_strdup_printf(k ? "%s: stretch of the skin, percent" : "%s after", name));
+        add_picture(block, image, g_strdup_printf(k ? "%s: %s" : "%s %s", name, maps[k][1]));
     }
   }
   int n_lines;

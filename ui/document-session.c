@@ -1,6 +1,7 @@
 /* The case of a document: its items, its operations, opening and closing it. */
 #include "ui/document-private.h"
 
+#include "app/body.h"
 #include "app/content.h"
 #include "app/picture.h"
 
@@ -78,6 +79,13 @@ source_of(const PlaContent *content)
   return node && JSON_NODE_HOLDS_OBJECT(node)
              ? json_object_get_string_member_with_default(json_node_get_object(node), "mesh", NULL)
              : NULL;
+}
+
+/* what was taken out of a body */
+static gboolean
+is_specimen(const PlaContent *content)
+{
+  return json_object_has_member(content->meta, PLA_BODY_SPECIMEN);
 }
 
 static void
@@ -172,11 +180,11 @@ show_meshes(PlaDocument *self, GPtrArray *items, gboolean at_once)
     PlaEntry *parent = pla_document_group(self, &self->meshes_group, _("Meshes"));
     g_autoptr(PlaEntry) entry = pla_document_new_mesh(self, wanted->content->mesh, wanted->name);
     pla_entry_set_content(entry, wanted->item, wanted->content);
-    /* of a case just opened the newest body is shown */
-    if (!at_once || wanted == last_shape(items))
-      clear_view_for(self, entry);
-    else
+    /* of a case just opened the newest body is shown; a specimen would hide the wound it left */
+    if (is_specimen(wanted->content) || (at_once && wanted != last_shape(items)))
       pla_entry_set_visible(entry, FALSE);
+    else
+      clear_view_for(self, entry);
     g_list_store_append(pla_entry_get_children(parent), entry);
     g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_SHAPE_CHANGED], 0, entry);
   }

@@ -397,6 +397,8 @@ run_plans(PlaInvocation *inv, PlaError *err)
     pla_json_number(json, "edge_gap_mm", side->edge_gap_mm);
     pla_json_number(json, "dog_ear_mm", side->dog_ear_mm);
     pla_json_number(json, "stretch_percent", side->stretch_percent);
+    pla_json_number(json, "tension_kpa", side->tension_kpa);
+    pla_json_number(json, "pressure_kpa", side->pressure_kpa);
     pla_json_number(json, "above_30_percent_cm2", side->above_cm2);
     pla_json_number(json, "removed_ml", side->removed_ml);
     pla_json_number(json, "flap_width_to_length", side->flap_ratio);

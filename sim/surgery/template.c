@@ -219,7 +219,10 @@ draw_advancement(const PlaTemplateParams *p, PlaTemplateDrawing *out)
 }
 
 /* Two lobes that turn together about a point two radii below the middle of a round defect: the
- * first fills the defect, the second, narrower one fills the place of the first. */
+ * first fills the defect, the second, narrower one fills the place of the first.  Where its outer limb
+ * bends, three edges meet: the bend, the tip of skin between both lobes, and the skin outside; above,
+ * the bed of the second lobe is closed upon itself, below, the limb is sewn to the skin it was cut
+ * from. */
 static bool
 draw_bilobed(const PlaTemplateParams *p, PlaTemplateDrawing *out)
 {
@@ -238,12 +241,13 @@ draw_bilobed(const PlaTemplateParams *p, PlaTemplateDrawing *out)
   if (stop < begin)
     stop += rad(360);
   const int valley = add_arc(out, flap, c_u, c_v, r, begin, stop);
-  const double tip_at = 1.95 * turn, end_at = 2.3 * turn;
-  const int tip = add_point(out, flap, -3.3 * r * sin(tip_at), pivot + 3.3 * r * cos(tip_at));
-  const int end = add_point(out, flap, -1.5 * r * sin(end_at), pivot + 1.5 * r * cos(end_at));
+  const double tip_at = 1.9 * turn, bend_at = 2.3 * turn;
+  const int tip = add_point(out, flap, -3.4 * r * sin(tip_at), pivot + 3.4 * r * cos(tip_at));
+  const int bend = add_point(out, flap, -meet * sin(bend_at), pivot + meet * cos(bend_at));
+  const int end = add_point(out, flap, -1.2 * r * sin(bend_at), pivot + 1.2 * r * cos(bend_at));
   /* a drop: the circle, and its tangents down to near the pivot */
   const int hole = add_step(out, PLA_TEMPLATE_EXCISE, "lesion");
-  ok = ok && valley > 0 && tip > 0 && end > 0 && add_point(out, hole, 0.0, pivot + 0.5 * r) >= 0;
+  ok = ok && valley > 0 && tip > 0 && bend > 0 && end > 0 && add_point(out, hole, 0.0, pivot + 0.5 * r) >= 0;
   int meeting = -1, last = -1;
   for (int i = 0; ok && i <= 2 * ARC_POINTS; i++) {
     const double a = rad(-30), b = rad(210), t = a + (b - a) * i / (2.0 * ARC_POINTS);
@@ -266,13 +270,16 @@ draw_bilobed(const PlaTemplateParams *p, PlaTemplateDrawing *out)
   const PlaTemplateEdge lobe[] = { { hole, ONLY, last + 1, meeting },
                                    { flap, LEFT, first, valley } };
   const PlaTemplateEdge bed[] = { { hole, ONLY, 0, meeting } };
-  const PlaTemplateEdge second[] = { { flap, LEFT, valley, end } };
+  const PlaTemplateEdge second[] = { { flap, LEFT, valley, bend } };
   const PlaTemplateEdge place[] = { { flap, RIGHT, first, valley } };
   const PlaTemplateEdge donor[] = { { flap, RIGHT, valley, tip } };
-  const PlaTemplateEdge donor2[] = { { flap, RIGHT, end, tip } };
+  const PlaTemplateEdge donor2[] = { { flap, RIGHT, bend, tip } };
+  const PlaTemplateEdge limb[] = { { flap, LEFT, end, bend } };
+  const PlaTemplateEdge limb2[] = { { flap, RIGHT, end, bend } };
   out->width = p->size;
   out->length = 3.0 * r;
-  return ok && SEAM(out, lobe, bed) && SEAM(out, second, place) && SEAM(out, donor, donor2);
+  return ok && SEAM(out, lobe, bed) && SEAM(out, second, place) && SEAM(out, donor, donor2) &&
+         SEAM(out, limb, limb2);
 }
 
 #define DEG (3.14159265358979323846 / 180.0)

@@ -2,6 +2,7 @@
 
 #include "app/body.h"
 #include "app/live-solve.h"
+#include "app/plan-compare.h"
 #include "app/sketcher.h"
 #include "sim/surgery/template.h"
 #include "ui/panels/panel-rows.h"
@@ -785,8 +786,13 @@ found_text(JsonObject *what, JsonObject *found)
     g_string_append_printf(text, _("%.1f mm deep, "), number_of(what, "depth_mm"));
   if (found && json_object_has_member(found, "specimen_mm3"))
     g_string_append_printf(text, _("%.2f ml taken out, "), 1e-3 * number_of(found, "specimen_mm3"));
+  if (found && json_object_has_member(found, "specimen_g"))
+    g_string_append_printf(text, _("%.2f g, "), number_of(found, "specimen_g"));
   if (found && json_object_has_member(found, "stitches"))
     g_string_append_printf(text, _("%.0f stitches, "), number_of(found, "stitches"));
+  if (found && number_of(found, "open_mm") > 0.05)
+    g_string_append_printf(text, _("%.1f mm of the edge open at tips, "),
+                           number_of(found, "open_mm"));
   if (found && json_object_has_member(found, "converged")) {
     const gboolean fine = json_object_get_boolean_member(found, "converged");
     g_string_append_printf(text,
@@ -838,6 +844,16 @@ show_done(PlaSurgeryPanel *self, JsonObject *surgery)
                                     "step."));
 }
 
+/* maps in the order of the list */
+static const struct {
+  const char *id, *unit, *threshold;
+  double limit; /* at first */
+} maps[] = { { "tissue", "", N_("_Threshold"), 1 },
+             { "skin-stretch", "%", N_("_Threshold (%)"), PLA_PLAN_STRETCH_LIMIT },
+             { "displacement", "mm", N_("_Threshold (mm)"), 10 },
+             { "skin-tension", "kPa", N_("_Threshold (kPa)"), 5 },
+             { "skin-pressure", "kPa", N_("_Threshold (kPa)"), 5 } };
+
 /* how much skin lies above the threshold */
 static void
 show_above(PlaSurgeryPanel *self)
@@ -869,22 +885,31 @@ show_above(PlaSurgeryPanel *self)
   }
   g_autofree char *text =
       g_strdup_printf(_("%.1f cm² of skin lie above %.0f %s, the darkest colour."), 1e4 * area,
-                      limit, map == 1 ? "%" : "mm");
+                      limit, maps[map].unit);
   gtk_label_set_label(self->above, text);
 }
 
 static void
 show_map(PlaSurgeryPanel *self)
 {
-  static const char *const ids[] = { "tissue", "skin-stretch", "displacement" };
   const guint map = adw_combo_row_get_selected(self->map);
-  if (self->following || !self->body || map >= G_N_ELEMENTS(ids))
+  if (self->following || !self->body || map >= G_N_ELEMENTS(maps))
     return;
-  adw_preferences_row_set_title(ADW_PREFERENCES_ROW(self->threshold_row),
-                                map == 2 ? _("_Threshold (mm)") : _("_Threshold (%)"));
-  pla_entry_set_field(self->body, pla_field_view_find(ids[map]), 0.0,
-                      map > 0 ? gtk_spin_button_get_value(self->threshold) : 1.0);
+  const PlaFieldView *view = pla_field_view_find(maps[map].id);
+  const double limit = map > 0 ? gtk_spin_button_get_value(self->threshold) : 1.0;
+  adw_preferences_row_set_title(ADW_PREFERENCES_ROW(self->threshold_row), _(maps[map].threshold));
+  pla_entry_set_field(self->body, view, view->centred ? -limit : 0.0, limit);
   show_above(self);
+}
+
+/* another map: another unit, and so another threshold */
+static void
+on_map(PlaSurgeryPanel *self)
+{
+  const guint map = adw_combo_row_get_selected(self->map);
+  if (map > 0 && map < G_N_ELEMENTS(maps))
+    gtk_spin_button_set_value(self->threshold, maps[map].limit);
+  show_map(self);
 }
 
 /* ------------------------------------------------------------------- update */
@@ -1116,7 +1141,7 @@ pla_surgery_panel_new(PlaDocument *document)
   g_signal_connect_swapped(self->mirror, "notify::active", G_CALLBACK(redraw), self);
   g_signal_connect_swapped(self->smooth, "notify::active", G_CALLBACK(redraw), self);
   g_signal_connect_swapped(self->name, "changed", G_CALLBACK(update_actions), self);
-  g_signal_connect_swapped(self->map, "notify::selected", G_CALLBACK(show_map), self);
+  g_signal_connect_swapped(self->map, "notify::selected", G_CALLBACK(on_map), self);
   g_signal_connect_swapped(self->threshold, "value-changed", G_CALLBACK(show_map), self);
   g_signal_connect(self, "unmap", G_CALLBACK(on_unmap), NULL);
   g_signal_connect(self, "map", G_CALLBACK(redraw), NULL);
