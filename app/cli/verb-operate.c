@@ -296,11 +296,68 @@ describe(PlaInvocation *inv, PlaPlanResult *r)
     pla_say(inv, "hooks pull with at most %.2f N", r->readings.max_hook_force);
 }
 
+/* ---- the same plan elsewhere ---- */
+
+/* numbers that the result of an earlier run, with --json, has under the same names */
+static PlaStatus
+tell_differences(PlaInvocation *inv, const char *path, const PlaPlanResult *r, PlaError *err)
+{
+  const struct {
+    const char *key;
+    double now;
+  } numbers[] = { { "tets", r->n_tets },
+                  { "closed_gap_mm", 1e3 * r->readings.closed_gap },
+                  { "edge_gap_mm", 1e3 * r->readings.edge_gap },
+                  { "dog_ear_mm", 1e3 * r->readings.dog_ear },
+                  { "stitches", r->readings.n_stitches },
+                  { "max_tension_n", r->readings.max_tension },
+                  { "closure_force_n", r->readings.closure_force },
+                  { "max_hook_force_n", r->readings.max_hook_force },
+                  { "max_stretch", r->readings.max_stretch } };
+  JsonBuilder *json = pla_invocation_json(inv);
+  PlaJsonFile *file = NULL;
+  PlaJson root, value;
+  double before[G_N_ELEMENTS(numbers)] = { 0 };
+  PlaStatus st = pla_json_file_load(path, &file, &root, err);
+  for (size_t i = 0; st == PLA_OK && i < G_N_ELEMENTS(numbers); i++) {
+    st = pla_json_get(root, numbers[i].key, &value)
+             ? pla_json_number_value(value, &before[i], err)
+             : pla_fail(err, PLA_ERR_USAGE,
+                        "%s has no \"%s\"; give what 'operate --json' printed", path,
+                        numbers[i].key);
+  }
+  if (st == PLA_OK) {
+    json_builder_set_member_name(json, "differences");
+    json_builder_begin_object(json);
+    for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
+      pla_json_number(json, numbers[i].key, numbers[i].now - before[i]);
+      pla_say(inv, "%-17s %10.3f, was %10.3f: %+.3f", numbers[i].key, numbers[i].now, before[i],
+              numbers[i].now - before[i]);
+    }
+    json_builder_end_object(json);
+  }
+  pla_json_file_free(file);
+  return st;
+}
+
+/* another case or another size of cells than the plan says */
+static void
+replace_from_options(PlaInvocation *inv, Plan *plan)
+{
+  const char *other = pla_invocation_text(inv, "case", 0, NULL);
+  if (other) {
+    g_free(plan->case_path);
+    plan->case_path = g_strdup(other);
+  }
+  plan->lattice_mm = pla_invocation_number(inv, "lattice-mm", plan->lattice_mm);
+}
+
 static PlaStatus
 run_operate(PlaInvocation *inv, PlaError *err)
 {
   const char *path = pla_invocation_file(inv, 0);
   const char *surface = pla_invocation_text(inv, "surface", 0, NULL);
+  const char *against = pla_invocation_text(inv, "against", 0, NULL);
   PlaProgress *progress = pla_invocation_progress(inv);
   PlaJsonFile *file = NULL;
   PlaJson root;
@@ -313,6 +370,8 @@ run_operate(PlaInvocation *inv, PlaError *err)
   if (into_case == (pla_invocation_output(inv) != NULL))
     return pla_fail(err, PLA_ERR_USAGE,
                     "say where the result goes: either -o OUT.vtu, or --commit into the case");
+  if (into_case && against)
+    return pla_fail(err, PLA_ERR_USAGE, "--against compares a run with -o, not one with --commit");
   PlaStatus st = into_case ? PLA_OK : pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
   if (st == PLA_OK && surface)
     st = pla_format_for_output(surface, PLA_KIND_MESH, &format, err);
@@ -323,8 +382,10 @@ run_operate(PlaInvocation *inv, PlaError *err)
     if (st != PLA_OK)
       pla_fail_within(err, "%s", path);
   }
-  if (st == PLA_OK)
+  if (st == PLA_OK) {
+    replace_from_options(inv, &plan);
     st = take_in_blades(inv, path, plan.operations, err);
+  }
   if (st == PLA_OK && into_case) {
     st = commit(inv, path, &plan, err);
     goto out;
@@ -348,7 +409,9 @@ run_operate(PlaInvocation *inv, PlaError *err)
     st = pla_invocation_write_mesh(inv, surface, result.surface, err);
   if (st == PLA_OK) {
     describe(inv, &result);
-    if (result.solved && result.solve.reason != PLA_STOP_CONVERGED)
+    if (against)
+      st = tell_differences(inv, against, &result, err);
+    if (st == PLA_OK && result.solved && result.solve.reason != PLA_STOP_CONVERGED)
       st = pla_fail(err, PLA_ERR_CONVERGENCE, "%s: the last solve did not converge: %s", path,
                     pla_stop_reason_text(result.solve.reason));
   }
@@ -365,6 +428,10 @@ out:
 
 static const PlaOpt options[] = {
   { "surface", 0, PLA_OPT_TEXT, "SURF", "also write the skin and the wounds as a closed surface" },
+  { "case", 0, PLA_OPT_TEXT, "CASE", "another patient than the plan names" },
+  { "lattice-mm", 0, PLA_OPT_NUMBER, "H", "another size of cells than the plan says", 0.2, 100 },
+  { "against", 0, PLA_OPT_TEXT, "RESULT.json",
+    "tell what differs from an earlier run, as its --json printed" },
   { "commit", 0, PLA_OPT_FLAG, NULL, "do it in the case: each operation goes into its log" },
   { NULL },
 };

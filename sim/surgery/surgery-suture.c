@@ -224,8 +224,9 @@ next_numbers(const PlaSurgery *self, int *row, int *stitch)
   *stitch = last ? last->stitch + 1 : 0;
 }
 
-/* whether the body is open between two points: where edges meet, less than a cell apart, their tets
- * still share vertices, and pulling would only crush them */
+/* Whether the body is open between two points: where edges meet, less than a cell apart, their tets
+ * still share vertices, and pulling would only crush them.  (Sewing over one shared vertex closes tips by
+ * another half millimetre, but a stitch of the CT's malar flap then reads 0.9 N instead of 0.1.) */
 static bool
 is_open_between(const PlaSurgery *self, const PlaSurgeryEnd *a, const PlaSurgeryEnd *b)
 {

@@ -176,7 +176,29 @@ test_operate(void)
       json_object_get_double_member(json_array_get_object_element(done, 0), "specimen_mm3");
   g_assert_cmpfloat(specimen, >, 0.75 * 144 * 6);
   g_assert_cmpfloat(specimen, <, 1.02 * 144 * 6);
+
+  /* the same on a finer mesh, with what differs; and on another patient, where it must name one */
+  g_autofree char *first = g_build_filename(folder, "first.json", NULL);
+  g_autoptr(JsonNode) node = json_node_init_object(json_node_alloc(), o);
+  g_autofree char *printed = json_to_string(node, FALSE);
+  g_assert_true(g_file_set_contents(first, printed, -1, NULL));
+  const double closed = json_object_get_double_member(o, "closed_gap_mm");
   json_object_unref(o);
+  g_autofree char *finer =
+      g_strdup_printf("operate %s -o %s --lattice-mm 3 --against %s", plan, out, first);
+  o = verb_test_run(finer, 0);
+  JsonObject *differ = json_object_get_object_member(o, "differences");
+  g_assert_cmpfloat(json_object_get_double_member(differ, "tets"), >, 0.0);
+  g_assert_cmpfloat_with_epsilon(json_object_get_double_member(differ, "closed_gap_mm"),
+                                 json_object_get_double_member(o, "closed_gap_mm") - closed, 1e-12);
+  json_object_unref(o);
+  g_autofree char *other = g_strdup_printf("operate %s -o %s --case %s.none", plan, out, patient);
+  json_object_unref(verb_test_run(other, 2));
+  g_autofree char *nothing = g_strdup_printf("operate %s -o %s --against %s", plan, out, plan);
+  o = verb_test_run(nothing, 2);
+  g_assert_nonnull(strstr(json_object_get_string_member(o, "error"), "has no \"tets\""));
+  json_object_unref(o);
+  g_remove(first);
 
   /* the same in the case: a body and rows of the log; a blade from a file, which may go afterwards */
   g_autofree char *blade = g_build_filename(folder, "blade.obj", NULL);
