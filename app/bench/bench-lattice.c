@@ -57,6 +57,11 @@ measure(PlaBench *bench, const char *label, PlaBenchFunc func, Data *d, double n
 {
   const int repeats = pla_bench_repeats(bench, 1), threads = pla_threads_get();
   double one, all;
+  /* the memory of the run before is no part of this one's */
+  if (func != run_points) {
+    pla_lattice_embedding_free(d->embedding);
+    d->embedding = NULL;
+  }
   const double before = pla_bench_reset_peak();
   pla_threads_set(1);
   PlaStatus st = pla_bench_time(bench, func, d, repeats, &one, err);
