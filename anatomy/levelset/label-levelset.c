@@ -390,19 +390,19 @@ hold_lost(Stairs *s)
   return lost;
 }
 
-/* the eight voxels at the upper corner of voxel @v; beyond the grid those at its border */
+/* the eight voxels at the upper corner of voxel (i, j, k); beyond the grid those at its border */
 static void
 voxels_at_corner(const Stairs *s, int i, int j, int k, size_t at[8])
 {
   const int *n = s->dims, lo[3] = { i, j, k };
-  for (int c = 0; c < 8; c++) {
-    int x[3];
-    for (int d = 0; d < 3; d++) {
-      x[d] = lo[d] + (c >> d & 1);
-      x[d] = x[d] < 0 ? 0 : x[d] >= n[d] ? n[d] - 1 : x[d];
-    }
-    at[c] = (size_t)x[0] + (size_t)n[0] * ((size_t)x[1] + (size_t)n[1] * (size_t)x[2]);
+  size_t first = 0, step[3], stride = 1;
+  for (int d = 0; d < 3; d++) {
+    first += stride * (size_t)(lo[d] < 0 ? 0 : lo[d]);
+    step[d] = lo[d] < 0 || lo[d] + 1 >= n[d] ? 0 : stride;
+    stride *= (size_t)n[d];
   }
+  for (int c = 0; c < 8; c++)
+    at[c] = first + (c & 1 ? step[0] : 0) + (c & 2 ? step[1] : 0) + (c & 4 ? step[2] : 0);
 }
 
 /* By how much the mean value of the voxels @at a corner is beyond what it is @gap voxels away from
@@ -412,20 +412,25 @@ corner_excess(const Stairs *s, const float *value, const size_t at[8], float gap
 {
   float mean = 0.0f, slope[3] = { 0 };
   int inside = 0;
-  for (int c = 0; c < 8; c++) {
+  for (int c = 0; c < 8; c++)
     inside += s->mask[at[c]] != 0;
+  if (inside == 0 || inside == 8)
+    return 0.0f;
+  for (int c = 0; c < 8; c++) {
     mean += 0.125f * value[at[c]];
     for (int d = 0; d < 3; d++)
       slope[d] += (c >> d & 1 ? 0.25f : -0.25f) * value[at[c]];
   }
   const float most = gap * sqrtf(slope[0] * slope[0] + slope[1] * slope[1] + slope[2] * slope[2]);
-  return inside == 0 || inside == 8 || fabsf(mean) <= most ? 0.0f : mean - copysignf(most, mean);
+  return fabsf(mean) <= most ? 0.0f : mean - copysignf(most, mean);
 }
 
-/* Corners of voxel faces that the interface has left by most of a voxel, as a lone bump's
- * does: holds the voxels around them to their own side.  Returns how many corners. */
+typedef void (*CornerFunc)(Stairs *s, int i, int j, int k, const size_t at[8], void *data);
+
+/* Calls @func, in their order, for corners of voxel faces from which the interface of @value is
+ * further than @gap voxels; returns how many there are. */
 static size_t
-hold_far(Stairs *s)
+visit_far_corners(Stairs *s, const float *value, float gap, CornerFunc func, void *data)
 {
   const int *n = s->dims;
   size_t far = 0;
@@ -436,15 +441,32 @@ hold_far(Stairs *s)
         for (int i = s->run[r].i0 - (s->run[r].i0 == 0); i < s->run[r].i1; i++) {
           size_t at[8];
           voxels_at_corner(s, i, j, k, at);
-          const float excess = corner_excess(s, s->u, at, most_corner_gap);
-          /* the corner should be nearer to the few */
-          for (int c = 0; excess != 0.0f && c < 8; c++)
-            if ((s->mask[at[c]] != 0) == (excess > 0.0f))
-              hold_to_side(s, at[c], excess > 0.0f);
-          far += excess != 0.0f;
+          if (corner_excess(s, value, at, gap) == 0.0f)
+            continue;
+          func(s, i, j, k, at, data);
+          far++;
         }
     }
   return far;
+}
+
+/* the corner should be nearer to the few voxels on one side: holds them to it */
+static void
+hold_few(Stairs *s, int i, int j, int k, const size_t at[8], void *data)
+{
+  (void)i, (void)j, (void)k, (void)data;
+  const bool inside = corner_excess(s, s->u, at, most_corner_gap) > 0.0f;
+  for (int c = 0; c < 8; c++)
+    if ((s->mask[at[c]] != 0) == inside)
+      hold_to_side(s, at[c], inside);
+}
+
+/* Corners of voxel faces that the interface has left by most of a voxel, as a lone bump's
+ * does: holds the voxels around them to their own side.  Returns how many corners. */
+static size_t
+hold_far(Stairs *s)
+{
+  return visit_far_corners(s, s->u, most_corner_gap, hold_few, NULL);
 }
 
 /* shifts the interface until it encloses @target_mm3, but for what is not worth moving flat faces */
@@ -689,12 +711,13 @@ touch_up(Stairs *s, PlaLevelSet *ls)
         s->u[(size_t)n[0] * row + (size_t)i] = s->work[0][(size_t)n[0] * row + (size_t)i];
 }
 
-/* draws the values around the corner above voxel (i, j, k) by @excess and less */
+/* draws the values of @data, distances, around the corner above voxel (i, j, k) towards it */
 static void
-draw_around(Stairs *s, int i, int j, int k, float excess)
+draw_around(Stairs *s, int i, int j, int k, const size_t at[8], void *data)
 {
   enum { REACH = 2 }; /* voxels */
   const int *n = s->dims;
+  const float excess = corner_excess(s, data, at, last_goal);
   for (int c = k - REACH + 1; c <= k + REACH; c++)
     for (int b = j - REACH + 1; b <= j + REACH; b++)
       for (int a = i - REACH + 1; a <= i + REACH; a++) {
@@ -704,10 +727,23 @@ draw_around(Stairs *s, int i, int j, int k, float excess)
         const float share = fmaxf(1.0f - (x * x + y * y + z * z) / (REACH * REACH), 0.0f);
         /* the eight voxels at the corner get all of it */
         const float draw = 1.5f * excess * share * share;
-        const size_t at = (size_t)a + (size_t)n[0] * ((size_t)b + (size_t)n[1] * (size_t)c);
-        s->work[0][at] = fmaxf(s->work[0][at], draw);
-        s->work[1][at] = fminf(s->work[1][at], draw);
+        const size_t v = (size_t)a + (size_t)n[0] * ((size_t)b + (size_t)n[1] * (size_t)c);
+        s->work[0][v] = fmaxf(s->work[0][v], draw);
+        s->work[1][v] = fminf(s->work[1][v], draw);
       }
+}
+
+/* draws the interface between the eight voxels at a corner, of the distances @data */
+static void
+draw_between(Stairs *s, int i, int j, int k, const size_t at[8], void *data)
+{
+  (void)i, (void)j, (void)k;
+  const PlaLevelSet *ls = data;
+  const float own = least_inside * (float)pla_levelset_spacing_mm(ls);
+  for (int c = 0; c < 8; c++) {
+    const float value = ls->phi_mm[at[c]];
+    s->work[0][at[c]] = s->mask[at[c]] ? fmaxf(value + own, 0.0f) : fminf(value - own, 0.0f);
+  }
 }
 
 /* Draws the interface of @ls, distances, to corners of voxel faces that it has left, with what is
@@ -716,31 +752,11 @@ draw_around(Stairs *s, int i, int j, int k, float excess)
 static size_t
 draw_to_corners(Stairs *s, PlaLevelSet *ls, bool firm)
 {
-  const int *n = s->dims;
   const size_t voxels = pla_levelset_n_voxels(ls);
-  const float own = least_inside * (float)pla_levelset_spacing_mm(ls);
-  size_t far = 0;
   memset(s->work[0], 0, voxels * sizeof *s->work[0]);
   memset(s->work[1], 0, voxels * sizeof *s->work[1]);
-  for (int k = -1; k < n[2]; k++)
-    for (int j = -1; j < n[1]; j++) {
-      const size_t row = (size_t)(j < 0 ? 0 : j) + (size_t)n[1] * (size_t)(k < 0 ? 0 : k);
-      for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
-        for (int i = s->run[r].i0 - (s->run[r].i0 == 0); i < s->run[r].i1; i++) {
-          size_t at[8];
-          voxels_at_corner(s, i, j, k, at);
-          if (corner_excess(s, ls->phi_mm, at, last_gap) == 0.0f)
-            continue;
-          far++;
-          if (!firm)
-            draw_around(s, i, j, k, corner_excess(s, ls->phi_mm, at, last_goal));
-          for (int c = 0; firm && c < 8; c++) {
-            const float value = ls->phi_mm[at[c]];
-            s->work[0][at[c]] =
-                s->mask[at[c]] ? fmaxf(value + own, 0.0f) : fminf(value - own, 0.0f);
-          }
-        }
-    }
+  const size_t far = firm ? visit_far_corners(s, ls->phi_mm, last_gap, draw_between, ls)
+                          : visit_far_corners(s, ls->phi_mm, last_gap, draw_around, ls->phi_mm);
 #pragma omp parallel for schedule(static) if (s->large)
   for (size_t v = 0; v < voxels; v++)
     ls->phi_mm[v] -= s->work[0][v] + s->work[1][v];
