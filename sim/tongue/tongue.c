@@ -5,6 +5,7 @@
 #include "anatomy/base/memory.h"
 #include "sim/reduced/reduced-private.h"
 #include "sim/reduced/weights.h"
+#include "sim/speech/sounds.h"
 #include "sim/tongue/palate.h"
 
 #include <math.h>
@@ -51,6 +52,26 @@ pla_tongue_free(PlaTongue *self)
 
 /* ---- anatomy ---- */
 
+/* The phantom rests against its palate; speakers' means are laid on where its coils are when it speaks. */
+static PlaStatus
+register_in_tract(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
+{
+  PlaTetMesh tets = pla_mesh_tets(self->mesh);
+  double *pos = pla_array_dup(tets.rest, 3 * (size_t)tets.n_verts, sizeof *pos);
+  if (!pos)
+    return pla_fail_memory(err, "a tongue");
+  for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
+    const double *mm = pla_sound_neutral() + 2 * k;
+    const double at[2] = { (PLA_SENSOR_X0 - mm[0]) / 1000.0, (PLA_SENSOR_Y0 - mm[1]) / 1000.0 };
+    pla_head_frame_point(&self->frame, at, pos + 3 * (size_t)input->coil_vert[k]);
+  }
+  tets.rest = pos;
+  const PlaStatus st = pla_speaker_fit(&tets, &self->frame, &self->outline, input->coil_vert, NULL,
+                                       input->paths, input->n_paths, &self->fit, err);
+  free(pos);
+  return st;
+}
+
 static PlaStatus
 register_speaker(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
 {
@@ -61,6 +82,8 @@ register_speaker(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
     self->fit = *input->fit;
     return PLA_OK;
   }
+  if (st == PLA_OK && input->in_tract && !input->scale_mesh)
+    return register_in_tract(self, input, err);
   if (st == PLA_OK)
     st = pla_speaker_fit(&tets, &self->frame, &self->outline, input->coil_vert, NULL, input->paths,
                          input->n_paths, &self->fit, err);
