@@ -39,6 +39,15 @@ wounds_to_json(const PlaSurgery *body)
   return list;
 }
 
+static JsonArray *
+tissues_to_json(const PlaSurgery *body)
+{
+  JsonArray *list = json_array_new();
+  for (int i = 0; i < pla_surgery_n_tissues(body); i++)
+    json_array_add_string_element(list, pla_surgery_get_tissue(body, i));
+  return list;
+}
+
 /* skin and wounds with what is to be seen on them */
 static PlaStatus
 make_surface(PlaSurgery *body, PlaMesh **out, PlaError *err)
@@ -147,6 +156,7 @@ pla_body_to_content(PlaSurgery *body, JsonObject *surgery, PlaContent **out, Pla
     return st;
   json_object_set_object_member(surgery, "readings", readings_to_json(&readings));
   json_object_set_array_member(surgery, "wounds", wounds_to_json(body));
+  json_object_set_array_member(surgery, "tissues", tissues_to_json(body));
   json_object_set_object_member(content->meta, "surgery", json_object_ref(surgery));
   *out = g_steal_pointer(&content);
   return PLA_OK;

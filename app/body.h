@@ -7,7 +7,8 @@
  *   "steps"                  what was done to it, as in a plan
  *   "found"                  what each of them measured
  *   "readings"               numbers of the last shape, units in their names
- *   "wounds"                 [{"name", "closed", "length_mm"}] */
+ *   "wounds"                 [{"name", "closed", "length_mm"}]
+ *   "tissues"                names of what it consists of */
 #pragma once
 
 #include "app/content.h"

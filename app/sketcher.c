@@ -345,7 +345,11 @@ draw_undermine(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaErr
     return pla_fail(err, PLA_ERR_USAGE, "there is no wound called '%s'", from);
   if (first < 0)
     return PLA_OK;
-  const double depth = 1e-3 * json_object_get_double_member_with_default(what, "depth_mm", 5.0);
+  /* at a level the sheet is known when it is cut: the area is shown on the skin */
+  const double depth =
+      json_object_has_member(what, "level")
+          ? 0.0
+          : 1e-3 * json_object_get_double_member_with_default(what, "depth_mm", 5.0);
   if (!pla_blade_add_sheet(&blade, &self->skin, &self->lip[3 * first], 1, is_near, &near, depth,
                            &n_tris))
     return pla_fail_memory(err, "the blade");

@@ -43,7 +43,7 @@ struct _PlaSurgeryPanel {
       *tighten_row, *live_row, *threshold_row, *size_row, *angle_row, *turn_row, *mirror_row;
   AdwPreferencesGroup *step_group, *readings_group, *done_group;
   AdwEntryRow *name;
-  AdwComboRow *from, *first, *second, *map, *kind;
+  AdwComboRow *from, *level, *first, *second, *map, *kind;
   GtkSpinButton *lattice, *depth, *bevel, *radius, *spacing, *tighten, *threshold, *size, *angle,
       *turn;
   GtkSwitch *smooth, *live_switch, *mirror;
@@ -175,6 +175,18 @@ add_template(PlaSurgeryPanel *self, JsonObject *what)
   json_object_set_double_member(what, "spacing_mm", gtk_spin_button_get_value(self->spacing));
 }
 
+/* the tissue in whose plane to undermine, NULL: at a depth; borrowed */
+static const char *
+chosen_level(PlaSurgeryPanel *self)
+{
+  const guint i = adw_combo_row_get_selected(self->level);
+  GListModel *levels = adw_combo_row_get_model(self->level);
+  if (!levels || i == 0 || i == GTK_INVALID_LIST_POSITION)
+    return NULL;
+  return i == 1 ? PLA_SURGERY_BONE
+                : gtk_string_list_get_string(GTK_STRING_LIST(levels), i);
+}
+
 /* what the panel says now, as a step of a plan; NULL where something is missing */
 static JsonObject *
 build_step(PlaSurgeryPanel *self)
@@ -198,7 +210,10 @@ build_step(PlaSurgeryPanel *self)
       return NULL;
     json_object_set_string_member(what, "from", chosen_wound(self, self->from));
     json_object_set_double_member(what, "radius_mm", gtk_spin_button_get_value(self->radius));
-    json_object_set_double_member(what, "depth_mm", fmax(depth, 0.5));
+    if (chosen_level(self))
+      json_object_set_string_member(what, "level", chosen_level(self));
+    else
+      json_object_set_double_member(what, "depth_mm", fmax(depth, 0.5));
     break;
   case SUTURE: {
     const char *first = chosen_wound(self, self->first), *second = chosen_wound(self, self->second);
@@ -647,7 +662,9 @@ show_rows(PlaSurgeryPanel *self)
   gtk_widget_set_visible(GTK_WIDGET(self->name), places(self));
   gtk_widget_set_visible(self->points_row, places(self));
   gtk_widget_set_visible(self->smooth_row, draws(self));
-  gtk_widget_set_visible(self->depth_row, places(self) || i == UNDERMINE);
+  gtk_widget_set_visible(self->depth_row,
+                         places(self) || (i == UNDERMINE && !chosen_level(self)));
+  gtk_widget_set_visible(GTK_WIDGET(self->level), i == UNDERMINE);
   gtk_widget_set_visible(GTK_WIDGET(self->kind), i == TEMPLATE);
   gtk_widget_set_visible(self->size_row, i == TEMPLATE);
   gtk_widget_set_visible(self->angle_row, i == TEMPLATE && chosen_template(self)->angle > 0.0);
@@ -943,6 +960,29 @@ offer_wounds(PlaSurgeryPanel *self, JsonObject *surgery)
   }
 }
 
+/* a depth, the bone, and what the body consists of */
+static void
+offer_levels(PlaSurgeryPanel *self, JsonObject *surgery)
+{
+  JsonArray *list = array_of(surgery, "tissues");
+  g_autoptr(GtkStringList) names = gtk_string_list_new(NULL);
+  const guint chosen = adw_combo_row_get_selected(self->level);
+  gtk_string_list_append(names, _("At a depth"));
+  gtk_string_list_append(names, _("On bone (periosteum)"));
+  for (guint i = 0; list && i < json_array_get_length(list); i++)
+    gtk_string_list_append(names, json_array_get_string_element(list, i));
+  adw_combo_row_set_model(self->level, G_LIST_MODEL(names));
+  if (chosen < g_list_model_get_n_items(G_LIST_MODEL(names)))
+    adw_combo_row_set_selected(self->level, chosen);
+}
+
+static void
+on_level(PlaSurgeryPanel *self)
+{
+  show_rows(self);
+  redraw(self);
+}
+
 static void
 update(PlaSurgeryPanel *self)
 {
@@ -963,6 +1003,7 @@ update(PlaSurgeryPanel *self)
     JsonObject *surgery = content ? pla_body_get_surgery(content) : NULL;
     self->following = TRUE;
     offer_wounds(self, surgery);
+    offer_levels(self, surgery);
     self->following = FALSE;
     show_readings(self, surgery);
     show_done(self, surgery);
@@ -1074,6 +1115,7 @@ pla_surgery_panel_class_init(PlaSurgeryPanelClass *klass)
   CHILD(done_group);
   CHILD(name);
   CHILD(from);
+  CHILD(level);
   CHILD(first);
   CHILD(second);
   CHILD(map);
@@ -1138,6 +1180,7 @@ pla_surgery_panel_new(PlaDocument *document)
   for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
     g_signal_connect_swapped(rows[i], "notify::selected", G_CALLBACK(redraw), self);
   g_signal_connect_swapped(self->kind, "notify::selected", G_CALLBACK(on_kind), self);
+  g_signal_connect_swapped(self->level, "notify::selected", G_CALLBACK(on_level), self);
   g_signal_connect_swapped(self->mirror, "notify::active", G_CALLBACK(redraw), self);
   g_signal_connect_swapped(self->smooth, "notify::active", G_CALLBACK(redraw), self);
   g_signal_connect_swapped(self->name, "changed", G_CALLBACK(update_actions), self);
