@@ -761,6 +761,23 @@ put_surgery(Maker *m, const PlaContent *content, const char *name, PlaError *err
   return st;
 }
 
+/* what pathology is told of a piece that was taken out */
+static void
+put_specimen(Maker *m, const PlaContent *content)
+{
+  JsonNode *node = json_object_get_member(content->meta, PLA_BODY_SPECIMEN);
+  JsonObject *o = node && JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
+  JsonNode *list = o ? json_object_get_member(o, "specimen_size_mm") : NULL;
+  JsonArray *size = list && JSON_NODE_HOLDS_ARRAY(list) ? json_node_get_array(list) : NULL;
+  if (!size || json_array_get_length(size) != 3)
+    return;
+  add_text(m, PLA_BLOCK_TEXT, "Taken out: %.2f ml, %.2f g, %.1f x %.1f x %.1f mm as it lay.",
+           1e-3 * json_object_get_double_member_with_default(o, "specimen_mm3", 0.0),
+           json_object_get_double_member_with_default(o, "specimen_g", 0.0),
+           json_array_get_double_element(size, 0), json_array_get_double_element(size, 1),
+           json_array_get_double_element(size, 2));
+}
+
 static PlaStatus
 put_mesh(Maker *m, const PlaContent *content, const char *name, PlaError *err)
 {
@@ -769,6 +786,7 @@ put_mesh(Maker *m, const PlaContent *content, const char *name, PlaError *err)
   if (st == PLA_OK && m->opts->scenes)
     st = put_mesh_pictures(m, content, name, err);
   if (st == PLA_OK) {
+    put_specimen(m, content);
     put_mesh_table(m, content->mesh, &sum);
     put_all_quality(m, content->meta);
     st = put_plots(m, content, err);
