@@ -81,7 +81,7 @@ pla_reduced_options_default(void)
                               .contact_thickness = 1.5e-4,
                               .contact_stiffness = 3e9,
                               .max_iterations = 6,
-                              .tolerance = 5e-6 };
+                              .tolerance = 2e-5 };
 }
 
 void

@@ -98,9 +98,9 @@ typedef struct {
   double contact_thickness; /* how far out of an obstacle its push begins, m */
   double contact_stiffness; /* Pa/m */
   int max_iterations;       /* of Newton's method in one step; three times as many where it does not settle */
-  double tolerance;         /* stop when nothing moves farther, m */
+  double tolerance;         /* stop when nothing moves farther, m; after that move less is left than it */
 } PlaReducedOptions;
-PlaReducedOptions pla_reduced_options_default(void); /* 0.01 s, 6.22, 0.11, 0.15 mm, 6, 5e-6 m */
+PlaReducedOptions pla_reduced_options_default(void); /* 0.01 s, 6.22, 0.11, 0.15 mm, 6, 2e-5 m */
 
 typedef struct {
   int iterations;
