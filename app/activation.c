@@ -451,3 +451,32 @@ pla_activation_fit(const PlaActiveBody *body, PlaTake *take, const PlaLabelOptio
   pla_marker_set_clear(&own);
   return st;
 }
+
+PlaStatus
+pla_activation_strengths(const PlaActiveBody *body, PlaTake *take, const PlaLabelOptions *label,
+                         const PlaActivation *known, const PlaFitOptions *opts, double *strength,
+                         double *deviation, PlaStrengthReport *report, PlaError *err)
+{
+  const double most = 10.0; /* times the strength that was assumed */
+  PlaLabelling labels = { 0 };
+  if (known->n_frames != take->n_frames)
+    return pla_fail(err, PLA_ERR_USAGE, "the take has %d frames, its activations have %d",
+                    take->n_frames, known->n_frames);
+  PlaStatus st = pla_label_take(&body->markers, body->mesh->pos, take, label, &labels, err);
+  for (int f = 0; st == PLA_OK && f < take->n_frames; f++) {
+    const double *head = known->head + 12 * (size_t)f;
+    for (int i = 0; i < take->n_markers; i++) {
+      double *y = take->pos + 3 * ((size_t)f * (size_t)take->n_markers + (size_t)i), q[3];
+      pla_vec3_sub(y, head + 9, q);
+      for (int d = 0; d < 3; d++)
+        y[d] = head[d] * q[0] + head[3 + d] * q[1] + head[6 + d] * q[2];
+    }
+  }
+  for (int m = 0; m < pla_active_n_muscles(body->model); m++)
+    strength[m] = 1.0;
+  if (st == PLA_OK)
+    st = pla_fit_strengths(body->model, labels.site, take, known->control, opts, most, strength,
+                           deviation, report, err);
+  pla_labelling_clear(&labels);
+  return st;
+}

@@ -161,6 +161,46 @@ read_options(PlaInvocation *inv, PlaFitOptions *opts, PlaLabelOptions *label, Pl
   return PLA_OK;
 }
 
+/* what is sought where activations are known */
+static PlaStatus
+find_strengths(PlaInvocation *inv, const PlaActiveBody *body, PlaTake *take,
+               const PlaLabelOptions *label, const PlaFitOptions *opts, PlaError *err)
+{
+  const size_t n = (size_t)pla_active_n_muscles(body->model);
+  JsonBuilder *json = pla_invocation_json(inv);
+  PlaActivation known = { 0 };
+  PlaStrengthReport report = { 0 };
+  g_autofree double *strength = g_new0(double, n + 1), *deviation = g_new0(double, n + 1);
+  g_autoptr(GString) text = g_string_new("muscle,strength,expected_error\n");
+  PlaStatus st = pla_invocation_activation(inv, pla_invocation_text(inv, "activations", 0, NULL),
+                                           body->model, &known, err);
+  if (st == PLA_OK)
+    st = pla_activation_strengths(body, take, label, &known, opts, strength, deviation, &report, err);
+  if (st == PLA_OK) {
+    double least = INFINITY, most = 0.0;
+    for (size_t m = 0; m < n; m++) {
+      char number[2][G_ASCII_DTOSTR_BUF_SIZE];
+      pla_csv_put(text, pla_active_muscle_name(body->model, (int)m));
+      g_string_append_printf(text, ",%s,%s\n",
+                             g_ascii_formatd(number[0], sizeof number[0], "%.5f", strength[m]),
+                             g_ascii_formatd(number[1], sizeof number[1], "%.5f", deviation[m]));
+      least = fmin(least, strength[m]);
+      most = fmax(most, strength[m]);
+    }
+    pla_json_int(json, "frames", take->n_frames);
+    pla_json_int(json, "muscles", (int)n);
+    pla_json_int(json, "iterations", report.iterations);
+    pla_json_number(json, "rms_mm", 1000.0 * report.rms_m);
+    pla_json_number(json, "strength_min", least);
+    pla_json_number(json, "strength_max", most);
+    pla_say(inv, "%zu muscles from %d frames: strengths %.3f to %.3f, %.3f mm rms", n, take->n_frames,
+            least, most, 1000.0 * report.rms_m);
+    st = pla_output_write(pla_invocation_output(inv), text->str, text->len, err);
+  }
+  pla_activation_clear(&known);
+  return st;
+}
+
 static PlaStatus
 run_fit(PlaInvocation *inv, PlaError *err)
 {
@@ -193,6 +233,12 @@ run_fit(PlaInvocation *inv, PlaError *err)
     for (int i = every - 1; i < take->n_markers; i += every)
       held[i] = 1;
     opts.held_out = held;
+  }
+  if (st == PLA_OK && pla_invocation_has(inv, "activations")) {
+    st = find_strengths(inv, body, take, &label, &opts, err);
+    pla_take_free(take);
+    pla_active_body_free(body);
+    return st;
   }
   pla_progress_phase(progress, "Fitting", 0.98);
   span = pla_progress_push(progress);
@@ -233,6 +279,8 @@ static const PlaOpt options[] = {
     1000 },
   { "rounds", 0, PLA_OPT_INT, "N", "fits of all frames together (default: 2)", 0, 20 },
   { "hold-out", 0, PLA_OPT_INT, "K", "leave every Kth marker out and report its error", 2, 1000 },
+  { "activations", 0, PLA_OPT_TEXT, "CSV",
+    "what the muscles did in the take: their strengths are sought, and written instead" },
   { "truth", 0, PLA_OPT_TEXT, "CSV", "known activations to compare with" },
   { "residuals", 0, PLA_OPT_TEXT, "CSV", "write what is left of every marker" },
   { NULL },

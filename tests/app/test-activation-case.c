@@ -60,12 +60,51 @@ test_case(void)
   g_free(state[1]);
 }
 
+/* strengths of muscles that are a quarter stronger than those of the model, from a take with its activations */
+static void
+test_strengths(void)
+{
+  if (g_getenv("PLA_SMALL")) {
+    g_test_skip("too slow with sanitizers");
+    return;
+  }
+  json_object_unref(verb_test_runf(0, "muscles activate phantom:tongue --cell-mm 10 --strength 1.25 --random 3 "
+                        "--seconds 0.4 --rate-hz 30 --track %s/known.csv --markers %s/known.c3d", folder, folder));
+  g_autoptr(JsonObject) found =
+      verb_test_runf(0, "fit phantom:tongue %s/known.c3d --cell-mm 10 --activations %s/known.csv -o %s/strengths.csv",
+                     folder, folder, folder);
+  g_autofree char *table = g_build_filename(folder, "strengths.csv", NULL), *text = NULL;
+  g_assert_true(g_file_get_contents(table, &text, NULL, NULL));
+  g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+  int n_sure = 0;
+  double worst = 0.0;
+  for (int i = 1; lines[i] && *lines[i]; i++) {
+    const char *number = strstr(lines[i], "\",") + 2; /* names have commas, and stand in quotes */
+    char *rest;
+    const double strength = g_ascii_strtod(number, &rest), error = g_ascii_strtod(rest + 1, NULL);
+    if (error < 0.002) {
+      worst = fmax(worst, fabs(strength - 1.25));
+      n_sure++;
+    }
+  }
+  g_test_message("%d muscles are sure, %.3f off at most; %.4f mm rms", n_sure, worst,
+                 json_object_get_double_member(found, "rms_mm"));
+  g_assert_cmpint(n_sure, >=, 3);
+  g_assert_cmpfloat(worst, <, 0.1);
+  g_assert_cmpfloat(json_object_get_double_member(found, "rms_mm"), <, 0.05);
+  for (const char *const *name = (const char *[]){ "known.csv", "known.c3d", "strengths.csv", NULL }; *name; name++) {
+    g_autofree char *path = g_build_filename(folder, *name, NULL);
+    g_remove(path);
+  }
+}
+
 int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   folder = g_dir_make_tmp("platysma-case-XXXXXX", NULL);
   g_test_add_func("/activation-case/operations", test_case);
+  g_test_add_func("/activation-case/strengths", test_strengths);
   const int status = g_test_run();
   for (int i = 0; i < 2; i++) {
     g_autofree char *path = g_build_filename(folder, i ? "take.c3d" : "truth.csv", NULL);
