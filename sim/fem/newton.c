@@ -118,17 +118,6 @@ extent_of(const PlaFemModel *model)
   return extent;
 }
 
-/* adds a hundredth of each diagonal entry to it */
-static void
-stiffen(PlaBlockMatrix *m)
-{
-  for (int r = 0; r < m->n; r++) {
-    double *block = m->value + 9 * (size_t)pla_block_matrix_find(m, r, r);
-    for (int d = 0; d < 3; d++)
-      block[4 * d] *= 1.01;
-  }
-}
-
 /* finds the contacts at @pos; @hold: takes them for friction too */
 static PlaStatus
 touch(Newton *self, const double *pos, bool hold, PlaError *err)
@@ -331,7 +320,7 @@ symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOpt
       assemble(self, pos, true);
     }
     if (project == 2)
-      stiffen(&self->system.matrix);
+      pla_block_matrix_stiffen(&self->system.matrix, 0.01);
     /* nearly incompressible bodies are beyond single precision */
     for (int precision = self->model->patches ? PLA_DOUBLE : PLA_SINGLE;
          precision <= PLA_DOUBLE && !definite; precision++) {

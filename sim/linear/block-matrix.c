@@ -108,6 +108,16 @@ pla_block_matrix_find(const PlaBlockMatrix *self, int row, int col)
 }
 
 void
+pla_block_matrix_stiffen(PlaBlockMatrix *self, double share)
+{
+  for (int r = 0; r < self->n; r++) {
+    double *block = self->value + 9 * (size_t)pla_block_matrix_find(self, r, r);
+    for (int d = 0; d < 3; d++)
+      block[4 * d] *= 1.0 + share;
+  }
+}
+
+void
 pla_block_matrix_mul(const PlaBlockMatrix *self, const double *x, double *y)
 {
 #pragma omp parallel for schedule(static)

@@ -22,5 +22,8 @@ void pla_block_matrix_clear(PlaBlockMatrix *self);
 /* Index of block (row, col), or -1. */
 int pla_block_matrix_find(const PlaBlockMatrix *self, int row, int col);
 
+/* Adds @share of each diagonal entry to it. */
+void pla_block_matrix_stiffen(PlaBlockMatrix *self, double share);
+
 /* y = A x; the same bits for any number of threads. */
 void pla_block_matrix_mul(const PlaBlockMatrix *self, const double *x, double *y);
