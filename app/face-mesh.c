@@ -125,7 +125,7 @@ face_labels(double spacing_mm, double cell_mm, PlaProgress *progress, PlaLabelMa
 }
 
 PlaStatus
-pla_mesh_keep_pieces(PlaMesh **mesh, double least, PlaError *err)
+pla_mesh_keep_pieces(PlaMesh **mesh, double share, int least_tets, int *n_left_out, PlaError *err)
 {
   const PlaMesh *from = *mesh;
   const PlaTetMesh tets = pla_mesh_tets(from);
@@ -133,7 +133,7 @@ pla_mesh_keep_pieces(PlaMesh **mesh, double least, PlaError *err)
   g_autofree int *parent = g_new(int, (size_t)from->n_tets + 1);
   g_autofree int *count = g_new0(int, (size_t)from->n_tets + 1);
   g_autofree int *at = g_new(int, (size_t)from->n_verts + 1);
-  int *across = NULL, largest = 0, n_verts = 0, n_tets = 0;
+  int *across = NULL, largest = 0, n_verts = 0, n_tets = 0, n_out = 0;
   PlaStatus st = pla_tet_neighbours(&tets, &across, err);
   if (st != PLA_OK)
     return st;
@@ -148,11 +148,17 @@ pla_mesh_keep_pieces(PlaMesh **mesh, double least, PlaError *err)
     count[pla_union_find_root(parent, t)]++;
   for (int t = 0; t < from->n_tets; t++)
     largest = MAX(largest, count[t]);
+  const double least = fmin(largest, fmax(share * largest, least_tets));
   g_autofree unsigned char *kept = g_new(unsigned char, (size_t)from->n_tets + 1);
   for (int t = 0; t < from->n_tets; t++) {
-    kept[t] = count[pla_union_find_root(parent, t)] >= least * largest;
+    kept[t] = count[pla_union_find_root(parent, t)] >= least;
     n_tets += kept[t];
+    n_out += count[t] > 0 && count[t] < least;
   }
+  if (n_left_out)
+    *n_left_out = n_out;
+  if (n_out == 0)
+    return PLA_OK;
   for (int v = 0; v < from->n_verts; v++)
     at[v] = -1;
   for (int t = 0; t < from->n_tets; t++)
@@ -455,7 +461,7 @@ pla_face_mesh(double cell_mm, PlaProgress *progress, PlaMesh **out, unsigned cha
     open_lips(mesh, parted);
   }
   if (st == PLA_OK)
-    st = pla_mesh_keep_pieces(&mesh, 1.0, err);
+    st = pla_mesh_keep_pieces(&mesh, 1.0, 0, NULL, err);
   if (st == PLA_OK) {
     *held = g_new0(unsigned char, (size_t)mesh->n_verts);
     const double near_mm = 0.35 * cell_mm;

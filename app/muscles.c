@@ -209,7 +209,7 @@ pla_muscle_phantom_mesh(const char *phantom, double cell_mm, PlaProgress *progre
                               (const int[2]){ 0, (int)ids->len }, 1, &opts, progress, out, NULL,
                               err);
   if (st == PLA_OK)
-    st = pla_mesh_keep_pieces(out, 0.05, err);
+    st = pla_mesh_keep_pieces(out, 0.05, 0, NULL, err);
   pla_muscle_list_clear(&list);
   pla_phantom_clear(&made);
   return st;

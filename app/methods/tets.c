@@ -1,8 +1,37 @@
 /* Conforming tetrahedra. */
 #include "anatomy/mesher/tets.h"
+#include "anatomy/tet-locator.h"
+#include "app/face-mesh.h"
 #include "app/methods/methods.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+/* A piece of fewer is not two and a half cells across.  Where thin parts fall apart at the size of the
+ * cells, such crumbs would lie beside the body, held by nothing. */
+enum { CRUMB_TETS = 150 };
+
+static PlaStatus
+leave_out_crumbs(PlaMeshResult *out, PlaTetReport *r, PlaError *err)
+{
+  int *across = NULL, n = 0;
+  PlaStatus st = pla_mesh_keep_pieces(&out->mesh, 0.0, CRUMB_TETS, &n, err);
+  if (st != PLA_OK || n == 0)
+    return st;
+  const PlaTetMesh tets = pla_mesh_tets(out->mesh);
+  st = pla_tet_neighbours(&tets, &across, err);
+  if (st != PLA_OK)
+    return st;
+  r->boundary_tris = 0;
+  for (size_t k = 0; k < 4 * (size_t)tets.n_tets; k++)
+    r->boundary_tris += across[k] < 0;
+  free(across);
+  json_object_set_int_member(out->found, "left_out_pieces", n);
+  g_ptr_array_add(out->lines, g_strdup_printf(n == 1 ? "%d piece too small for the cells was left out"
+                                                     : "%d pieces too small for the cells were left out",
+                                              n));
+  return PLA_OK;
+}
 
 static PlaStatus
 run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaError *err)
@@ -19,6 +48,8 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
   else
     st = pla_tets_from_labels(input->labels, input->ids, input->first, input->n_groups, &opts,
                               progress, &out->mesh, &r, err);
+  if (st == PLA_OK)
+    st = leave_out_crumbs(out, &r, err);
   if (st != PLA_OK)
     return st;
   json_object_set_int_member(out->found, "boundary_triangles", r.boundary_tris);
