@@ -1,5 +1,6 @@
 /* `surface`: the closed surface of a label, or what there is to say of a surface, and its repair.
  */
+#include "anatomy/levelset/levelset.h"
 #include "anatomy/surface/repair.h"
 #include "anatomy/surface/surface.h"
 #include "app/cli/cli-private.h"
@@ -8,6 +9,7 @@
 
 #include <glib.h>
 #include <math.h>
+#include <string.h>
 
 static void
 describe(PlaInvocation *inv, const PlaMesh *mesh, const PlaSurfaceReport *r, double seconds)
@@ -74,10 +76,11 @@ process(PlaInvocation *inv, PlaMesh **mesh, const PlaSurfaceOptions *opts, PlaSu
   if ((*mesh)->n_tris == 0 || (*mesh)->n_tets > 0 || (*mesh)->n_hexes > 0)
     return pla_fail(err, PLA_ERR_USAGE, "it is no surface of triangles");
   if (pla_invocation_has(inv, "label") || pla_invocation_has(inv, "measure") ||
-      opts->smooth_mm > 0.0)
+      pla_invocation_has(inv, "distance") || opts->smooth_mm > 0.0)
     return pla_fail(
         err, PLA_ERR_USAGE,
-        "it is a surface already; --label, --smooth-mm and --measure are for label volumes");
+        "it is a surface already; --label, --smooth-mm, --measure and --distance are for "
+        "label volumes");
   if (pla_invocation_has(inv, "repair")) {
     st = pla_surface_repair(*mesh, progress, &next, repair, err);
     if (st == PLA_OK) {
@@ -95,6 +98,36 @@ process(PlaInvocation *inv, PlaMesh **mesh, const PlaSurfaceOptions *opts, PlaSu
   return st == PLA_OK ? pla_surface_check(*mesh, progress, report, err) : st;
 }
 
+/* the distance from that surface at every voxel of @map, in mm, negative inside, as a volume */
+static PlaStatus
+write_distance(PlaInvocation *inv, const PlaLabelMap *map, const GArray *ids, double smooth_mm,
+               const char *path, PlaError *err)
+{
+  PlaLabelLevelSetOptions opts = pla_label_levelset_options_default();
+  PlaProgress *progress = pla_invocation_progress(inv);
+  PlaLevelSet *ls = NULL;
+  PlaVolume *vol = NULL;
+  opts.smooth_mm = smooth_mm;
+  opts.band_mm = INFINITY;
+  opts.margin_mm = INFINITY;
+  PlaStatus st = pla_levelset_from_labels(map, (const int *)(const void *)ids->data, (int)ids->len,
+                                          &opts, progress, &ls, NULL, err);
+  if (st == PLA_OK)
+    st = pla_volume_new((const int[4]){ ls->dims[0], ls->dims[1], ls->dims[2], 1 }, PLA_F32, &vol,
+                        err);
+  if (st == PLA_OK) {
+    memcpy(vol->affine_mm, ls->affine_mm, sizeof vol->affine_mm);
+    memcpy(vol->voxels, ls->phi_mm, pla_levelset_n_voxels(ls) * sizeof *ls->phi_mm);
+    PlaWriteOptions write = pla_write_options_default();
+    const PlaItem item = { .kind = PLA_KIND_VOLUME, .volume = vol };
+    write.progress = progress;
+    st = pla_item_write(path, &item, &write, err);
+  }
+  pla_volume_free(vol);
+  pla_levelset_free(ls);
+  return st;
+}
+
 static PlaStatus
 run_surface(PlaInvocation *inv, PlaError *err)
 {
@@ -106,10 +139,13 @@ run_surface(PlaInvocation *inv, PlaError *err)
   g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(int));
   PlaProgress *progress = pla_invocation_progress(inv);
   const PlaFormat *format;
+  const char *distance = pla_invocation_text(inv, "distance", 0, NULL);
   opts.smooth_mm = pla_invocation_number(inv, "smooth-mm", 0.0);
   opts.n_tris = pla_invocation_int(inv, "triangles", 0);
   opts.measure = pla_invocation_has(inv, "measure");
   PlaStatus st = pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
+  if (st == PLA_OK && distance)
+    st = pla_format_for_output(distance, PLA_KIND_VOLUME, &format, err);
   pla_progress_phase(progress, "Reading", 0.1);
   if (st == PLA_OK)
     st = pla_body_input_read(inv, &map, &mesh, err);
@@ -132,6 +168,8 @@ run_surface(PlaInvocation *inv, PlaError *err)
     if (st != PLA_OK && st != PLA_ERR_CANCELLED)
       pla_fail_within(err, "%s", pla_invocation_file(inv, 0));
   }
+  if (st == PLA_OK && distance)
+    st = write_distance(inv, map, ids, opts.smooth_mm, distance, err);
   double seconds = (double)(g_get_monotonic_time() - start) * 1e-6;
   pla_progress_phase(progress, "Writing", 1.0);
   if (st == PLA_OK) {
@@ -156,6 +194,8 @@ static const PlaOpt options[] = {
   { "triangles", 0, PLA_OPT_INT, "N", "reduce to N triangles (default: all)", 4, 500000000 },
   { "repair", 0, PLA_OPT_FLAG, NULL, "weld, orient and close an imported surface" },
   { "measure", 0, PLA_OPT_FLAG, NULL, "also measure how far it is from the voxel faces" },
+  { "distance", 0, PLA_OPT_TEXT, "VOLUME",
+    "also write the distance from it, mm, negative inside, as a volume" },
   { NULL },
 };
 

@@ -65,6 +65,28 @@ test_files(void)
   g_assert_cmpfloat(json_object_get_double_member(o, "interface_mm"), <, 1.25);
   json_object_unref(o);
 
+  /* the distance from it, on the grid of the labels: its half axes are 10, 8 and 8 mm */
+  g_autofree char *field = g_build_filename(folder, "distance.nii", NULL);
+  json_object_unref(verb_test_runf(0, "surface %s --label 1 -o %s --distance %s", in, stl, field));
+  PlaReadOptions plain = pla_read_options_default();
+  PlaItem distance = { 0 };
+  PlaError failure;
+  g_assert_cmpint(pla_item_read(field, &plain, &distance, &failure), ==, PLA_OK);
+  const float *phi = distance.volume->voxels;
+  g_assert_cmpint(distance.volume->dims[0], ==, 30);
+  g_assert_cmpint(distance.volume->dims[2], ==, 26);
+  const struct {
+    int i, j, k;
+    double mm;
+  } known[] = { { 15, 14, 10, -7.5 }, { 1, 14, 10, 4.0 }, { 15, 2, 10, 4.0 }, { 15, 14, 24, 9.0 } };
+  for (gsize q = 0; q < G_N_ELEMENTS(known); q++)
+    g_assert_cmpfloat_with_epsilon(phi[known[q].i + 30 * (known[q].j + 28 * known[q].k)],
+                                   known[q].mm, 0.6);
+  pla_item_clear(&distance);
+  json_object_unref(verb_test_runf(2, "surface %s -o %s --distance %s", stl, vtp, field));
+  json_object_unref(verb_test_runf(0, "surface %s --label 1 -o %s --triangles 1000", in, stl));
+  g_assert_cmpint(g_remove(field), ==, 0);
+
   /* a surface is checked, and repaired */
   g_autofree char *repair = g_strdup_printf("surface %s --repair -o %s", stl, none);
   o = verb_test_run(repair, 0);
