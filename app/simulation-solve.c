@@ -221,6 +221,9 @@ reach_stage(Statics *self, Stage to, PlaSimulationResult *out, PlaError *err)
     done = found ? at : done;
     part *= found ? 2.0 : 0.25;
   }
+  /* the last increment may have been solved, and no iterations be left for the next */
+  if (st == PLA_OK && done < 1.0 && out->solve.reason == PLA_STOP_CONVERGED)
+    out->solve.reason = PLA_STOP_ITERATIONS;
   return st;
 }
 

@@ -33,7 +33,7 @@ enum {
   MOST_IDLE = 6, /* iterations without gain where the energy says nothing any more */
 };
 
-static const double longest_short_step = 0.25; /* of the extent */
+static const double first_short_step = 0.25; /* of the extent, for the unbalanced force alone */
 static const double shift_factor = 4.0, least_shift = 1e-3; /* the latter of the first */
 static const double first_stage = 10.0; /* greatest modulus of patches at first, in shear moduli */
 static const double stage_factor = 10.0;
@@ -246,11 +246,10 @@ short_direction(Newton *self, const double *pos, double rel, const PlaFemOptions
                 bool *found, PlaFemReport *report, PlaError *err)
 {
   PlaCholesky *factor = self->system.factor;
-  const double longest = longest_short_step * self->extent;
   PlaStatus st = PLA_OK;
   *found = false;
   if (self->shift == 0.0)
-    self->shift = self->first_shift = shift_for(self, longest);
+    self->shift = self->first_shift = shift_for(self, first_short_step * self->extent);
   for (int k = 0; k < MAX_SHIFTS && !*found && st == PLA_OK && self->shift > 0.0; k++) {
     PlaRefineReport cg = { 0 };
     bool definite;
@@ -263,7 +262,7 @@ short_direction(Newton *self, const double *pos, double rel, const PlaFemOptions
       st = pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
                                NEW_FACTOR_ITERATIONS, options->progress, self->step, &cg, err);
       report->linear_iterations += cg.iterations;
-      *found = !cg.negative_curvature && pla_max_abs(self->step, self->n) <= longest;
+      *found = !cg.negative_curvature && pla_max_abs(self->step, self->n) <= self->extent;
     }
     if (!*found)
       self->shift *= shift_factor;

@@ -297,7 +297,7 @@ test_face(void)
 
 /* ---- the tongue ---- */
 
-enum { TONGUE_FRAMES = 7 };
+enum { TONGUE_FRAMES = 13 };
 
 /* From rest to put out and to the left: the hydrostat's groups squeeze, the posterior and middle parts of
  * genioglossus draw the root forward, and the jaw, which carries it, slides; @jaw: how much of that. */
