@@ -9,6 +9,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/union-find.h"
 #include "anatomy/distance-transform.h"
+#include "anatomy/mesher/pieces.h"
 #include "anatomy/mesher/tets.h"
 #include "anatomy/phantom/phantom.h"
 #include "anatomy/tet-locator.h"
@@ -121,72 +122,6 @@ face_labels(double spacing_mm, double cell_mm, PlaProgress *progress, PlaLabelMa
       pla_volume_free(tissue);
   }
   pla_phantom_clear(&head);
-  return st;
-}
-
-PlaStatus
-pla_mesh_keep_pieces(PlaMesh **mesh, double share, int least_tets, int *n_left_out, PlaError *err)
-{
-  const PlaMesh *from = *mesh;
-  const PlaTetMesh tets = pla_mesh_tets(from);
-  const int *tag = pla_mesh_find_field(from, PLA_MESH_REGION, PLA_ON_CELLS)->data;
-  g_autofree int *parent = g_new(int, (size_t)from->n_tets + 1);
-  g_autofree int *count = g_new0(int, (size_t)from->n_tets + 1);
-  g_autofree int *at = g_new(int, (size_t)from->n_verts + 1);
-  int *across = NULL, largest = 0, n_verts = 0, n_tets = 0, n_out = 0;
-  PlaStatus st = pla_tet_neighbours(&tets, &across, err);
-  if (st != PLA_OK)
-    return st;
-  for (int t = 0; t < from->n_tets; t++)
-    parent[t] = t;
-  for (int t = 0; t < from->n_tets; t++)
-    for (size_t k = 0; k < 4; k++)
-      if (across[4 * (size_t)t + k] >= 0)
-        pla_union_find_join(parent, t, across[4 * (size_t)t + k]);
-  free(across);
-  for (int t = 0; t < from->n_tets; t++)
-    count[pla_union_find_root(parent, t)]++;
-  for (int t = 0; t < from->n_tets; t++)
-    largest = MAX(largest, count[t]);
-  const double least = fmin(largest, fmax(share * largest, least_tets));
-  g_autofree unsigned char *kept = g_new(unsigned char, (size_t)from->n_tets + 1);
-  for (int t = 0; t < from->n_tets; t++) {
-    kept[t] = count[pla_union_find_root(parent, t)] >= least;
-    n_tets += kept[t];
-    n_out += count[t] > 0 && count[t] < least;
-  }
-  if (n_left_out)
-    *n_left_out = n_out;
-  if (n_out == 0)
-    return PLA_OK;
-  for (int v = 0; v < from->n_verts; v++)
-    at[v] = -1;
-  for (int t = 0; t < from->n_tets; t++)
-    for (size_t a = 0; a < 4 && kept[t]; a++)
-      at[from->tet[4 * (size_t)t + a]] = 0;
-  for (int v = 0; v < from->n_verts; v++)
-    at[v] = at[v] == 0 ? n_verts++ : -1;
-  PlaMesh *to = NULL;
-  st = pla_mesh_new(n_verts, 0, n_tets, 0, &to, err);
-  int *to_tag = st == PLA_OK ? pla_mesh_add_field(to, PLA_MESH_REGION, PLA_ON_CELLS, PLA_I32, 1)
-                             : NULL;
-  if (st == PLA_OK && !to_tag)
-    st = pla_fail_memory(err, "a mesh without loose pieces");
-  for (int v = 0; st == PLA_OK && v < from->n_verts; v++)
-    if (at[v] >= 0)
-      memcpy(to->pos + 3 * (size_t)at[v], from->pos + 3 * (size_t)v, 3 * sizeof *to->pos);
-  for (int t = 0, k = 0; st == PLA_OK && t < from->n_tets; t++) {
-    if (!kept[t])
-      continue;
-    for (size_t a = 0; a < 4; a++)
-      to->tet[4 * (size_t)k + a] = at[from->tet[4 * (size_t)t + a]];
-    to_tag[k++] = tag[t];
-  }
-  if (st == PLA_OK) {
-    pla_mesh_free(*mesh);
-    *mesh = to;
-  } else
-    pla_mesh_free(to);
   return st;
 }
 

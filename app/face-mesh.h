@@ -9,13 +9,6 @@
 PlaStatus pla_face_mesh(double cell_mm, PlaProgress *progress, PlaMesh **out, unsigned char **held,
                         PlaError *err);
 
-/* Keeps the largest piece of tets joined by faces, every other that has at least @share of its tets and
- * @least_tets of them, and the vertices they use: what hangs on by an edge or a vertex could turn about it
- * freely.  *mesh is replaced where there is anything to leave out; of its fields the regions stay.
- * @n_left_out may be NULL. */
-PlaStatus pla_mesh_keep_pieces(PlaMesh **mesh, double share, int least_tets, int *n_left_out,
-                               PlaError *err);
-
 /* Parts a mesh of tets along the faces for which @apart holds: vertices between them are doubled
  * where that disconnects the tets around them, so that the rim of a slit stays joined.  Vertex
  * fields go along.  @n_new (may be NULL): how many vertices were added. */

@@ -2,8 +2,8 @@
 #include "app/muscles.h"
 
 #include "anatomy/base/memory.h"
+#include "anatomy/mesher/pieces.h"
 #include "anatomy/mesher/tets.h"
-#include "app/face-mesh.h"
 #include "sim/material/presets.h"
 
 #include <math.h>

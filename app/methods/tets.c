@@ -1,7 +1,7 @@
 /* Conforming tetrahedra. */
+#include "anatomy/mesher/pieces.h"
 #include "anatomy/mesher/tets.h"
 #include "anatomy/tet-locator.h"
-#include "app/face-mesh.h"
 #include "app/methods/methods.h"
 
 #include <math.h>
@@ -64,7 +64,6 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
         g_strdup_printf("outer vertices within %.3f mm of the surface, faces within %.3f mm",
                         r.vertex_mm, r.facet_mm));
     json_object_set_double_member(out->found, "room_mm3", r.room_mm3);
-    json_object_set_double_member(out->found, "boundary_facet_given_mm", r.facet_mm);
     json_object_set_int_member(out->found, "moved_triangles", r.stray_tris);
     if (r.stray_tris > 0)
       g_ptr_array_add(out->lines,
