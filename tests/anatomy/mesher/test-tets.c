@@ -2,6 +2,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/mesher/lattice.h"
+#include "anatomy/mesher/pieces.h"
 #include "anatomy/mesher/tets.h"
 #include "anatomy/phantom/phantom.h"
 
@@ -382,6 +383,48 @@ test_refusals(void)
   pla_levelset_free(empty);
 }
 
+/* Three tets in a row, two beside them that share a face, and one that hangs on by an edge: pieces below the limit go,
+ * with the vertices that only they use, and regions stay with their tets. */
+static void
+test_pieces(void)
+{
+  const double pos[12][3] = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 },
+                              { 1, 1, 1 }, { 2, 1, 1 }, { 5, 0, 0 }, { 6, 0, 0 },
+                              { 5, 1, 0 }, { 5, 0, 1 }, { 6, 1, 1 }, { -1, 0, 0 } };
+  const int tet[6][4] = { { 11, 2, 3, 0 }, { 0, 1, 2, 3 },  { 1, 2, 3, 4 },
+                          { 6, 7, 8, 9 },  { 7, 8, 9, 10 }, { 4, 1, 5, 6 } };
+  const struct {
+    double share;
+    int least, n_out, n_verts, n_tets;
+  } cases[] = { { 0.0, 1, 0, 12, 6 },
+                { 0.0, 2, 1, 11, 5 },
+                { 0.5, 0, 1, 11, 5 },
+                { 1.0, 0, 2, 6, 3 },
+                { 0.0, 99, 2, 6, 3 } };
+  for (size_t k = 0; k < G_N_ELEMENTS(cases); k++) {
+    PlaMesh *mesh;
+    PlaError err;
+    int n_out = -1;
+    g_assert_cmpint(pla_mesh_new(12, 0, 6, 0, &mesh, &err), ==, PLA_OK);
+    memcpy(mesh->pos, pos, sizeof pos);
+    memcpy(mesh->tet, tet, sizeof tet);
+    int *tag = pla_mesh_add_field(mesh, PLA_MESH_REGION, PLA_ON_CELLS, PLA_I32, 1);
+    for (int t = 0; t < 6; t++)
+      tag[t] = 10 + t;
+    g_assert_cmpint(pla_mesh_keep_pieces(&mesh, cases[k].share, cases[k].least, &n_out, &err), ==,
+                    PLA_OK);
+    g_assert_cmpint(n_out, ==, cases[k].n_out);
+    g_assert_cmpint(mesh->n_tets, ==, cases[k].n_tets);
+    g_assert_cmpint(mesh->n_verts, ==, cases[k].n_verts);
+    tag = pla_mesh_find_field(mesh, PLA_MESH_REGION, PLA_ON_CELLS)->data;
+    for (int t = 0; t < mesh->n_tets; t++)
+      for (int a = 0; a < 4; a++)
+        g_assert_cmpmem(mesh->pos + 3 * mesh->tet[4 * t + a], sizeof pos[0],
+                        pos[tet[tag[t] - 10][a]], sizeof pos[0]);
+    pla_mesh_free(mesh);
+  }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -390,6 +433,7 @@ main(int argc, char **argv)
   g_test_add_func("/tets/lattice", test_lattice);
   g_test_add_func("/tets/tissues", test_tissues);
   g_test_add_func("/tets/thin-layers", test_thin_layers);
+  g_test_add_func("/tets/pieces", test_pieces);
   g_test_add_func("/tets/surface", test_surface);
   g_test_add_func("/tets/refusals", test_refusals);
   return g_test_run();
