@@ -29,7 +29,8 @@ typedef struct {
   void (*pull)(void *data, int hook, const double pull_mm[3]);
   PlaStatus (*pulled)(void *data, PlaError *err);   /* after all that were pulled */
   void (*steer)(void *data, const double *control); /* NULL: has no muscles */
-  void (*sweep)(void *data, int n); /* NULL: what was pulled is in equilibrium already */
+  PlaStatus (*sweep)(void *data, int n, PlaError *err); /* NULL: what was pulled is in equilibrium
+                                                           already */
   double (*residual)(void *data);   /* N */
   bool (*reached)(void *data);      /* NULL: always */
   double (*force)(void *data);      /* N; or NULL */
@@ -147,10 +148,11 @@ scene_pulled(void *data, PlaError *err)
   return PLA_OK;
 }
 
-static void
-scene_sweep(void *data, int n)
+static PlaStatus
+scene_sweep(void *data, int n, PlaError *err)
 {
   pla_pbng_sweep(((SceneMover *)data)->solver, n);
+  return PLA_OK;
 }
 
 static double
@@ -241,10 +243,10 @@ body_pulled(void *data, PlaError *err)
   return pla_surgery_live_pull(self->live, self->pull, err);
 }
 
-static void
-body_sweep(void *data, int n)
+static PlaStatus
+body_sweep(void *data, int n, PlaError *err)
 {
-  pla_surgery_live_sweep(((BodyMover *)data)->live, n);
+  return pla_surgery_live_sweep(((BodyMover *)data)->live, n, err);
 }
 
 static double
@@ -449,8 +451,8 @@ follow(PlaLive *self, Mover *mover, PlaError *err)
       scale = 0.0;
     }
     gint64 until = g_get_monotonic_time() + BATCH_US;
-    while (mover->sweep && (sweeps == 0 || g_get_monotonic_time() < until)) {
-      mover->sweep(mover->data, 2);
+    while (st == PLA_OK && mover->sweep && (sweeps == 0 || g_get_monotonic_time() < until)) {
+      st = mover->sweep(mover->data, 2, err);
       sweeps += 2;
     }
     double residual = mover->residual(mover->data);

@@ -211,10 +211,10 @@ operate(void *data, PlaError *err)
     st = pla_surgery_live_new(d->body, at, &live, err);
   if (st == PLA_OK)
     st = pla_surgery_live_pull(live, pull, err);
-  if (st == PLA_OK) {
-    pla_surgery_live_sweep(live, 1);
+  if (st == PLA_OK)
+    st = pla_surgery_live_sweep(live, 1, err);
+  if (st == PLA_OK)
     d->shape_s = fmin(d->shape_s, seconds_since(start));
-  }
   pla_surgery_live_free(live);
   start = g_get_monotonic_time();
   pla_surgery_settle(d->body, &before, PLA_ERR_CANCELLED);
