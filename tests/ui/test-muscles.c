@@ -428,10 +428,103 @@ test_session(void)
   close_window(window);
 }
 
+/* ---- a take of five seconds ---- */
+
+/* about five seconds with lips that close */
+#define SENTENCE "My baby may pay me a penny. People bump up and mope by a map of Bombay."
+
+static gboolean
+closes_lips(const char *label)
+{
+  return strcmp(label, "p") == 0 || strcmp(label, "b") == 0 || strcmp(label, "m") == 0;
+}
+
+/* How far the lips' markers are apart in a frame, of the recording and of the fitted body, mm. */
+static void
+measure_lips(const PlaPerformance *p, int frame, double *measured, double *fitted)
+{
+  const size_t n = (size_t)p->take->n_markers;
+  g_autofree double *pos = g_new(double, 3 * (size_t)p->body->mesh->n_verts);
+  g_autofree double *seen = g_new(double, 3 * n), *made = g_new(double, 3 * n);
+  int lip[2] = { -1, -1 };
+  for (int i = 0; i < p->take->n_markers; i++) {
+    if (strcmp(p->take->name[i], "lip-upper") == 0)
+      lip[0] = i;
+    if (strcmp(p->take->name[i], "lip-lower") == 0)
+      lip[1] = i;
+  }
+  g_assert_true(lip[0] >= 0 && lip[1] >= 0);
+  g_assert_true(pla_performance_get_shape(p, frame, pos));
+  pla_performance_get_markers(p, frame, pos, seen, made);
+  *measured = seen[3 * lip[0] + 2] - seen[3 * lip[1] + 2];
+  *fitted = made[3 * lip[0] + 2] - made[3 * lip[1] + 2];
+}
+
+/* Every phoneme at its middle: lips are as far apart as they were recorded, and closer where the sound
+ * closes them than where it opens them. */
+static void
+compare_lips(const PlaPerformance *p)
+{
+  double closed = 0.0, open = 0.0, worst = 0.0;
+  int n_closed = 0, n_open = 0;
+  for (int i = 0; i < p->phones.n; i++) {
+    const double middle = 0.5 * (p->phones.phone[i].start_s + p->phones.phone[i].end_s);
+    const int f = (int)lround((middle - p->track->track->start_s) * p->moves.rate_hz);
+    double measured, fitted;
+    measure_lips(p, CLAMP(f, 0, p->moves.n_frames - 1), &measured, &fitted);
+    worst = fmax(worst, fabs(measured - fitted));
+    if (closes_lips(p->phones.phone[i].label)) {
+      closed += fitted;
+      n_closed++;
+    } else {
+      open += fitted;
+      n_open++;
+    }
+  }
+  g_assert_cmpint(n_closed, >=, 8);
+  g_test_message("lips' markers: %.2f mm apart in %d closures, %.2f mm otherwise; recorded and fitted "
+                 "differ by at most %.2f mm",
+                 closed / n_closed, n_closed, open / n_open, worst);
+  g_assert_cmpfloat(closed / n_closed, <, open / n_open - 1.0);
+  /* six deviations of a difference of markers with 0.2 mm of noise */
+  g_assert_cmpfloat(worst, <, 6.0 * 0.2 * sqrt(2.0));
+}
+
+/* Five seconds of a speaking face: recorded, fitted, and looked at frame by frame. */
+static void
+test_take(void)
+{
+  if (!g_getenv("PLA_LONG")) {
+    g_test_skip("only in long runs");
+    return;
+  }
+  PlaWindow *window = new_window();
+  gtk_window_set_default_size(GTK_WINDOW(window), 1280, 800);
+  g_autofree char *path = g_build_filename(fixture_dir, "take.platysma", NULL);
+  pla_window_create(window, path);
+  settle(window);
+  pla_window_set_workspace(window, "muscles");
+  settle(window);
+  choose(window, "_Body", 0);
+  choose(window, "_Detail", g_getenv("PLA_DETAIL") ? (guint)atoi(g_getenv("PLA_DETAIL")) : 1);
+  do_action(window, "muscles.build");
+  record_and_fit(window, SENTENCE);
+  const PlaPerformance *p = pla_performer_get(stage_of(window));
+  g_test_message("%d elements, %d frames, worst marker '%s' %.2f mm rms", p->body->mesh->n_tets,
+                 p->moves.n_frames, p->misfit[0].name, p->misfit[0].rms_mm);
+  g_assert_cmpfloat(p->moves.n_frames / p->moves.rate_hz, >=, 5.0);
+  play(window);
+  p = pla_performer_get(stage_of(window));
+  compare_lips(p);
+  look_at_phones(window, &p->phones, "take");
+  close_window(window);
+}
+
 int
 main(int argc, char **argv)
 {
   fixture_start(&argc, &argv);
   g_test_add_func("/muscles/session", test_session);
+  g_test_add_func("/muscles/take", test_take);
   return fixture_run();
 }

@@ -35,6 +35,13 @@ test_jaw_joint(void)
     g_assert_cmpfloat_with_epsilon(psi[3], poses[i][PLA_JAW_RIGHT], 1e-15);
     g_assert_cmpfloat_with_epsilon(psi[4], poses[i][PLA_JAW_LEFT], 1e-15);
     g_assert_cmpfloat_with_epsilon(psi[5], -sin(poses[i][PLA_JAW_OPENING]), 1e-15);
+    /* within the tracks and the opening that the joint has */
+    for (int k = 3; k < 5; k++) {
+      g_assert_cmpfloat(psi[k], >=, -1e-15);
+      g_assert_cmpfloat(psi[k], <=, 0.015 + 1e-15);
+    }
+    g_assert_cmpfloat(psi[5], <=, 1e-15);
+    g_assert_cmpfloat(psi[5], >=, -sin(35.0 * G_PI / 180.0) - 1e-15);
   }
   /* opening lowers the chin; the left condyle forwards turns it to the right (+x) */
   double r[9], t[3], chin[3] = { 0, 0.09, -0.085 }, moved[3];

@@ -7,6 +7,7 @@
 #include "anatomy/registration/registration.h"
 #include "sim/active/active.h"
 #include "sim/fit/box-qp.h"
+#include "sim/fit/frame.h"
 #include "sim/physeme/physeme.h"
 #include "tests/sim/active/bars.h"
 
@@ -137,6 +138,160 @@ test_affine_frames(void)
   g_assert_cmpfloat(apart, <, 1e-4);
 }
 
+/* ---- 29: steps that a frame takes ---- */
+
+/* a take of @n_poses shapes, the first of them at rest, with a head that turns by @turn from each to the next */
+static void
+make_poses(const Bar *bar, int n_poses, const double (*control)[NC], double turn, PlaTake **out)
+{
+  PlaActiveSolver *solver;
+  PlaActiveState state;
+  PlaActiveReport report;
+  PlaError err = { 0 };
+  bar_ok(pla_take_new(n_poses, bar->markers.n, out, &err), &err);
+  bar_ok(pla_active_solver_new(bar->model, &solver, &err), &err);
+  bar_ok(pla_active_state_init(&state, bar->model, &err), &err);
+  (*out)->rate_hz = 60.0;
+  for (int f = 0; f < n_poses; f++) {
+    const PlaRigid pose =
+        pla_rigid_about((double[3]){ 0 }, (double[3]){ turn * f, 0, 0 }, (double[3]){ 0.001 * f, 0, 0 });
+    bar_ok(pla_active_solve(solver, control[f], NULL, 1e-9, NULL, &state, &report, &err), &err);
+    g_assert_true(report.converged);
+    for (int i = 0; i < bar->markers.n; i++) {
+      double q[3];
+      pla_marker_place(&bar->markers.site[i], state.pos, q);
+      pla_rigid_apply(&pose, q, (*out)->pos + 3 * (f * bar->markers.n + i));
+    }
+  }
+  pla_active_state_clear(&state);
+  pla_active_solver_free(solver);
+}
+
+static double
+frame_rms(const PlaFitFrame *frame, int n_markers)
+{
+  double sum = 0.0;
+  for (int i = 0; i < 3 * n_markers; i++)
+    sum += frame->residual[i] * frame->residual[i];
+  return sqrt(sum / n_markers);
+}
+
+/* Steps of Gauss and Newton until markers are met to 0.05 mm: at most 5 from rest, as claimed.  Tracking with
+ * changes of 20 to 40 % and 4 degrees takes one where the source is content; one leaves more than 0.05 mm
+ * here, which the second takes away. */
+static void
+test_steps(void)
+{
+  enum { POSES = 5, MOST = 6 };
+  static const double control[POSES][NC] = {
+    { 0, 0, 0, 0, 0, 0, 0, 0 },
+    { 0.6, 0.3, 0.5, 0.2, 0, 0.15, 0.002, 0.001 },
+    { 0.8, 0.5, 0.3, 0.4, 0, 0.22, 0.002, 0.001 },  /* 20 %, and 4 degrees of the jaw */
+    { 0.4, 0.9, 0.7, 0.0, 0, 0.15, 0.001, 0.002 },  /* 40 %, back by 4 degrees */
+    { 0.45, 0.88, 0.65, 0.05, 0, 0.14, 0.001, 0.002 }, /* 5 %, as from frame to frame at 60 Hz */
+  };
+  Bar bar;
+  PlaTake *take;
+  PlaFitFrame frame;
+  PlaError err = { 0 };
+  PlaFitOptions opts = pla_fit_options_default();
+  const PlaMarkerSite *site[64];
+  double lo[NC], hi[NC], once[POSES] = { 0 };
+  int steps[POSES] = { 0 };
+  opts.noise_m = 1e-5;
+  opts.outlier = 0.0;
+  bar_init(&bar, 2);
+  pla_active_limits(bar.model, lo, hi);
+  for (int i = 0; i < bar.markers.n; i++)
+    site[i] = &bar.markers.site[i];
+  make_poses(&bar, POSES, control, 4.0 * G_PI / 180.0, &take);
+  const PlaFitProblem problem = { .model = bar.model, .site = site, .take = take, .opts = &opts,
+                                  .lo = lo, .hi = hi, .least_noise_m = 1e-6 };
+  bar_ok(pla_fit_frame_init(&frame, &problem, &err), &err);
+  for (int f = 1; f < POSES; f++) {
+    if (f == 1)
+      bar_ok(pla_fit_frame_place_head(&frame, f, true, &err), &err);
+    for (double rms = INFINITY; rms > 5e-5 && steps[f] < MOST;) {
+      bar_ok(pla_fit_frame_track(&frame, f, 1, &err), &err);
+      rms = frame_rms(&frame, bar.markers.n);
+      if (steps[f]++ == 0)
+        once[f] = rms;
+    }
+    /* the next begins where this one ends */
+    bar_ok(pla_fit_frame_track(&frame, f, 10, &err), &err);
+    g_assert_cmpfloat(frame_rms(&frame, bar.markers.n), <, 5e-6);
+  }
+  g_test_message("steps to 0.05 mm: %d from rest, %d for 20 %%, %d for 40 %%, %d for 5 %%; one step leaves "
+                 "%.3f, %.3f and %.3f mm",
+                 steps[1], steps[2], steps[3], steps[4], 1e3 * once[2], 1e3 * once[3], 1e3 * once[4]);
+  g_assert_cmpint(steps[1], <=, 5);
+  g_assert_cmpint(steps[2], <=, 2);
+  g_assert_cmpint(steps[3], <=, 2);
+  g_assert_cmpint(steps[4], ==, 1);
+  pla_fit_frame_clear(&frame);
+  pla_take_free(take);
+  bar_clear(&bar);
+}
+
+/* ---- 32: gross errors ---- */
+
+/* 5 % of the markers 20 mm off: the skin under them follows by less than a fifth, while a warp by radial basis
+ * functions through the markers goes all the way with them. */
+static void
+test_gross_errors(void)
+{
+  enum { POSES = 3 };
+  static const double control[POSES][NC] = { { 0 },
+                                             { 0.3, 0.2, 0.4, 0.1, 0, 0.05, 0.001, 0.001 },
+                                             { 0.5, 0.3, 0.6, 0.2, 0, 0.1, 0.002, 0.001 } };
+  const double off = 0.02;
+  Bar bar;
+  PlaTake *take;
+  PlaFitResult result;
+  PlaWarp *warp;
+  PlaWarpReport about;
+  PlaError err = { 0 };
+  PlaFitOptions opts = pla_fit_options_default();
+  const PlaMarkerSite *site[64];
+  double from[3 * 64], to[3 * 64], clean[3 * 64], worst = 0.0, least = INFINITY;
+  bar_init(&bar, 2);
+  const int n = bar.markers.n, last = POSES - 1;
+  for (int i = 0; i < n; i++)
+    site[i] = &bar.markers.site[i];
+  make_poses(&bar, POSES, control, 0.0, &take);
+  memcpy(clean, take->pos + 3 * last * n, 3 * (size_t)n * sizeof *clean);
+  g_assert_cmpint(n, >=, 20);
+  const int n_off = (n + 19) / 20;
+  for (int k = 0; k < n_off; k++)
+    take->pos[3 * (last * n + 5 + 11 * k) + k % 3] += off;
+  opts.acceleration = 0.0;
+  bar_ok(pla_fit_take(bar.model, site, take, &opts, &result, &err), &err);
+  for (int i = 0; i < 3 * n; i++) {
+    from[i] = 1e3 * take->pos[i];
+    to[i] = 1e3 * take->pos[3 * last * n + i];
+  }
+  bar_ok(pla_warp_new(n, from, to, 0.0, &warp, NULL, &about, &err), &err);
+  for (int k = 0; k < n_off; k++) {
+    const int i = 5 + 11 * k;
+    double fitted[3], warped[3], d[3];
+    pla_vec3_sub(take->pos + 3 * (last * n + i), result.residual + 3 * (last * n + i), fitted);
+    pla_vec3_sub(fitted, clean + 3 * i, d);
+    worst = fmax(worst, pla_vec3_norm(d) / off);
+    pla_warp_apply(warp, 1, from + 3 * i, warped);
+    for (int a = 0; a < 3; a++)
+      d[a] = 1e-3 * warped[a] - clean[3 * i + a];
+    least = fmin(least, pla_vec3_norm(d) / off);
+  }
+  g_test_message("%d of %d markers 20 mm off: the fit follows by %.2f %%, the warp by %.1f %%", n_off, n,
+                 100.0 * worst, 100.0 * least);
+  g_assert_cmpfloat(worst, <, 0.2);
+  g_assert_cmpfloat(least, >, 0.9);
+  pla_warp_free(warp);
+  pla_fit_result_clear(&result);
+  pla_take_free(take);
+  bar_clear(&bar);
+}
+
 /* ---- 33 and 34: what a step costs ---- */
 
 typedef struct {
@@ -217,10 +372,57 @@ gauss_newton(const Step *self, const double *target, double *control)
     control[c] = self->state.control[c] + dc[c];
 }
 
-/* 33: golden section along a step.  Equilibria on the way start from the shape between those at its ends:
- * none needs a new factor.  The source needs one Newton step for each; with the factor of the step's
- * beginning 0.01 mm takes 2.4, each of which is one substitution instead of a linear solve.  The full step,
- * which is all that the fit tries while it lowers the misfit, is as good as the section's best. */
+typedef struct {
+  int steps, factors; /* to 0.01 mm, with the factor of the step's beginning */
+  double once_m[2];   /* farthest vertex from there after one step: with that factor, with one of its own */
+} Inner;
+
+/* one equilibrium on the way from @step to @end, from the shape between them */
+static void
+solve_between(Step *step, const PlaActiveState *end, double t, PlaActiveState *at, Inner *inner)
+{
+  const size_t n = 3 * (size_t)step->bar.mesh->n_verts;
+  PlaActiveState guess, exact;
+  PlaActiveReport report = { 0 };
+  PlaError err = { 0 };
+  double control[NC];
+  bar_ok(pla_active_state_init(&guess, step->bar.model, &err), &err);
+  bar_ok(pla_active_state_init(&exact, step->bar.model, &err), &err);
+  for (size_t i = 0; i < n; i++)
+    guess.pos[i] = (1.0 - t) * step->state.pos[i] + t * end->pos[i];
+  for (int c = 0; c < NC; c++)
+    control[c] = guess.control[c] = (1.0 - t) * step->state.control[c] + t * end->control[c];
+  pla_active_state_copy(&exact, step->bar.model, &guess);
+  g_autofree double *columns = g_new(double, NC *n);
+  /* the answer, by a solver of its own */
+  PlaActiveSolver *own;
+  bar_ok(pla_active_solver_new(step->bar.model, &own, &err), &err);
+  bar_ok(pla_active_sensitivity(own, &guess, NULL, columns, &report, &err), &err);
+  bar_ok(pla_active_solve(own, control, NULL, 1e-9, NULL, &exact, &report, &err), &err);
+  g_assert_true(report.converged);
+  bar_ok(pla_active_sensitivity(own, &guess, NULL, columns, &report, &err), &err);
+  for (int k = 0; k < 2; k++) {
+    pla_active_state_copy(at, step->bar.model, &guess);
+    bar_ok(pla_active_solve(k ? own : step->solver, control, NULL, 1.0, NULL, at, &report, &err), &err);
+    g_assert_cmpint(report.iterations, ==, 1);
+    for (size_t i = 0; i < n; i++)
+      inner->once_m[k] = fmax(inner->once_m[k], fabs(at->pos[i] - exact.pos[i]));
+  }
+  pla_active_state_copy(at, step->bar.model, &guess);
+  bar_ok(pla_active_solve(step->solver, control, NULL, 1e-5, NULL, at, &report, &err), &err);
+  g_assert_true(report.converged);
+  inner->steps += report.iterations;
+  inner->factors += report.factorisations;
+  pla_active_solver_free(own);
+  pla_active_state_clear(&guess);
+  pla_active_state_clear(&exact);
+}
+
+/* 33: golden section along a step, equilibria on the way from the shape between those at its ends.  The
+ * source needs one Newton step for each.  With a factor of its own one step is within 0.01 mm, as it says;
+ * with the factor of the step's beginning, which costs nothing, one step misses that and the claim fails:
+ * 2.4 steps.  The full step, which is all that the fit tries while it lowers the misfit, is as good as the
+ * section's best.  (The section's cost beside the step's: bench fit-face.) */
 static void
 test_golden_section(void)
 {
@@ -233,8 +435,8 @@ test_golden_section(void)
   PlaActiveState end, at;
   PlaError err = { 0 };
   double target[3 * 64], control[NC];
+  Inner inner = { 0 };
   step_init(&step, begin);
-  const size_t n = 3 * (size_t)step.bar.mesh->n_verts;
   g_assert_cmpint(step.bar.markers.n, <=, 64);
   bar_ok(pla_active_state_init(&end, step.bar.model, &err), &err);
   bar_ok(pla_active_state_init(&at, step.bar.model, &err), &err);
@@ -250,21 +452,9 @@ test_golden_section(void)
 
   double lo = 0.0, hi = 1.0, best = full, value[2] = { NAN, NAN };
   double place[2] = { 1.0 - golden, golden };
-  int iterations = 0, factorisations = 0, single = 0;
   for (int e = 0; e < EVALUATIONS; e++) {
     const int k = isnan(value[0]) ? 0 : 1;
-    const double t = place[k];
-    for (size_t i = 0; i < n; i++)
-      at.pos[i] = (1.0 - t) * step.state.pos[i] + t * end.pos[i];
-    for (int c = 0; c < NC; c++)
-      at.control[c] = (1.0 - t) * step.state.control[c] + t * control[c];
-    double there[NC];
-    memcpy(there, at.control, sizeof there);
-    bar_ok(pla_active_solve(step.solver, there, NULL, 1e-5, NULL, &at, &report, &err), &err);
-    g_assert_true(report.converged);
-    iterations += report.iterations;
-    factorisations += report.factorisations;
-    single += report.iterations == 1;
+    solve_between(&step, &end, place[k], &at, &inner);
     value[k] = misfit_of(&step.bar, at.pos, target);
     best = fmin(best, value[k]);
     if (isnan(value[1]))
@@ -284,10 +474,14 @@ test_golden_section(void)
       value[1] = NAN;
     }
   }
-  g_test_message("%d equilibria: %d steps, %d of them one step each, %d factors; misfit %.3g -> %.3g full, "
-                 "%.3g golden", EVALUATIONS, iterations, single, factorisations, none, full, best);
-  g_assert_cmpint(factorisations, ==, 0);
-  g_assert_cmpint(iterations, <=, 3 * EVALUATIONS);
+  g_test_message("%d equilibria: one step leaves %.4f mm with the old factor, %.4f mm with one of its own; "
+                 "%.1f steps each and %d factors to 0.01 mm; misfit %.3g -> %.3g full, %.3g golden",
+                 EVALUATIONS, 1e3 * inner.once_m[0], 1e3 * inner.once_m[1],
+                 (double)inner.steps / EVALUATIONS, inner.factors, none, full, best);
+  g_assert_cmpfloat(inner.once_m[1], <, 1e-5);
+  g_assert_cmpint(inner.factors, ==, 0);
+  g_assert_cmpint(inner.steps, >, EVALUATIONS); /* so much does the claim fail by */
+  g_assert_cmpint(inner.steps, <=, 3 * EVALUATIONS);
   g_assert_cmpfloat(full, <, 0.05 * none);
   g_assert_cmpfloat(full - best, <, 0.01 * none);
   pla_active_state_clear(&end);
@@ -457,6 +651,8 @@ main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/claims/30-affine-frames", test_affine_frames);
+  g_test_add_func("/claims/29-steps", test_steps);
+  g_test_add_func("/claims/32-gross-errors", test_gross_errors);
   g_test_add_func("/claims/33-golden-section", test_golden_section);
   g_test_add_func("/claims/34-derivative-cost", test_derivative_cost);
   g_test_add_func("/claims/37-interpolation", test_interpolation);
