@@ -23,6 +23,57 @@ derive(void *data, PlaError *err)
   return pla_active_sensitivity(self->solver, &self->state, NULL, self->columns, &self->report, err);
 }
 
+enum { SECTION = 10 }; /* equilibria of a golden section, as the source counts them */
+
+/* Between two frames: how long the equilibrium of the second takes the general way, by a solver that begins
+ * without a factor; and a golden section along the step, from shapes between those at its ends. */
+static PlaStatus
+compare_steps(Face *self, double *equilibrium_s, double *section_s, PlaError *err)
+{
+  const PlaActiveModel *model = self->body->model;
+  const size_t n = 3 * (size_t)self->body->mesh->n_verts, nc = (size_t)pla_active_n_controls(model);
+  PlaActivation moves = { 0 };
+  PlaActiveState end = { 0 }, at = { 0 };
+  PlaActiveSolver *plain = NULL;
+  PlaActiveReport report = { 0 };
+  const double golden = 0.5 * (sqrt(5.0) - 1.0);
+  PlaStatus st = pla_activation_random(model, 30, 60.0, 5, &moves, err);
+  if (st == PLA_OK)
+    st = pla_active_state_init(&end, model, err);
+  if (st == PLA_OK)
+    st = pla_active_state_init(&at, model, err);
+  if (st == PLA_OK)
+    st = pla_active_solver_new(model, &plain, err);
+  if (st == PLA_OK)
+    st = pla_active_solve(self->solver, moves.control + 20 * nc, NULL, 1e-6, NULL, &self->state,
+                          &report, err);
+  /* the factor at the step's beginning */
+  if (st == PLA_OK)
+    st = derive(self, err);
+  if (st == PLA_OK) {
+    pla_active_state_copy(&end, model, &self->state);
+    const gint64 start = g_get_monotonic_time();
+    st = pla_active_solve(plain, moves.control + 22 * nc, NULL, 1e-6, NULL, &end, &report, err);
+    *equilibrium_s = (double)(g_get_monotonic_time() - start) * 1e-6;
+  }
+  const gint64 start = g_get_monotonic_time();
+  double place = golden;
+  for (int e = 0; e < SECTION && st == PLA_OK; e++, place = 1.0 - golden * place) {
+    for (size_t i = 0; i < n; i++)
+      at.pos[i] = (1.0 - place) * self->state.pos[i] + place * end.pos[i];
+    for (size_t c = 0; c < nc; c++)
+      at.control[c] = (1.0 - place) * self->state.control[c] + place * end.control[c];
+    g_autofree double *control = g_memdup2(at.control, nc * sizeof *control);
+    st = pla_active_solve(self->solver, control, NULL, 1e-5, NULL, &at, &report, err);
+  }
+  *section_s = (double)(g_get_monotonic_time() - start) * 1e-6;
+  pla_active_solver_free(plain);
+  pla_active_state_clear(&end);
+  pla_active_state_clear(&at);
+  pla_activation_clear(&moves);
+  return st;
+}
+
 /* tracks a short take from rest; the first frame, a far start, counts apart */
 static PlaStatus
 track(PlaBench *bench, Face *self, int n_frames, double *seconds, PlaFitResult *fit, PlaError *err)
@@ -60,7 +111,7 @@ run_size(PlaBench *bench, double size, PlaError *err)
   PlaActiveBodyOptions opts = pla_active_body_options_default();
   Face face = { 0 };
   PlaFitResult fit = { 0 };
-  double derive_s = 0.0, frame_s = 0.0;
+  double derive_s = 0.0, frame_s = 0.0, equilibrium_s = 0.0, section_s = 0.0;
   const int repeats = pla_bench_repeats(bench, 3), n_frames = 6;
   opts.cell_mm = 5.5 * cbrt(66e3 / size);
   const gint64 start = g_get_monotonic_time();
@@ -81,17 +132,25 @@ run_size(PlaBench *bench, double size, PlaError *err)
     st = pla_bench_time(bench, derive, &face, repeats, &derive_s, err);
   if (st == PLA_OK)
     st = track(bench, &face, n_frames, &frame_s, &fit, err);
+  const PlaActiveReport cost = face.report;
+  if (st == PLA_OK)
+    st = compare_steps(&face, &equilibrium_s, &section_s, err);
   if (st == PLA_OK) {
     g_autofree char *text = g_strdup_printf("%.0fk", size / 1000.0);
     pla_bench_begin_run(bench, text, face.body->mesh->n_tets, repeats, frame_s);
     /* the plain alternative to derivatives is one more equilibrium for every control */
     pla_bench_ratio(bench, "columns_per_factor",
-                    face.report.substitute_s / fmax(1e-9, face.report.factor_s));
-    pla_bench_ratio(bench, "derivatives_per_factor", derive_s / fmax(1e-9, face.report.factor_s));
+                    cost.substitute_s / fmax(1e-9, cost.factor_s));
+    pla_bench_ratio(bench, "derivatives_per_factor", derive_s / fmax(1e-9, cost.factor_s));
+    pla_bench_ratio(bench, "derivatives_per_equilibrium", derive_s / fmax(1e-9, equilibrium_s));
+    pla_bench_ratio(bench, "golden_section_per_step",
+                    section_s / fmax(1e-9, derive_s + equilibrium_s));
     pla_bench_number(bench, "derivatives_s", derive_s);
-    pla_bench_number(bench, "assemble_s", face.report.assemble_s);
-    pla_bench_number(bench, "factor_s", face.report.factor_s);
-    pla_bench_number(bench, "columns_s", face.report.substitute_s);
+    pla_bench_number(bench, "equilibrium_s", equilibrium_s);
+    pla_bench_number(bench, "golden_section_s", section_s);
+    pla_bench_number(bench, "assemble_s", cost.assemble_s);
+    pla_bench_number(bench, "factor_s", cost.factor_s);
+    pla_bench_number(bench, "columns_s", cost.substitute_s);
     pla_bench_number(bench, "build_s", build_s);
     pla_bench_number(bench, "frame_s", frame_s);
     pla_bench_number(bench, "rms_mm", 1000.0 * fit.rms_m);

@@ -17,6 +17,7 @@ extern const PlaBenchmark pla_benchmark_lattice;
 extern const PlaBenchmark pla_benchmark_orbit;
 extern const PlaBenchmark pla_benchmark_nifti_read;
 extern const PlaBenchmark pla_benchmark_pbng_box;
+extern const PlaBenchmark pla_benchmark_preview;
 extern const PlaBenchmark pla_benchmark_distance;
 extern const PlaBenchmark pla_benchmark_reduced;
 extern const PlaBenchmark pla_benchmark_scatter;

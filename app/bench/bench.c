@@ -25,6 +25,7 @@ static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_nifti_read,
   &pla_benchmark_orbit,
   &pla_benchmark_pbng_box,
+  &pla_benchmark_preview,
   &pla_benchmark_distance,
   &pla_benchmark_fit_face,
   &pla_benchmark_frames,
