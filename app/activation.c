@@ -452,12 +452,23 @@ pla_activation_fit(const PlaActiveBody *body, PlaTake *take, const PlaLabelOptio
   return st;
 }
 
-PlaStatus
-pla_activation_strengths(const PlaActiveBody *body, PlaTake *take, const PlaLabelOptions *label,
-                         const PlaActivation *known, const PlaFitOptions *opts, double *strength,
-                         double *deviation, PlaStrengthReport *report, PlaError *err)
+static PlaStatus
+stiffen(double stiffness, void *data, PlaActiveModel **out, PlaError *err)
 {
-  const double most = 10.0; /* times the strength that was assumed */
+  return pla_active_body_stiffen(data, stiffness, out, err);
+}
+
+PlaStatus
+pla_activation_identify(const PlaActiveBody *body, PlaTake *take, const PlaLabelOptions *label,
+                        const PlaActivation *known, bool strengths, bool stiffness,
+                        const PlaFitOptions *opts, double *strength, double *deviation,
+                        PlaIdentifyReport *report, PlaError *err)
+{
+  const PlaIdentifyOptions what = { .strengths = strengths,
+                                    .stiffness = stiffness,
+                                    .most = 10.0, /* times what was assumed */
+                                    .make = stiffen,
+                                    .data = (void *)body };
   PlaLabelling labels = { 0 };
   if (known->n_frames != take->n_frames)
     return pla_fail(err, PLA_ERR_USAGE, "the take has %d frames, its activations have %d",
@@ -475,8 +486,8 @@ pla_activation_strengths(const PlaActiveBody *body, PlaTake *take, const PlaLabe
   for (int m = 0; m < pla_active_n_muscles(body->model); m++)
     strength[m] = 1.0;
   if (st == PLA_OK)
-    st = pla_fit_strengths(body->model, labels.site, take, known->control, opts, most, strength,
-                           deviation, report, err);
+    st = pla_fit_identify(body->model, labels.site, take, known->control, opts, &what, strength,
+                          deviation, report, err);
   pla_labelling_clear(&labels);
   return st;
 }

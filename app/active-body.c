@@ -163,10 +163,10 @@ find_holds(const PlaMesh *mesh, const PlaMuscleSet *set, const unsigned char *cu
   g_free(near);
 }
 
-/* the model of a body whose mesh and muscles are there */
+/* the model of a body whose mesh and muscles are there, and its flesh known */
 static PlaStatus
-make_model(PlaActiveBody *body, const unsigned char *hold, const PlaJaw *jaw, double young_pa,
-           double poisson, double strength, PlaError *err)
+make_model(const PlaActiveBody *body, const unsigned char *hold, const PlaJaw *jaw, double young_pa,
+           PlaActiveModel **out, PlaError *err)
 {
   const PlaMuscleSet *set = &body->muscles;
   const PlaMaterial *material = pla_material_find("muscle");
@@ -175,15 +175,13 @@ make_model(PlaActiveBody *body, const unsigned char *hold, const PlaJaw *jaw, do
     strongest = fmax(strongest, set->list.muscle[m].peak_stress_pa);
   for (int i = 0; material->params[i].key; i++)
     param[i] = material->params[i].def;
-  const double mu = young_pa / (2.0 * (1.0 + poisson));
+  const double mu = young_pa / (2.0 * (1.0 + body->poisson));
   param[pla_material_param(material, "base")] = 1.0; /* neo-Hookean */
   param[pla_material_param(material, "c10_pa")] = 0.5 * mu;
   param[pla_material_param(material, "c01_pa")] = 0.0;
-  param[pla_material_param(material, "bulk_pa")] = young_pa / (3.0 * (1.0 - 2.0 * poisson));
-  param[pla_material_param(material, "sigma_max_pa")] = strongest * (strength > 0.0 ? strength : 1.0);
+  param[pla_material_param(material, "bulk_pa")] = young_pa / (3.0 * (1.0 - 2.0 * body->poisson));
+  param[pla_material_param(material, "sigma_max_pa")] = strongest * body->strength;
   PlaFemMaterial flesh = { .material = material, .density = 1050.0 };
-  body->young_pa = young_pa;
-  body->poisson = poisson;
   PlaStatus st = material->prepare(param, flesh.constants, err);
   g_autofree double *overlap = g_new(double, (size_t)set->n_pairs + 1);
   g_autofree const char **names = g_new(const char *, (size_t)set->list.n + 1);
@@ -202,7 +200,26 @@ make_model(PlaActiveBody *body, const unsigned char *hold, const PlaJaw *jaw, do
                                  .fibre_muscle = set->muscle,
                                  .hold = hold,
                                  .jaw = jaw };
-  return st == PLA_OK ? pla_active_model_new(&parts, &body->model, err) : st;
+  return st == PLA_OK ? pla_active_model_new(&parts, out, err) : st;
+}
+
+/* what a body's flesh is, and its model */
+static PlaStatus
+finish_model(PlaActiveBody *body, const unsigned char *hold, const PlaJaw *jaw, double young_pa,
+             double poisson, double strength, PlaError *err)
+{
+  body->young_pa = young_pa;
+  body->poisson = poisson;
+  body->strength = strength > 0.0 ? strength : 1.0;
+  return make_model(body, hold, jaw, young_pa, &body->model, err);
+}
+
+PlaStatus
+pla_active_body_stiffen(const PlaActiveBody *self, double stiffness, PlaActiveModel **out,
+                        PlaError *err)
+{
+  return make_model(self, pla_active_hold(self->model), pla_active_jaw(self->model),
+                    stiffness * self->young_pa, out, err);
 }
 
 /* the jaw among the joints of the head phantom, in whose frame the tongue is, too */
@@ -280,7 +297,7 @@ build(const Kind *kind, const PlaActiveBodyOptions *opts, PlaProgress *progress,
     if (kind->jaw)
       st = phantom_jaw(&jaw, err);
     if (st == PLA_OK)
-      st = make_model(self, hold, kind->jaw ? &jaw : NULL, opts->young_pa, opts->poisson, opts->strength,
+      st = finish_model(self, hold, kind->jaw ? &jaw : NULL, opts->young_pa, opts->poisson, opts->strength,
                       err);
   }
   if (st == PLA_OK && strcmp(kind->name, "arm") != 0)
@@ -555,7 +572,7 @@ pla_active_body_from_contents(const char *name, const PlaContent *mesh, const Pl
     const double young = opts->young_pa > 0.0 ? opts->young_pa : flesh ? flesh[0] : 20e3;
     const double poisson = opts->poisson > 0.0 ? opts->poisson : flesh ? flesh[1] : 0.45;
     if (st == PLA_OK)
-      st = make_model(self, hold, numbers ? &jaw : NULL, young, poisson, opts->strength, err);
+      st = finish_model(self, hold, numbers ? &jaw : NULL, young, poisson, opts->strength, err);
   }
   if (st == PLA_OK)
     st = markers_from(muscles, self->mesh->n_verts, &self->markers, err);

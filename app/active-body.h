@@ -17,6 +17,7 @@ typedef struct {
   PlaMuscleSet muscles;
   PlaActiveModel *model;
   double young_pa, poisson; /* of the flesh between the fibres */
+  double strength;        /* of all muscles, times their peak stress */
   PlaMarkerSet markers;   /* where markers are expected, by name; none for bodies without a layout */
 } PlaActiveBody;
 
@@ -34,6 +35,10 @@ PlaActiveBodyOptions pla_active_body_options_default(void);
 PlaStatus pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,
                                        PlaProgress *progress, PlaActiveBody **out, PlaError *err);
 void pla_active_body_free(PlaActiveBody *self); /* NULL is fine */
+
+/* A model of the same body with flesh @stiffness times as stiff; the caller frees *out. */
+PlaStatus pla_active_body_stiffen(const PlaActiveBody *self, double stiffness, PlaActiveModel **out,
+                                  PlaError *err);
 
 /* As items of a case: the mesh, and the muscles with what holds them, the jaw, the flesh and the places
  * of markers.  Muscles that the operation "muscles" made have none of these: bones hold what is near to

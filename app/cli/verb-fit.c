@@ -161,40 +161,94 @@ read_options(PlaInvocation *inv, PlaFitOptions *opts, PlaLabelOptions *label, Pl
   return PLA_OK;
 }
 
+/* what --identify names; strengths where it is not given */
+static PlaStatus
+read_sought(PlaInvocation *inv, bool *strengths, bool *stiffness, PlaError *err)
+{
+  g_auto(GStrv) names = g_strsplit(pla_invocation_text(inv, "identify", 0, "strength"), ",", -1);
+  *strengths = *stiffness = false;
+  for (char **name = names; *name; name++) {
+    if (strcmp(*name, "strength") == 0)
+      *strengths = true;
+    else if (strcmp(*name, "stiffness") == 0)
+      *stiffness = true;
+    else
+      return pla_fail(err, PLA_ERR_USAGE,
+                      "--identify is 'strength', 'stiffness' or 'strength,stiffness', not '%s'", *name);
+  }
+  return PLA_OK;
+}
+
+static void
+add_row(GString *text, const char *name, double value, double error)
+{
+  char number[2][G_ASCII_DTOSTR_BUF_SIZE];
+  pla_csv_put(text, name);
+  g_string_append_printf(text, ",%s,%s\n",
+                         g_ascii_formatd(number[0], sizeof number[0], "%.5f", value),
+                         g_ascii_formatd(number[1], sizeof number[1], "%.5f", error));
+}
+
+static void
+describe_strengths(PlaInvocation *inv, const PlaActiveModel *model, const double *strength,
+                   const double *deviation, GString *text)
+{
+  JsonBuilder *json = pla_invocation_json(inv);
+  const int n = pla_active_n_muscles(model);
+  double least = INFINITY, most = 0.0;
+  for (int m = 0; m < n; m++) {
+    add_row(text, pla_active_muscle_name(model, m), strength[m], deviation[m]);
+    least = fmin(least, strength[m]);
+    most = fmax(most, strength[m]);
+  }
+  pla_json_number(json, "strength_min", least);
+  pla_json_number(json, "strength_max", most);
+  pla_say(inv, "%d muscles: strengths %.3f to %.3f", n, least, most);
+}
+
+static void
+describe_stiffness(PlaInvocation *inv, const PlaActiveBody *body, const PlaIdentifyReport *report,
+                   GString *text)
+{
+  JsonBuilder *json = pla_invocation_json(inv);
+  const double young_pa = report->stiffness * body->young_pa;
+  add_row(text, "flesh stiffness", report->stiffness, report->stiffness * report->stiffness_deviation);
+  pla_json_number(json, "stiffness", report->stiffness);
+  pla_json_number(json, "stiffness_expected_error", report->stiffness * report->stiffness_deviation);
+  pla_json_number(json, "young_pa", young_pa);
+  pla_say(inv, "the flesh is %.3f times as stiff as assumed (expected error %.3f): Young's modulus %.0f Pa",
+          report->stiffness, report->stiffness * report->stiffness_deviation, young_pa);
+}
+
 /* what is sought where activations are known */
 static PlaStatus
-find_strengths(PlaInvocation *inv, const PlaActiveBody *body, PlaTake *take,
-               const PlaLabelOptions *label, const PlaFitOptions *opts, PlaError *err)
+identify(PlaInvocation *inv, const PlaActiveBody *body, PlaTake *take, const PlaLabelOptions *label,
+         const PlaFitOptions *opts, PlaError *err)
 {
   const size_t n = (size_t)pla_active_n_muscles(body->model);
   JsonBuilder *json = pla_invocation_json(inv);
   PlaActivation known = { 0 };
-  PlaStrengthReport report = { 0 };
+  PlaIdentifyReport report = { 0 };
+  bool strengths, stiffness;
   g_autofree double *strength = g_new0(double, n + 1), *deviation = g_new0(double, n + 1);
   g_autoptr(GString) text = g_string_new("muscle,strength,expected_error\n");
-  PlaStatus st = pla_invocation_activation(inv, pla_invocation_text(inv, "activations", 0, NULL),
-                                           body->model, &known, err);
+  PlaStatus st = read_sought(inv, &strengths, &stiffness, err);
   if (st == PLA_OK)
-    st = pla_activation_strengths(body, take, label, &known, opts, strength, deviation, &report, err);
+    st = pla_invocation_activation(inv, pla_invocation_text(inv, "activations", 0, NULL), body->model,
+                                   &known, err);
+  if (st == PLA_OK)
+    st = pla_activation_identify(body, take, label, &known, strengths, stiffness, opts, strength,
+                                 deviation, &report, err);
   if (st == PLA_OK) {
-    double least = INFINITY, most = 0.0;
-    for (size_t m = 0; m < n; m++) {
-      char number[2][G_ASCII_DTOSTR_BUF_SIZE];
-      pla_csv_put(text, pla_active_muscle_name(body->model, (int)m));
-      g_string_append_printf(text, ",%s,%s\n",
-                             g_ascii_formatd(number[0], sizeof number[0], "%.5f", strength[m]),
-                             g_ascii_formatd(number[1], sizeof number[1], "%.5f", deviation[m]));
-      least = fmin(least, strength[m]);
-      most = fmax(most, strength[m]);
-    }
     pla_json_int(json, "frames", take->n_frames);
     pla_json_int(json, "muscles", (int)n);
     pla_json_int(json, "iterations", report.iterations);
     pla_json_number(json, "rms_mm", 1000.0 * report.rms_m);
-    pla_json_number(json, "strength_min", least);
-    pla_json_number(json, "strength_max", most);
-    pla_say(inv, "%zu muscles from %d frames: strengths %.3f to %.3f, %.3f mm rms", n, take->n_frames,
-            least, most, 1000.0 * report.rms_m);
+    if (strengths)
+      describe_strengths(inv, body->model, strength, deviation, text);
+    if (stiffness)
+      describe_stiffness(inv, body, &report, text);
+    pla_say(inv, "from %d frames, %.3f mm rms", take->n_frames, 1000.0 * report.rms_m);
     st = pla_output_write(pla_invocation_output(inv), text->str, text->len, err);
   }
   pla_activation_clear(&known);
@@ -234,8 +288,11 @@ run_fit(PlaInvocation *inv, PlaError *err)
       held[i] = 1;
     opts.held_out = held;
   }
+  if (st == PLA_OK && pla_invocation_has(inv, "identify") && !pla_invocation_has(inv, "activations"))
+    st = pla_fail(err, PLA_ERR_USAGE,
+                  "--identify needs to know what the muscles did: give it by --activations CSV");
   if (st == PLA_OK && pla_invocation_has(inv, "activations")) {
-    st = find_strengths(inv, body, take, &label, &opts, err);
+    st = identify(inv, body, take, &label, &opts, err);
     pla_take_free(take);
     pla_active_body_free(body);
     return st;
@@ -281,6 +338,8 @@ static const PlaOpt options[] = {
   { "hold-out", 0, PLA_OPT_INT, "K", "leave every Kth marker out and report its error", 2, 1000 },
   { "activations", 0, PLA_OPT_TEXT, "CSV",
     "what the muscles did in the take: their strengths are sought, and written instead" },
+  { "identify", 0, PLA_OPT_TEXT, "WHAT",
+    "with --activations: strength (default), stiffness of the flesh, or strength,stiffness" },
   { "truth", 0, PLA_OPT_TEXT, "CSV", "known activations to compare with" },
   { "residuals", 0, PLA_OPT_TEXT, "CSV", "write what is left of every marker" },
   { NULL },
@@ -297,7 +356,11 @@ const PlaVerb pla_verb_fit = {
       "places or stand still, and dropped frames are repaired and told.\n\n"
       "Every frame is a shape that the muscles can make: outliers do not dent the face.  Activations\n"
       "lie in 0..1.  Muscles that the markers cannot tell apart are reported as not identifiable,\n"
-      "with the error that is to be expected at the noise of the take.",
+      "with the error that is to be expected at the noise of the take.\n\n"
+      "Where --activations tells what the muscles did, the body is sought instead: strengths of the\n"
+      "muscles, or the stiffness of the flesh, as factors on what the model assumes.  Without a force\n"
+      "from outside only their ratio shows: sought together, strengths stay about 1 on the whole, and\n"
+      "the expected error of the stiffness says how little is known of it.",
   .example = "platysma-cli fit phantom:face take.c3d -o activations.csv --hold-out 10",
   .min_files = 2,
   .max_files = 2,

@@ -707,3 +707,33 @@ pla_active_sensitivity(PlaActiveSolver *self, const PlaActiveState *state, PlaPr
   free(rhs);
   return st;
 }
+
+PlaStatus
+pla_active_flesh_column(PlaActiveSolver *self, const PlaActiveState *state, double *column,
+                        PlaError *err)
+{
+  const PlaFemModel *fem = self->fem;
+  assert(self->factored);
+  memset(column, 0, 3 * (size_t)self->model->n_verts * sizeof *column);
+  for (int t = 0; t < fem->n_tets; t++) {
+    const double *constants;
+    const PlaMaterial *material = pla_fem_cell_law(fem, t, &constants);
+    PlaPoint point = { 0 }; /* without fibres */
+    double p[9], grad[4][3];
+    pla_fem_tet_gradient(fem, t, state->pos, point.f);
+    pla_point_decompose(&point);
+    pla_material_stress(material, constants, &point, p);
+    pla_fem_tet_shape(fem, t, grad);
+    for (size_t a = 0; a < 4; a++) {
+      double *f = column + 3 * (size_t)fem->tet[4 * (size_t)t + a];
+      for (int d = 0; d < 3; d++)
+        f[d] -= fem->tet_volume[t] * pla_vec3_dot(p + 3 * d, grad[a]);
+    }
+  }
+  pla_fem_system_gather(&self->system, column, self->residual);
+  PlaStatus st = pla_cholesky_solve(self->system.factor, self->residual, self->step, err);
+  memset(column, 0, 3 * (size_t)self->model->n_verts * sizeof *column);
+  if (st == PLA_OK)
+    pla_fem_system_add(&self->system, self->step, 1.0, column);
+  return st;
+}

@@ -85,6 +85,12 @@ PlaStatus pla_active_sensitivity(PlaActiveSolver *self, const PlaActiveState *st
                                  PlaProgress *progress, double *columns, PlaActiveReport *report,
                                  PlaError *err);
 
+/* Derivative of the equilibrium @state by the logarithm of the flesh's stiffness, @column (n_verts x 3), m: its
+ * own force f_flesh, without the fibres', grows by itself, so K dx = f_flesh(x).  With the factor of the last
+ * pla_active_sensitivity(), which was at @state. */
+PlaStatus pla_active_flesh_column(PlaActiveSolver *self, const PlaActiveState *state, double *column,
+                                  PlaError *err);
+
 /* f_i at @pos for the muscle @m, N (n_verts x 3). */
 void pla_active_muscle_force(const PlaActiveModel *self, int m, const double *pos, double *force);
 /* Where the vertices that are held stand at @control; others of @pos stay (n_verts x 3). */

@@ -10,6 +10,7 @@
 #include "sim/fit/box-qp.h"
 #include "sim/fit/median.h"
 
+#include <assert.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -22,17 +23,24 @@ static const double trusted_m = 1e-4;
 /* change of a control, of its range, that ends the iterations; and after which derivatives are old */
 static const double settled = 5e-4, far = 0.12;
 
+/* controls, and the flesh's stiffness where it is sought */
+static int
+n_columns(const PlaFitProblem *p)
+{
+  return pla_active_n_controls(p->model) + (p->flesh ? 1 : 0);
+}
+
 static int
 n_unknowns(const PlaFitProblem *p)
 {
-  return pla_active_n_controls(p->model) + (p->opts->head == PLA_HEAD_SOLVED ? HEAD : 0);
+  return n_columns(p) + (p->opts->head == PLA_HEAD_SOLVED ? HEAD : 0);
 }
 
 PlaStatus
 pla_fit_frame_init(PlaFitFrame *self, const PlaFitProblem *problem, PlaError *err)
 {
   const size_t n_markers = (size_t)problem->take->n_markers, n = (size_t)n_unknowns(problem);
-  const size_t nc = (size_t)pla_active_n_controls(problem->model);
+  const size_t nc = (size_t)n_columns(problem);
   const size_t nv = (size_t)pla_active_n_verts(problem->model);
   *self = (PlaFitFrame){ .problem = problem };
   pla_mat3_identity(self->head.rotation);
@@ -182,12 +190,14 @@ static PlaStatus
 linearise(PlaFitFrame *self, PlaError *err)
 {
   const PlaFitProblem *p = self->problem;
-  const int nc = pla_active_n_controls(p->model), n_markers = p->take->n_markers;
+  const int nc = n_columns(p), n_markers = p->take->n_markers;
   const size_t n = 3 * (size_t)pla_active_n_verts(p->model);
   PlaActiveReport report = { 0 };
   const double start = omp_get_wtime();
   PlaStatus st = pla_active_sensitivity(self->solver, &self->state, p->opts->progress,
                                         self->columns, &report, err);
+  if (st == PLA_OK && p->flesh)
+    st = pla_active_flesh_column(self->solver, &self->state, self->columns + (size_t)(nc - 1) * n, err);
   self->factorisations += report.factorisations;
   self->has_columns = st == PLA_OK;
   for (int i = 0; st == PLA_OK && i < n_markers; i++) {
@@ -231,7 +241,7 @@ static void
 normal_equations(PlaFitFrame *self)
 {
   const PlaFitProblem *p = self->problem;
-  const int n = n_unknowns(p), nc = pla_active_n_controls(p->model);
+  const int n = n_unknowns(p), nc = n_columns(p);
   double middle[3], *row = self->scratch;
   memset(self->h, 0, (size_t)n * (size_t)n * sizeof *self->h);
   memset(self->g, 0, (size_t)n * sizeof *self->g);
@@ -328,6 +338,7 @@ step(PlaFitFrame *self, int f, double noise_m, double *change, PlaError *err)
   const int n_muscles = pla_active_n_muscles(p->model);
   double *lo = self->scratch + 2 * (size_t)n * (size_t)n, *hi = lo + n, *control = hi + n;
   PlaBoxReport box;
+  assert(!p->flesh);
   normal_equations(self);
   const double variance = noise_m * noise_m, grain = 1e-12;
   double trace = 0.0;
@@ -430,7 +441,7 @@ pla_fit_frame_reduce(PlaFitFrame *self, int f, double noise_m, bool fresh, doubl
                      PlaError *err)
 {
   const PlaFitProblem *p = self->problem;
-  const int n = n_unknowns(p), nc = pla_active_n_controls(p->model);
+  const int n = n_unknowns(p), nc = n_columns(p);
   const double scale = 1.0 / (noise_m * noise_m);
   PlaStatus st = fresh ? linearise(self, err) : PLA_OK;
   const int n_used = pla_fit_frame_look(self, f, noise_m);

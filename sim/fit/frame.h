@@ -15,6 +15,8 @@ typedef struct {
   const PlaFitOptions *opts;
   double *lo, *hi;       /* bounds (n_controls) */
   double least_noise_m;
+  bool flesh;            /* derivatives by the logarithm of the flesh's stiffness, too: a column after those of
+                            the controls, which pla_fit_frame_reduce() alone makes use of */
 } PlaFitProblem;
 
 typedef struct {
@@ -22,9 +24,9 @@ typedef struct {
   PlaActiveSolver *solver;
   PlaActiveState state, trial;
   PlaHeadPose head;
-  double *columns;       /* n_controls x n_verts x 3 */
+  double *columns;       /* n_controls x n_verts x 3; and the flesh's */
   bool has_columns;      /* they belong to a shape near @state */
-  double *jacobian;      /* markers by controls, in the cranium's frame (3 n_markers x n_controls) */
+  double *jacobian;      /* markers by columns, in the cranium's frame (3 n_markers x n_columns) */
   double *residual;      /* capture's frame, m; NaN: missing (n_markers x 3) */
   double *weight;        /* n_markers */
   double *h, *g;         /* normal equations of controls and head at weight / m^2 (n x n, n) */
@@ -44,7 +46,7 @@ PlaStatus pla_fit_frame_track(PlaFitFrame *self, int f, int iterations, PlaError
 /* Moves the body to @control and the head to its markers. */
 PlaStatus pla_fit_frame_move(PlaFitFrame *self, int f, const double *control, PlaError *err);
 /* The quadratic misfit about the present controls with the head eliminated, in units of 1 (@noise_m
- * given): @h (n_controls^2), @g (n_controls).  Sensitivities are made anew when @fresh. */
+ * given): @h (n_columns^2), @g (n_columns).  Sensitivities are made anew when @fresh. */
 PlaStatus pla_fit_frame_reduce(PlaFitFrame *self, int f, double noise_m, bool fresh, double *h,
                                double *g, PlaError *err);
 /* Residuals of frame @f and weights at the noise @noise_m; the number of markers that count. */

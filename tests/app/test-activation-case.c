@@ -60,6 +60,15 @@ test_case(void)
   g_free(state[1]);
 }
 
+static void
+remove_files(const char *const *name)
+{
+  for (; *name; name++) {
+    g_autofree char *path = g_build_filename(folder, *name, NULL);
+    g_remove(path);
+  }
+}
+
 /* strengths of muscles that are a quarter stronger than those of the model, from a take with its activations */
 static void
 test_strengths(void)
@@ -92,10 +101,40 @@ test_strengths(void)
   g_assert_cmpint(n_sure, >=, 3);
   g_assert_cmpfloat(worst, <, 0.1);
   g_assert_cmpfloat(json_object_get_double_member(found, "rms_mm"), <, 0.05);
-  for (const char *const *name = (const char *[]){ "known.csv", "known.c3d", "strengths.csv", NULL }; *name; name++) {
-    g_autofree char *path = g_build_filename(folder, *name, NULL);
-    g_remove(path);
+  remove_files((const char *[]){ "known.csv", "known.c3d", "strengths.csv", NULL });
+}
+
+/* flesh that is a third stiffer than the model's is found to be so, and is told as Young's modulus */
+static void
+test_stiffness(void)
+{
+  if (g_getenv("PLA_SMALL")) {
+    g_test_skip("too slow with sanitizers");
+    return;
   }
+  json_object_unref(verb_test_runf(0, "muscles activate phantom:tongue --cell-mm 10 --young-pa 16000 --random 3 "
+                        "--seconds 0.3 --rate-hz 30 --track %s/known.csv --markers %s/known.c3d", folder, folder));
+  g_autoptr(JsonObject) found = verb_test_runf(
+      0, "fit phantom:tongue %s/known.c3d --cell-mm 10 --young-pa 12000 --activations %s/known.csv "
+         "--identify stiffness -o %s/flesh.csv", folder, folder, folder);
+  g_test_message("stiffness %.4f, expected error %.4f",
+                 json_object_get_double_member(found, "stiffness"),
+                 json_object_get_double_member(found, "stiffness_expected_error"));
+  g_assert_cmpfloat_with_epsilon(json_object_get_double_member(found, "stiffness"), 4.0 / 3.0, 0.01);
+  g_assert_cmpfloat_with_epsilon(json_object_get_double_member(found, "young_pa"), 16000.0, 120.0);
+  g_assert_false(json_object_has_member(found, "strength_min"));
+  g_autofree char *table = g_build_filename(folder, "flesh.csv", NULL), *text = NULL;
+  g_assert_true(g_file_get_contents(table, &text, NULL, NULL));
+  g_assert_true(g_str_has_prefix(text, "muscle,strength,expected_error\nflesh stiffness,1.33"));
+  /* what cannot be sought is named, and so is what is missing */
+  g_autoptr(JsonObject) wrong = verb_test_runf(
+      2, "fit phantom:tongue %s/known.c3d --cell-mm 10 --activations %s/known.csv --identify colour "
+         "-o %s/none.csv", folder, folder, folder);
+  g_assert_nonnull(strstr(json_object_get_string_member(wrong, "error"), "'colour'"));
+  g_autoptr(JsonObject) bare = verb_test_runf(
+      2, "fit phantom:tongue %s/known.c3d --cell-mm 10 --identify stiffness -o %s/none.csv", folder, folder);
+  g_assert_nonnull(strstr(json_object_get_string_member(bare, "error"), "--activations"));
+  remove_files((const char *[]){ "known.csv", "known.c3d", "flesh.csv", NULL });
 }
 
 int
@@ -105,6 +144,7 @@ main(int argc, char **argv)
   folder = g_dir_make_tmp("platysma-case-XXXXXX", NULL);
   g_test_add_func("/activation-case/operations", test_case);
   g_test_add_func("/activation-case/strengths", test_strengths);
+  g_test_add_func("/activation-case/stiffness", test_stiffness);
   const int status = g_test_run();
   for (int i = 0; i < 2; i++) {
     g_autofree char *path = g_build_filename(folder, i ? "take.c3d" : "truth.csv", NULL);

@@ -26,9 +26,9 @@ bar_ok(PlaStatus st, const PlaError *err)
 }
 
 /* a bar of 80 x 30 x 20 mm along x, fixed at x = 0, its other end on a "jaw" that opens by turning about
- * y; five muscles in slabs, the last of which no fibre fills */
+ * y; five muscles in slabs, the last of which no fibre fills; @stiffness of the flesh, times 10 kPa of shear */
 static inline void
-bar_init(Bar *self, int n)
+bar_init_flesh(Bar *self, int n, double stiffness)
 {
   static const char *const names[BAR_MUSCLES] = { "top left", "top right", "bottom", "across",
                                                   "absent" };
@@ -77,9 +77,9 @@ bar_init(Bar *self, int n)
   for (int i = 0; pla_material_muscle.params[i].key; i++)
     param[i] = pla_material_muscle.params[i].def;
   param[pla_material_param(&pla_material_muscle, "base")] = 1.0;
-  param[pla_material_param(&pla_material_muscle, "c10_pa")] = 5e3;
+  param[pla_material_param(&pla_material_muscle, "c10_pa")] = 5e3 * stiffness;
   param[pla_material_param(&pla_material_muscle, "c01_pa")] = 0.0;
-  param[pla_material_param(&pla_material_muscle, "bulk_pa")] = 1e5;
+  param[pla_material_param(&pla_material_muscle, "bulk_pa")] = 1e5 * stiffness;
   param[pla_material_param(&pla_material_muscle, "sigma_max_pa")] = 1e5;
   bar_ok(pla_material_muscle.prepare(param, flesh.constants, &err), &err);
   const PlaActiveParts parts = { .mesh = mesh, .flesh = &flesh, .n_muscles = BAR_MUSCLES,
@@ -108,6 +108,12 @@ bar_init(Bar *self, int n)
   g_free(fibre);
   g_free(overlap);
   g_free(hold);
+}
+
+static inline void
+bar_init(Bar *self, int n)
+{
+  bar_init_flesh(self, n, 1.0);
 }
 
 static inline void

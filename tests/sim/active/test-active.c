@@ -282,6 +282,45 @@ test_sensitivity(void)
   bar_clear(&bar);
 }
 
+/* the derivative by the flesh's stiffness against central differences of full solves of other bars */
+static void
+test_flesh_column(void)
+{
+  const double h = 1e-4;
+  Bar bar, stiff, soft;
+  PlaActiveState state, ahead, back;
+  PlaActiveReport report = { 0 };
+  PlaActiveSolver *solver;
+  PlaError err = { 0 };
+  bar_init(&bar, 2);
+  bar_init_flesh(&stiff, 2, exp(h));
+  bar_init_flesh(&soft, 2, exp(-h));
+  const size_t n = 3 * (size_t)bar.mesh->n_verts;
+  g_autofree double *columns = g_new(double, (BAR_MUSCLES + 3) * n), *column = g_new(double, n);
+  solve(&bar, controls, &state, &report);
+  solve(&stiff, controls, &ahead, &report);
+  solve(&soft, controls, &back, &report);
+  bar_ok(pla_active_solver_new(bar.model, &solver, &err), &err);
+  bar_ok(pla_active_sensitivity(solver, &state, NULL, columns, &report, &err), &err);
+  bar_ok(pla_active_flesh_column(solver, &state, column, &err), &err);
+  double error = 0.0, size = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    const double d = (ahead.pos[i] - back.pos[i]) / (2.0 * h);
+    error += (d - column[i]) * (d - column[i]);
+    size += d * d;
+  }
+  g_test_message("%.2g of %.2g", sqrt(error), sqrt(size));
+  g_assert_cmpfloat(sqrt(size), >, 1e-3);
+  g_assert_cmpfloat(sqrt(error), <, 1e-4 * sqrt(size));
+  pla_active_solver_free(solver);
+  pla_active_state_clear(&state);
+  pla_active_state_clear(&ahead);
+  pla_active_state_clear(&back);
+  bar_clear(&bar);
+  bar_clear(&stiff);
+  bar_clear(&soft);
+}
+
 /* a far jump of the jaw is gone in parts; the same bits for any number of threads */
 static void
 test_far(void)
@@ -315,6 +354,7 @@ main(int argc, char **argv)
   g_test_add_func("/active/plain-muscle", test_plain_muscle);
   g_test_add_func("/active/equilibrium", test_equilibrium);
   g_test_add_func("/active/sensitivity", test_sensitivity);
+  g_test_add_func("/active/flesh-column", test_flesh_column);
   g_test_add_func("/active/far", test_far);
   return g_test_run();
 }

@@ -4,9 +4,9 @@
 #include "anatomy/registration/registration.h"
 #include "sim/fit/box-qp.h"
 #include "sim/fit/fit.h"
+#include "sim/fit/identify.h"
 #include "sim/fit/label.h"
 #include "sim/fit/smooth.h"
-#include "sim/fit/strength.h"
 #include "tests/sim/active/bars.h"
 
 #include <stdlib.h>
@@ -426,43 +426,76 @@ test_refusals(void)
   bar_clear(&bar);
 }
 
+/* ---- what the body is like ---- */
+
+enum { POSES = 5, POSE_CONTROLS = BAR_MUSCLES + 3 };
+
+/* poses of @bar with muscles @strength times as strong, and the activations that are known of them */
+static void
+make_known_poses(const Bar *bar, const double *strength, double *control, PlaTake **out)
+{
+  PlaActiveSolver *solver;
+  PlaActiveState state;
+  PlaActiveReport solve;
+  PlaError err = { 0 };
+  bar_ok(pla_take_new(POSES, bar->markers.n, out, &err), &err);
+  bar_ok(pla_active_solver_new(bar->model, &solver, &err), &err);
+  bar_ok(pla_active_state_init(&state, bar->model, &err), &err);
+  for (int f = 0; f < POSES; f++) {
+    double *c = control + f * POSE_CONTROLS, eff[POSE_CONTROLS];
+    for (int i = 0; i < POSE_CONTROLS; i++)
+      eff[i] = c[i] = i < BAR_MUSCLES ? 0.2 + 0.5 * ((i + f) % 3 == 0) : 0.0;
+    for (int m = 0; m < BAR_MUSCLES; m++)
+      eff[m] *= strength[m];
+    bar_ok(pla_active_solve(solver, eff, NULL, 1e-8, NULL, &state, &solve, &err), &err);
+    for (int i = 0; i < bar->markers.n; i++)
+      pla_marker_place(&bar->markers.site[i], state.pos, (*out)->pos + 3 * (f * bar->markers.n + i));
+  }
+  pla_active_state_clear(&state);
+  pla_active_solver_free(solver);
+}
+
+static PlaStatus
+make_flesh(double stiffness, void *data, PlaActiveModel **out, PlaError *err)
+{
+  Bar bar;
+  bar_init_flesh(&bar, 1, stiffness);
+  *out = bar.model;
+  bar.model = NULL;
+  bar_clear(&bar);
+  return PLA_OK;
+}
+
+static void
+identify(const Bar *bar, const PlaTake *take, const double *control, bool strengths, bool stiffness,
+         double *strength, double *deviation, PlaIdentifyReport *report)
+{
+  const PlaFitOptions opts = pla_fit_options_default();
+  const PlaIdentifyOptions what = { .strengths = strengths, .stiffness = stiffness, .most = 3.0,
+                                    .make = make_flesh };
+  const PlaMarkerSite *site[64];
+  PlaError err = { 0 };
+  for (int i = 0; i < bar->markers.n; i++)
+    site[i] = &bar->markers.site[i];
+  for (int m = 0; m < BAR_MUSCLES; m++)
+    strength[m] = 1.0;
+  bar_ok(pla_fit_identify(bar->model, site, take, control, &opts, &what, strength, deviation, report,
+                          &err),
+         &err);
+}
+
 /* strengths of muscles come back from poses with known activations; the absent one stays unknown */
 static void
 test_strengths(void)
 {
   static const double truth[BAR_MUSCLES] = { 1.3, 0.7, 1.1, 0.5, 1.0 };
-  enum { POSES = 5, NC = BAR_MUSCLES + 3 };
   Bar bar;
   PlaTake *take;
-  PlaActiveSolver *solver;
-  PlaActiveState state;
-  PlaActiveReport solve;
-  PlaStrengthReport report;
-  PlaFitOptions opts = pla_fit_options_default();
-  PlaError err = { 0 };
-  double control[POSES * NC], strength[BAR_MUSCLES], deviation[BAR_MUSCLES];
-  const PlaMarkerSite *site[64];
+  PlaIdentifyReport report;
+  double control[POSES * POSE_CONTROLS], strength[BAR_MUSCLES], deviation[BAR_MUSCLES];
   bar_init(&bar, 1);
-  bar_ok(pla_take_new(POSES, bar.markers.n, &take, &err), &err);
-  bar_ok(pla_active_solver_new(bar.model, &solver, &err), &err);
-  bar_ok(pla_active_state_init(&state, bar.model, &err), &err);
-  for (int i = 0; i < bar.markers.n; i++)
-    site[i] = &bar.markers.site[i];
-  for (int f = 0; f < POSES; f++) {
-    double eff[NC];
-    for (int c = 0; c < NC; c++)
-      eff[c] = control[f * NC + c] = c < BAR_MUSCLES ? 0.2 + 0.5 * ((c + f) % 3 == 0) : 0.0;
-    for (int m = 0; m < BAR_MUSCLES; m++)
-      eff[m] *= truth[m];
-    bar_ok(pla_active_solve(solver, eff, NULL, 1e-8, NULL, &state, &solve, &err), &err);
-    for (int i = 0; i < bar.markers.n; i++)
-      pla_marker_place(site[i], state.pos, take->pos + 3 * (f * bar.markers.n + i));
-  }
-  for (int m = 0; m < BAR_MUSCLES; m++)
-    strength[m] = 1.0;
-  bar_ok(pla_fit_strengths(bar.model, site, take, control, &opts, 3.0, strength, deviation, &report,
-                           &err),
-         &err);
+  make_known_poses(&bar, truth, control, &take);
+  identify(&bar, take, control, true, false, strength, deviation, &report);
   for (int m = 0; m < BAR_MUSCLES - 1; m++) {
     g_test_message("strength %d: %.4f, expected error %.4f", m, strength[m], deviation[m]);
     g_assert_cmpfloat_with_epsilon(strength[m], truth[m], 0.01);
@@ -471,10 +504,48 @@ test_strengths(void)
   g_assert_cmpfloat_with_epsilon(strength[BAR_MUSCLES - 1], 1.0, 1e-6);
   g_assert_cmpfloat(deviation[BAR_MUSCLES - 1], >, 0.9);
   g_assert_cmpfloat(report.rms_m, <, 1e-5);
-  pla_active_state_clear(&state);
-  pla_active_solver_free(solver);
   pla_take_free(take);
   bar_clear(&bar);
+}
+
+/* The flesh's stiffness comes back, too, where the muscles are known.  Sought together, what shows is their
+ * ratio: strengths over stiffness are right, each of them is as uncertain as is told. */
+static void
+test_stiffness(void)
+{
+  static const double known[BAR_MUSCLES] = { 1.0, 1.0, 1.0, 1.0, 1.0 };
+  static const double uneven[BAR_MUSCLES] = { 1.3, 0.7, 1.1, 0.5, 1.0 };
+  const double truth = 1.6;
+  Bar bar, stiff;
+  PlaTake *take;
+  PlaIdentifyReport report;
+  double control[POSES * POSE_CONTROLS], strength[BAR_MUSCLES], deviation[BAR_MUSCLES];
+  bar_init(&bar, 1);
+  bar_init_flesh(&stiff, 1, truth);
+  make_known_poses(&stiff, known, control, &take);
+  identify(&bar, take, control, false, true, strength, deviation, &report);
+  g_test_message("stiffness %.5f of %.1f, expected error %.2g; %d iterations, %.2g mm rms", report.stiffness,
+                 truth, report.stiffness_deviation, report.iterations, 1e3 * report.rms_m);
+  g_assert_cmpfloat_with_epsilon(report.stiffness, truth, 1e-3);
+  g_assert_cmpfloat(report.stiffness_deviation, <, 0.01);
+  g_assert_cmpfloat(report.rms_m, <, 1e-6);
+  g_assert_cmpfloat(strength[0], ==, 1.0);
+  g_assert_cmpfloat(deviation[0], ==, 0.0);
+  pla_take_free(take);
+
+  make_known_poses(&stiff, uneven, control, &take);
+  identify(&bar, take, control, true, true, strength, deviation, &report);
+  g_test_message("together: stiffness %.3f, expected error %.2g; strength of the first %.3f, %.2g",
+                 report.stiffness, report.stiffness_deviation, strength[0], deviation[0]);
+  g_assert_cmpfloat(report.rms_m, <, 2e-5);
+  for (int m = 0; m < BAR_MUSCLES - 1; m++)
+    g_assert_cmpfloat_with_epsilon(strength[m] / report.stiffness, uneven[m] / truth,
+                                   0.03 * uneven[m] / truth);
+  /* three deviations cover the truth */
+  g_assert_cmpfloat(fabs(log(report.stiffness / truth)), <, 3.0 * report.stiffness_deviation);
+  pla_take_free(take);
+  bar_clear(&bar);
+  bar_clear(&stiff);
 }
 
 int
@@ -490,5 +561,6 @@ main(int argc, char **argv)
   g_test_add_func("/fit/repairs", test_repairs);
   g_test_add_func("/fit/refusals", test_refusals);
   g_test_add_func("/fit/strengths", test_strengths);
+  g_test_add_func("/fit/stiffness", test_stiffness);
   return g_test_run();
 }
