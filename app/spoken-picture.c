@@ -242,7 +242,8 @@ pla_spoken_draw_sagittal(const PlaSpoken *self, int frame, const PlaSpokenBones 
     cairo_stroke(cr);
     cairo_set_dash(cr, NULL, 0, 0);
   }
-  draw_tongue(self, frame, &view, c->tongue, c->tongue_edge, look->other ? 0.45 : 0.8, cr);
+  draw_tongue(self, frame, &view, look->second ? c->other : c->tongue,
+              look->second ? c->other : c->tongue_edge, look->other || look->second ? 0.45 : 0.8, cr);
   if (look->other)
     draw_tongue(look->other, look->other_frame, &view, c->other, c->other, 0.22, cr);
   draw_coils(self, frame, &view, c, size, cr);
@@ -251,6 +252,14 @@ pla_spoken_draw_sagittal(const PlaSpoken *self, int frame, const PlaSpokenBones 
   cairo_text_extents_t box;
   cairo_text_extents(cr, "back", &box);
   text(cr, width - 8 - box.x_advance, height - 8, letters, "back");
+  if (look->name) {
+    ink(cr, look->second ? c->other : c->tongue_edge, 1.0);
+    text(cr, 8, 4 + letters, letters, look->name);
+  }
+  if (look->other && look->other_name) {
+    ink(cr, c->other, 1.0);
+    text(cr, 8, 4 + 2.3 * letters, letters, look->other_name);
+  }
   cairo_restore(cr);
   pla_spoken_bones_free(own);
 }
@@ -428,12 +437,13 @@ trace_coil(const PlaSpoken *self, const PlaSpoken *other, const PlaSpokenPair *p
   const PlaSpoken *shown = other ? other : self;
   const double mean = mean_up(shown, coil);
   const int step = MAX(1, (int)(self->rate_hz / fmax(2.0 * per_s, 1.0)));
+  const double margin = 2.0 + step * per_s / self->rate_hz; /* lines go on to the edge */
   bool gap = true;
   for (int f = 0; f < self->n_frames; f += step) {
     const double x = (pla_spoken_time(self, f) - from_s) * per_s;
     const int frame = other ? CLAMP(pair->other[f], 0, other->n_frames - 1) : f;
     const double y = shown->coil_mm[((gsize)frame * PLA_N_COILS + (gsize)coil) * 2 + 1];
-    if (isnan(y) || x < -2.0 || x > width + 2.0) {
+    if (isnan(y) || x < -margin || x > width + margin) {
       gap = true;
       continue;
     }

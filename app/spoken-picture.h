@@ -13,6 +13,8 @@ typedef struct {
   bool rest;           /* the tongue at rest as a dashed line */
   const PlaSpoken *other; /* drawn over it in a second colour, or NULL */
   int other_frame;
+  const char *name, *other_name; /* written above, each in its colour; NULL: not */
+  bool second;         /* in the second colour itself */
 } PlaSpokenLook;
 
 /* Bones of a motion, drawn once; NULL is fine everywhere and then they are drawn anew. */

@@ -1,8 +1,8 @@
 #include "ui/speech-view.h"
 
 #include "app/spoken-picture.h"
-#include "ui/export.h"
 #include "ui/speech-desk.h"
+#include "ui/speech-sound.h"
 
 #include <adwaita.h>
 #include <glib/gi18n.h>
@@ -61,7 +61,9 @@ what_to_show(Look *look, const PlaSpoken **spoken, int *frame, PlaSpokenLook *ho
   *how = (PlaSpokenLook){ .dark = is_dark(),
                           .rest = !(b && b->spoken),
                           .other = b ? b->spoken : NULL,
-                          .other_frame = pla_speech_desk_get_other_frame(look->desk) };
+                          .other_frame = pla_speech_desk_get_other_frame(look->desk),
+                          .name = b && b->spoken ? a->name : NULL,
+                          .other_name = b ? b->name : NULL };
   if (look->bones_of != a->spoken || look->bones_dark != how->dark) {
     pla_spoken_bones_free(look->bones);
     look->bones = pla_spoken_bones_new(a->spoken, how->dark);
@@ -90,6 +92,8 @@ draw_sagittal(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer
   how.other = NULL;
   pla_spoken_draw_sagittal(spoken, frame, look->bones, &how, cr, half, height);
   cairo_translate(cr, half, 0);
+  how.name = how.other_name;
+  how.second = true;
   pla_spoken_draw_sagittal(other, how.other_frame, look->bones, &how, cr, width - half, height);
 }
 
@@ -166,378 +170,14 @@ pla_speech_look_new(PlaDocument *document)
   return grid;
 }
 
-/* ------------------------------------------------------------------- the sound */
-
-struct _PlaSpeechSound {
-  GtkWidget parent_instance;
-  PlaSpeechDesk *desk; /* borrowed: lives as long as the document */
-  GdkTexture *picture; /* all that does not move; NULL: to be drawn */
-  int width, height;   /* that it was drawn for */
-  cairo_surface_t *spectrum;
-  const PlaUtterance *spectrum_of;
-  gboolean spectrum_dark;
-  double drag_from_s;
-};
-
-G_DEFINE_FINAL_TYPE(PlaSpeechSound, pla_speech_sound, GTK_TYPE_WIDGET)
-
-enum { LEFT = 6, RIGHT = 6, AXIS = 16, LANE = 20 };
-
-/* lanes from above: waveform, spectrogram, phonemes, coils, distance, time */
-typedef struct {
-  double wave, spectrum, phonemes, coils, apart, axis, end; /* where each begins */
-} Lanes;
-
-static Lanes
-lanes_of(PlaSpeechSound *self, double height)
-{
-  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
-  const gboolean pair = pla_speech_desk_get_pair(self->desk) != NULL;
-  const gboolean sound = u && u->wave, phonemes = u && json_object_has_member(u->source->meta, "phonemes");
-  const double phoneme = phonemes ? LANE : 0.0, apart = pair ? 2.2 * LANE : 0.0;
-  const double rest = fmax(0.0, height - AXIS - phoneme - apart);
-  const gboolean coils = u && u->spoken;
-  const double wave = sound ? (coils ? 0.18 : 0.3) * rest : 0.0,
-               spectrum = sound ? (coils ? 0.44 : 0.7) * rest : 0.0;
-  Lanes l = { .wave = 0.0, .spectrum = wave };
-  l.phonemes = l.spectrum + spectrum;
-  l.coils = l.phonemes + phoneme;
-  l.apart = height - AXIS - apart;
-  l.axis = height - AXIS;
-  l.end = height;
-  return l;
-}
-
-double
-pla_speech_sound_x_at(PlaSpeechSound *self, double time_s)
-{
-  const double seconds = fmax(pla_speech_desk_get_seconds(self->desk), 1e-3);
-  return LEFT + time_s / seconds * (gtk_widget_get_width(GTK_WIDGET(self)) - LEFT - RIGHT);
-}
-
-double
-pla_speech_sound_time_at(PlaSpeechSound *self, double x)
-{
-  const double seconds = pla_speech_desk_get_seconds(self->desk);
-  return CLAMP((x - LEFT) / fmax(1.0, gtk_widget_get_width(GTK_WIDGET(self)) - LEFT - RIGHT), 0.0, 1.0) *
-         seconds;
-}
-
-static void
-draw_wave(const PlaUtterance *u, cairo_t *cr, double width, double height)
-{
-  const int n = MAX(1, (int)width);
-  float loudest = 0.05f;
-  for (gsize i = 0; i < u->n_wave; i++)
-    loudest = MAX(loudest, fabsf(u->wave[i]));
-  for (int x = 0; x < n; x++) {
-    const gsize from = (gsize)((double)u->n_wave * x / n),
-                to = MAX(from + 1, (gsize)((double)u->n_wave * (x + 1) / n));
-    float lo = 0.0f, hi = 0.0f;
-    for (gsize i = from; i < to && i < u->n_wave; i++) {
-      lo = MIN(lo, u->wave[i]);
-      hi = MAX(hi, u->wave[i]);
-    }
-    const double middle = 0.5 * height, scale = 0.46 * height / (double)loudest;
-    cairo_rectangle(cr, x, middle - scale * (double)hi, 1.0, fmax(1.0, scale * (double)(hi - lo)));
-  }
-  cairo_fill(cr);
-}
-
-/* letters by Pango, which finds the signs of the phonetic alphabet in any font */
-static void
-draw_letters(PlaSpeechSound *self, cairo_t *cr, const char *words, double x, double y, double middle)
-{
-  g_autoptr(PangoLayout) layout = gtk_widget_create_pango_layout(GTK_WIDGET(self), words);
-  int w, h;
-  pango_layout_get_pixel_size(layout, &w, &h);
-  cairo_move_to(cr, x - middle * w, y - 0.5 * h);
-  pango_cairo_show_layout(cr, layout);
-}
-
-static void
-draw_phonemes(PlaSpeechSound *self, const PlaUtterance *u, cairo_t *cr, double width, double height,
-              const GdkRGBA *ink)
-{
-  JsonNode *node = json_object_get_member(u->source->meta, "phonemes");
-  JsonArray *list = node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
-  for (guint i = 0; list && i < json_array_get_length(list); i++) {
-    JsonNode *element = json_array_get_element(list, i);
-    JsonObject *one = JSON_NODE_HOLDS_OBJECT(element) ? json_node_get_object(element) : NULL;
-    const char *ipa = one ? json_object_get_string_member_with_default(one, "ipa", "") : "";
-    if (!*ipa)
-      continue;
-    const double from = json_object_get_double_member_with_default(one, "from_s", 0.0) / u->seconds,
-                 to = json_object_get_double_member_with_default(one, "to_s", 0.0) / u->seconds;
-    cairo_set_source_rgba(cr, (double)ink->red, (double)ink->green, (double)ink->blue, 0.10);
-    cairo_rectangle(cr, width * from + 0.5, 1.0, fmax(1.0, width * (to - from) - 1.0), height - 2.0);
-    cairo_fill(cr);
-    gdk_cairo_set_source_rgba(cr, ink);
-    draw_letters(self, cr, ipa, width * 0.5 * (from + to), 0.5 * height, 0.5);
-  }
-}
-
-static void
-draw_axis(PlaSpeechSound *self, double seconds, cairo_t *cr, double width, double height,
-          const GdkRGBA *ink)
-{
-  double step = 0.01;
-  for (int i = 0; width * step / fmax(seconds, 1e-3) < 60.0 && i < 12; i++)
-    step *= i % 3 == 1 ? 2.5 : 2.0; /* 0.01 0.02 0.05 0.1 ... */
-  cairo_set_source_rgba(cr, (double)ink->red, (double)ink->green, (double)ink->blue, 0.7);
-  for (int i = 0; i * step <= seconds; i++) {
-    const double x = width * i * step / fmax(seconds, 1e-3);
-    g_autofree char *words = g_strdup_printf(step < 0.095 ? "%.2f" : step < 0.95 ? "%.1f" : "%.0f", i * step);
-    cairo_rectangle(cr, x, 0, 1, 3);
-    cairo_fill(cr);
-    if (x < width - 30.0)
-      draw_letters(self, cr, words, x + 3.0, 0.5 * height + 1.0, 0.0);
-  }
-  draw_letters(self, cr, "s", width, 0.5 * height + 1.0, 1.0);
-}
-
-/* how far the two tongues are apart, mm */
-static void
-draw_apart(PlaSpeechSound *self, const PlaUtterance *u, const PlaSpokenPair *pair, cairo_t *cr,
-           double width, double height, const GdkRGBA *ink)
-{
-  const double most = fmax(5.0, pair->most_mm);
-  cairo_move_to(cr, 0, height);
-  for (int f = 0; f < pair->n; f++)
-    cairo_line_to(cr, width * pla_spoken_time(u->spoken, f) / u->seconds,
-                  height - (height - 4.0) * pair->apart_mm[f] / most);
-  cairo_line_to(cr, width * pla_spoken_time(u->spoken, pair->n - 1) / u->seconds, height);
-  cairo_close_path(cr);
-  cairo_set_source_rgba(cr, 0.93, 0.55, 0.15, 0.6);
-  cairo_fill(cr);
-  g_autofree char *words = g_strdup_printf(_("Apart: %.1f mm on average"), pair->mean_mm);
-  gdk_cairo_set_source_rgba(cr, ink);
-  draw_letters(self, cr, words, 4.0, 9.0, 0.0);
-}
-
-static void
-draw_spectrum(PlaSpeechSound *self, const PlaUtterance *u, cairo_t *cr, double width, double height)
-{
-  if (self->spectrum_of != u || self->spectrum_dark != is_dark()) {
-    g_clear_pointer(&self->spectrum, cairo_surface_destroy);
-    self->spectrum = pla_spectrogram_image(&u->spectrogram, is_dark());
-    self->spectrum_of = u;
-    self->spectrum_dark = is_dark();
-  }
-  const double covered = u->spectrogram.column_s * u->spectrogram.n_columns / u->seconds;
-  /* up to 5.5 kHz: what is above says little about the tongue */
-  const double shown = 5500.0 / 8000.0;
-  cairo_save(cr);
-  cairo_rectangle(cr, 0, 0, width, height);
-  cairo_clip(cr);
-  cairo_translate(cr, 0, -height * (1.0 / shown - 1.0));
-  cairo_scale(cr, width * covered / cairo_image_surface_get_width(self->spectrum),
-              height / shown / PLA_SPECTRUM_BINS);
-  cairo_set_source_surface(cr, self->spectrum, 0, 0);
-  cairo_pattern_set_filter(cairo_get_source(cr), CAIRO_FILTER_BILINEAR);
-  cairo_paint(cr);
-  cairo_restore(cr);
-  /* formants of the tongue that was found, for a tract of the speaker's size, over those in the sound */
-  for (int f = 0; u->spoken && f < u->spoken->n_frames; f++)
-    for (int k = 0; k < 3; k++) {
-      const double hz = u->spoken->size * (double)u->spoken->formant_hz[f * PLA_FORMANTS + k];
-      if (isnan(hz) || hz > 5500.0)
-        continue;
-      cairo_rectangle(cr, width * pla_spoken_time(u->spoken, f) / u->seconds - 1.0,
-                      height * (1.0 - hz / 5500.0) - 1.0, 2.0, 2.0);
-    }
-  cairo_set_source_rgba(cr, 0.93, 0.35, 0.2, 0.8);
-  cairo_fill(cr);
-}
-
-static void
-draw_still(PlaSpeechSound *self, const PlaUtterance *u, cairo_t *cr, double w, double h)
-{
-  const double width = w - LEFT - RIGHT;
-  const Lanes l = lanes_of(self, h);
-  const PlaSpokenPair *pair = pla_speech_desk_get_pair(self->desk);
-  const PlaUtterance *other = pla_speech_desk_get_other(self->desk);
-  GdkRGBA ink;
-  gtk_style_context_get_color(gtk_widget_get_style_context(GTK_WIDGET(self)), &ink);
-  const double ground = is_dark() ? 0.13 : 0.98;
-  cairo_set_source_rgb(cr, ground, ground, ground);
-  cairo_paint(cr);
-  cairo_translate(cr, LEFT, 0);
-  if (u->wave) {
-    cairo_set_source_rgba(cr, (double)ink.red, (double)ink.green, (double)ink.blue, 0.75);
-    draw_wave(u, cr, width * ((double)u->n_wave / u->wave_hz / u->seconds), l.spectrum - l.wave);
-    cairo_save(cr);
-    cairo_translate(cr, 0, l.spectrum);
-    draw_spectrum(self, u, cr, width, l.phonemes - l.spectrum);
-    cairo_restore(cr);
-  }
-  cairo_save(cr);
-  cairo_translate(cr, 0, l.phonemes);
-  if (l.coils > l.phonemes)
-    draw_phonemes(self, u, cr, width, l.coils - l.phonemes, &ink);
-  cairo_translate(cr, 0, l.coils - l.phonemes);
-  if (u->spoken && l.apart - l.coils > 20.0)
-    pla_spoken_draw_traces(u->spoken, pair && other ? other->spoken : NULL, pair, 0.0, u->seconds,
-                           is_dark(), cr, width, l.apart - l.coils);
-  cairo_translate(cr, 0, l.apart - l.coils);
-  if (pair)
-    draw_apart(self, u, pair, cr, width, l.axis - l.apart, &ink);
-  cairo_translate(cr, 0, l.axis - l.apart);
-  draw_axis(self, u->seconds, cr, width, l.end - l.axis, &ink);
-  cairo_restore(cr);
-}
-
-static void
-forget(PlaSpeechSound *self)
-{
-  g_clear_object(&self->picture);
-  g_clear_pointer(&self->spectrum, cairo_surface_destroy);
-  self->spectrum_of = NULL;
-  gtk_widget_queue_draw(GTK_WIDGET(self));
-}
-
-static void
-pla_speech_sound_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
-{
-  PlaSpeechSound *self = PLA_SPEECH_SOUND(widget);
-  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
-  const int w = gtk_widget_get_width(widget), h = gtk_widget_get_height(widget);
-  if (!u || u->seconds <= 0.0 || w < 20 || h < 20)
-    return;
-  if (!self->picture || self->width != w || self->height != h) {
-    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, w, h);
-    cairo_t *cr = cairo_create(image);
-    draw_still(self, u, cr, w, h);
-    cairo_destroy(cr);
-    g_clear_object(&self->picture);
-    self->picture = pla_texture_from_image(image);
-    cairo_surface_destroy(image);
-    self->width = w;
-    self->height = h;
-  }
-  gtk_snapshot_append_texture(snapshot, self->picture, &GRAPHENE_RECT_INIT(0, 0, (float)w, (float)h));
-  const Lanes l = lanes_of(self, h);
-  if (pla_speech_desk_has_selection(self->desk)) {
-    double from, to;
-    pla_speech_desk_get_selection(self->desk, &from, &to);
-    const double x0 = pla_speech_sound_x_at(self, from), x1 = pla_speech_sound_x_at(self, to);
-    gtk_snapshot_append_color(snapshot, &(GdkRGBA){ 0.2f, 0.5f, 0.95f, 0.22f },
-                              &GRAPHENE_RECT_INIT((float)x0, 0, (float)(x1 - x0), (float)l.axis));
-  }
-  const double x = pla_speech_sound_x_at(self, pla_speech_desk_get_time(self->desk));
-  gtk_snapshot_append_color(snapshot, &(GdkRGBA){ 0.95f, 0.25f, 0.2f, 1.0f },
-                            &GRAPHENE_RECT_INIT((float)floor(x - 0.5), 0, 2, (float)l.axis));
-}
-
-static void
-on_drag_begin(GtkGestureDrag *gesture, double x, double y, PlaSpeechSound *self)
-{
-  gtk_widget_grab_focus(GTK_WIDGET(self));
-  self->drag_from_s = pla_speech_sound_time_at(self, x);
-  pla_speech_desk_set_time(self->desk, self->drag_from_s);
-}
-
-static void
-on_drag_update(GtkGestureDrag *gesture, double dx, double dy, PlaSpeechSound *self)
-{
-  double x, y;
-  gtk_gesture_drag_get_start_point(gesture, &x, &y);
-  const double to = pla_speech_sound_time_at(self, x + dx);
-  if (fabs(dx) > 4.0)
-    pla_speech_desk_select(self->desk, self->drag_from_s, to);
-  pla_speech_desk_set_time(self->desk, fabs(dx) > 4.0 ? fmin(self->drag_from_s, to) : to);
-}
-
-static void
-on_pressed(GtkGestureClick *gesture, int n, double x, double y, PlaSpeechSound *self)
-{
-  if (n == 2)
-    pla_speech_desk_select(self->desk, 0.0, 0.0);
-}
-
-static gboolean
-on_key(GtkEventControllerKey *key, guint keyval, guint code, GdkModifierType state,
-       PlaSpeechSound *self)
-{
-  const double now = pla_speech_desk_get_time(self->desk);
-  switch (keyval) {
-  case GDK_KEY_space:
-    pla_speech_desk_set_playing(self->desk, !pla_speech_desk_get_playing(self->desk));
-    return TRUE;
-  case GDK_KEY_Left:
-    pla_speech_desk_set_time(self->desk, now - 0.01);
-    return TRUE;
-  case GDK_KEY_Right:
-    pla_speech_desk_set_time(self->desk, now + 0.01);
-    return TRUE;
-  case GDK_KEY_Home:
-    pla_speech_desk_set_time(self->desk, 0.0);
-    return TRUE;
-  case GDK_KEY_End:
-    pla_speech_desk_set_time(self->desk, pla_speech_desk_get_seconds(self->desk));
-    return TRUE;
-  default:
-    return FALSE;
-  }
-}
-
-static void
-pla_speech_sound_dispose(GObject *object)
-{
-  PlaSpeechSound *self = PLA_SPEECH_SOUND(object);
-  g_clear_object(&self->picture);
-  g_clear_pointer(&self->spectrum, cairo_surface_destroy);
-  G_OBJECT_CLASS(pla_speech_sound_parent_class)->dispose(object);
-}
-
-static void
-pla_speech_sound_class_init(PlaSpeechSoundClass *klass)
-{
-  G_OBJECT_CLASS(klass)->dispose = pla_speech_sound_dispose;
-  GTK_WIDGET_CLASS(klass)->snapshot = pla_speech_sound_snapshot;
-  gtk_widget_class_set_accessible_role(GTK_WIDGET_CLASS(klass), GTK_ACCESSIBLE_ROLE_IMG);
-}
-
-static void
-pla_speech_sound_init(PlaSpeechSound *self)
-{
-  gtk_widget_set_focusable(GTK_WIDGET(self), TRUE);
-  gtk_widget_set_hexpand(GTK_WIDGET(self), TRUE);
-  gtk_widget_set_vexpand(GTK_WIDGET(self), TRUE);
-  gtk_widget_set_overflow(GTK_WIDGET(self), GTK_OVERFLOW_HIDDEN);
-  name_widget(GTK_WIDGET(self), _("The sound over time"));
-  GtkGesture *drag = gtk_gesture_drag_new();
-  g_signal_connect(drag, "drag-begin", G_CALLBACK(on_drag_begin), self);
-  g_signal_connect(drag, "drag-update", G_CALLBACK(on_drag_update), self);
-  gtk_widget_add_controller(GTK_WIDGET(self), GTK_EVENT_CONTROLLER(drag));
-  GtkGesture *click = gtk_gesture_click_new();
-  g_signal_connect(click, "pressed", G_CALLBACK(on_pressed), self);
-  gtk_widget_add_controller(GTK_WIDGET(self), GTK_EVENT_CONTROLLER(click));
-  GtkEventController *key = gtk_event_controller_key_new();
-  g_signal_connect(key, "key-pressed", G_CALLBACK(on_key), self);
-  gtk_widget_add_controller(GTK_WIDGET(self), key);
-}
-
-GtkWidget *
-pla_speech_sound_new(PlaDocument *document)
-{
-  PlaSpeechSound *self = g_object_new(PLA_TYPE_SPEECH_SOUND, NULL);
-  self->desk = pla_speech_desk_get(document);
-  g_signal_connect_object(self->desk, "changed", G_CALLBACK(forget), self, G_CONNECT_SWAPPED);
-  g_signal_connect_object(self->desk, "moved", G_CALLBACK(gtk_widget_queue_draw), self,
-                          G_CONNECT_SWAPPED);
-  g_signal_connect_object(adw_style_manager_get_default(), "notify::dark", G_CALLBACK(forget), self,
-                          G_CONNECT_SWAPPED);
-  return GTK_WIDGET(self);
-}
-
 /* ------------------------------------------------------------------- the strip */
 
 static const double speeds[] = { 1.0, 0.5, 0.25 };
 
 typedef struct {
   PlaSpeechDesk *desk;
-  GtkWidget *play, *loop, *speed, *time, *rate;
+  GtkWidget *play, *loop, *speed, *time, *rate, *nearer, *farther, *stretch, *bar;
+  PlaSpeechSound *sound;
   gboolean following;
   gint64 counted_us; /* pictures since then */
   int pictures;
@@ -566,6 +206,35 @@ on_strip_speed(Strip *strip)
 }
 
 static void
+on_strip_nearer(Strip *strip)
+{
+  pla_speech_sound_zoom(strip->sound, 2.0, pla_speech_desk_get_time(strip->desk));
+}
+
+static void
+on_strip_farther(Strip *strip)
+{
+  pla_speech_sound_zoom(strip->sound, 0.5, pla_speech_desk_get_time(strip->desk));
+}
+
+static void
+on_strip_stretch(Strip *strip)
+{
+  pla_speech_sound_zoom_selection(strip->sound);
+}
+
+/* nothing to scroll where all is seen */
+static void
+on_strip_along(Strip *strip)
+{
+  GtkAdjustment *along = pla_speech_sound_get_adjustment(strip->sound);
+  const gboolean whole =
+      gtk_adjustment_get_page_size(along) >= gtk_adjustment_get_upper(along) - 1e-9;
+  gtk_widget_set_visible(strip->bar, !whole);
+  gtk_widget_set_sensitive(strip->farther, !whole);
+}
+
+static void
 update_strip(Strip *strip)
 {
   const gboolean playing = pla_speech_desk_get_playing(strip->desk);
@@ -582,6 +251,8 @@ update_strip(Strip *strip)
   strip->following = FALSE;
   const gboolean some = pla_speech_desk_get_seconds(strip->desk) > 0.0;
   gtk_widget_set_sensitive(strip->play, some);
+  gtk_widget_set_sensitive(strip->nearer, some);
+  gtk_widget_set_sensitive(strip->stretch, some);
   strip->counted_us = g_get_monotonic_time();
   strip->pictures = 0;
   const char *silence = pla_speech_desk_get_silence(strip->desk);
@@ -620,13 +291,29 @@ on_strip_realize(GtkWidget *box, Strip *strip)
   g_signal_connect_closure(gtk_widget_get_frame_clock(box), "after-paint", painted, FALSE);
 }
 
+static GtkWidget *
+strip_button(const char *icon, const char *name)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name(icon);
+  gtk_widget_set_tooltip_text(button, name);
+  gtk_widget_add_css_class(button, "flat");
+  name_widget(button, name);
+  return button;
+}
+
 GtkWidget *
 pla_speech_strip_new(PlaDocument *document)
 {
   Strip *strip = g_new0(Strip, 1);
   GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0), *bar = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 9);
   strip->desk = pla_speech_desk_get(document);
+  strip->sound = PLA_SPEECH_SOUND(pla_speech_sound_new(document));
+  strip->bar = gtk_scrollbar_new(GTK_ORIENTATION_HORIZONTAL,
+                                 pla_speech_sound_get_adjustment(strip->sound));
   strip->play = gtk_button_new_from_icon_name("media-playback-start-symbolic");
+  strip->nearer = strip_button("zoom-in-symbolic", _("Nearer: less of the sound (+)"));
+  strip->farther = strip_button("zoom-out-symbolic", _("Farther: more of the sound (-)"));
+  strip->stretch = strip_button("zoom-fit-best-symbolic", _("The selected stretch, or all (Z)"));
   strip->loop = g_object_new(GTK_TYPE_TOGGLE_BUTTON, "icon-name", "media-playlist-repeat-symbolic",
                              "tooltip-text", _("Play again and again"), NULL);
   strip->speed = gtk_drop_down_new_from_strings(
@@ -644,20 +331,28 @@ pla_speech_strip_new(PlaDocument *document)
   gtk_label_set_xalign(GTK_LABEL(strip->rate), 1.0f);
   gtk_widget_set_hexpand(strip->rate, TRUE);
   gtk_widget_add_css_class(bar, "timeline");
-  GtkWidget *const parts[] = { strip->play, strip->loop, strip->speed, strip->time, strip->rate };
+  GtkWidget *const parts[] = { strip->play, strip->loop,    strip->speed,  strip->time,
+                               strip->rate, strip->farther, strip->nearer, strip->stretch };
   for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
     gtk_box_append(GTK_BOX(bar), parts[i]);
-  gtk_box_append(GTK_BOX(box), pla_speech_sound_new(document));
+  gtk_box_append(GTK_BOX(box), GTK_WIDGET(strip->sound));
+  gtk_box_append(GTK_BOX(box), strip->bar);
   gtk_box_append(GTK_BOX(box), bar);
   g_object_set_data_full(G_OBJECT(box), "strip", strip, g_free);
   follow(G_OBJECT(box), strip->play, "clicked", G_CALLBACK(on_strip_play), strip);
   follow(G_OBJECT(box), strip->loop, "toggled", G_CALLBACK(on_strip_loop), strip);
   follow(G_OBJECT(box), strip->speed, "notify::selected", G_CALLBACK(on_strip_speed), strip);
+  follow(G_OBJECT(box), strip->nearer, "clicked", G_CALLBACK(on_strip_nearer), strip);
+  follow(G_OBJECT(box), strip->farther, "clicked", G_CALLBACK(on_strip_farther), strip);
+  follow(G_OBJECT(box), strip->stretch, "clicked", G_CALLBACK(on_strip_stretch), strip);
+  follow(G_OBJECT(box), pla_speech_sound_get_adjustment(strip->sound), "changed",
+         G_CALLBACK(on_strip_along), strip);
   follow(G_OBJECT(box), strip->desk, "state", G_CALLBACK(update_strip), strip);
   follow(G_OBJECT(box), strip->desk, "changed", G_CALLBACK(update_strip), strip);
   follow(G_OBJECT(box), strip->desk, "moved", G_CALLBACK(on_strip_moved), strip);
   g_signal_connect(box, "realize", G_CALLBACK(on_strip_realize), strip);
   update_strip(strip);
   on_strip_moved(strip);
+  on_strip_along(strip);
   return box;
 }

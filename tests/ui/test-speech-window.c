@@ -6,7 +6,7 @@
 #include "ui/panels/speech-panel.h"
 #include "ui/scene-view.h"
 #include "ui/speech-desk.h"
-#include "ui/speech-view.h"
+#include "ui/speech-sound.h"
 
 #include <math.h>
 #include <string.h>
@@ -120,6 +120,60 @@ check_pointer(PlaWindow *window, PlaSpeechDesk *desk)
   g_assert_cmpfloat(fabs(to - pla_speech_sound_time_at(self, 0.6 * w)), <, 3.0 * seconds / w);
   g_assert_cmpfloat(fabs(pla_speech_sound_x_at(self, pla_speech_sound_time_at(self, 0.4 * w)) - 0.4 * w), <,
                     0.01);
+}
+
+/* nearer at a place that stays, along, to the selection and back to all; playing turns pages */
+static void
+check_zoom(PlaWindow *window, PlaSpeechDesk *desk)
+{
+  GtkWidget *sound = find_type(GTK_WIDGET(window), PLA_TYPE_SPEECH_SOUND, 0);
+  GtkWidget *bar = find_type(gtk_widget_get_parent(sound), GTK_TYPE_SCROLLBAR, 0);
+  PlaSpeechSound *self = PLA_SPEECH_SOUND(sound);
+  const double all = pla_speech_desk_get_seconds(desk), about = 0.3 * all;
+  const double x = pla_speech_sound_x_at(self, about);
+  double from, to, chosen_from, chosen_to;
+  g_assert_false(gtk_widget_get_visible(bar));
+  pla_speech_sound_zoom(self, 4.0, about);
+  pla_speech_sound_get_range(self, &from, &to);
+  g_assert_cmpfloat(fabs(to - from - 0.25 * all), <, 1e-9);
+  g_assert_cmpfloat(fabs(pla_speech_sound_x_at(self, about) - x), <, 0.01);
+  g_assert_true(gtk_widget_get_visible(bar));
+  shoot(window, "4-near");
+  /* never beyond the ends, never shorter than can be read */
+  gtk_adjustment_set_value(pla_speech_sound_get_adjustment(self), 2.0 * all);
+  pla_speech_sound_get_range(self, &from, &to);
+  g_assert_cmpfloat(fabs(to - all), <, 1e-9);
+  pla_speech_sound_zoom(self, 1e6, about);
+  pla_speech_sound_get_range(self, &from, &to);
+  g_assert_cmpfloat(fabs(to - from - 0.05), <, 1e-9);
+  /* the moment is followed */
+  pla_speech_desk_set_time(desk, 0.7 * all);
+  pla_speech_sound_get_range(self, &from, &to);
+  g_assert_cmpfloat(from, <=, 0.7 * all);
+  g_assert_cmpfloat(to, >=, 0.7 * all);
+  pla_speech_desk_get_selection(desk, &chosen_from, &chosen_to);
+  pla_speech_sound_zoom_selection(self);
+  pla_speech_sound_get_range(self, &from, &to);
+  g_assert_cmpfloat(from, <=, chosen_from);
+  g_assert_cmpfloat(to, >=, chosen_to);
+  g_assert_cmpfloat(to - from, <, 1.2 * (chosen_to - chosen_from));
+  /* the wheel, where the pointer is */
+  pla_speech_sound_set_range(self, 0.0, all);
+  pointer_move(sound, 0.25 * gtk_widget_get_width(sound), 40.0);
+  const double under = pla_speech_sound_time_at(self, 0.25 * gtk_widget_get_width(sound));
+  pointer_click(sound, 0.25 * gtk_widget_get_width(sound), 40.0, 4);
+  for (int i = 0; i < 100 && gtk_adjustment_get_page_size(pla_speech_sound_get_adjustment(self)) == all;
+       i++)
+    let_run(30);
+  pla_speech_sound_get_range(self, &from, &to);
+  g_assert_cmpfloat(to - from, <, 0.9 * all);
+  g_assert_cmpfloat(fabs(pla_speech_sound_time_at(self, 0.25 * gtk_widget_get_width(sound)) - under), <,
+                    0.01 * all);
+  pla_speech_sound_zoom(self, 1e-6, about);
+  pla_speech_sound_get_range(self, &from, &to);
+  g_assert_cmpfloat(from, ==, 0.0);
+  g_assert_cmpfloat(to, ==, all);
+  g_assert_false(gtk_widget_get_visible(bar));
 }
 
 static void
@@ -244,6 +298,7 @@ test_speech(void)
 
   check_pointer(window, desk);
   shoot(window, "4-selected");
+  check_zoom(window, desk);
   check_playing(window, desk);
   check_saving(window, desk);
 
