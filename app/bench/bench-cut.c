@@ -5,7 +5,11 @@
 #include "anatomy/box-mesh.h"
 #include "app/bench/bench-private.h"
 #include "sim/cut/cut-mesh.h"
+#include "sim/fem/colouring.h"
+#include "sim/fem/pbng.h"
+#include "sim/fem/system.h"
 #include "sim/surgery/surgery-live.h"
+#include "sim/surgery/surgery-private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -179,6 +183,16 @@ table_init(Table *self, double size, PlaError *err)
   return st;
 }
 
+static void
+incision_path(double path[3 * 26])
+{
+  for (int i = 0; i < 26; i++) {
+    path[3 * i] = 0.1 * (i / 25.0 - 0.5);
+    path[3 * i + 1] = 0.0113 + 0.008 * sin(3.0 * i / 25.0);
+    path[3 * i + 2] = 0.0;
+  }
+}
+
 /* incise, draw, pull a little, and back */
 static PlaStatus
 operate(void *data, PlaError *err)
@@ -189,11 +203,7 @@ operate(void *data, PlaError *err)
   const PlaCutSurface *surface;
   const double *pos;
   double path[3 * 26];
-  for (int i = 0; i < 26; i++) {
-    path[3 * i] = 0.1 * (i / 25.0 - 0.5);
-    path[3 * i + 1] = 0.0113 + 0.008 * sin(3.0 * i / 25.0);
-    path[3 * i + 2] = 0.0;
-  }
+  incision_path(path);
   const double at[3] = { 0.0, path[3 * 13 + 1] + 0.003, 0.0 }, pull[3] = { 0.0, 0.002, 0.001 };
   PlaStatus st = pla_surgery_dup(d->body, &before, err);
   gint64 start = g_get_monotonic_time();
@@ -242,6 +252,125 @@ measure_table(PlaBench *bench, double size, int repeats, PlaError *err)
   return st;
 }
 
+/* ---- what a solve can keep over a cut ---- */
+
+typedef struct {
+  double colour_s, sweep_s; /* finding or taking colours, and one sweep */
+  double order_s, flops;    /* analysis, and operations of a factor */
+  int n_colours;
+} Kept;
+
+/* the least of the repeats; with colours and the order handed on, or found again */
+static PlaStatus
+measure_kept(const PlaSurgery *body, const PlaFemOrder *order, bool kept, int repeats, Kept *out,
+             PlaError *err)
+{
+  const size_t n = (size_t)pla_cut_mesh_get(body->cut).mesh.n_verts;
+  g_autofree unsigned char *fixed = g_new(unsigned char, 3 * n);
+  PlaFemModel *model = NULL;
+  *out = (Kept){ INFINITY, INFINITY, INFINITY, 0.0, 0 };
+  for (size_t i = 0; i < 3 * n; i++)
+    fixed[i] = body->held[i / 3];
+  const PlaFemConditions conditions = { .fixed = fixed, .target = body->pos };
+  PlaStatus st = pla_surgery_build_model(body, &model, err);
+  if (st == PLA_OK && !kept)
+    g_clear_pointer(&model->colour, free);
+  for (int r = 0; st == PLA_OK && r < repeats; r++) {
+    PlaColouring colouring = { 0 };
+    PlaFemSystem system = { 0 };
+    PlaPbng *sweeps = NULL;
+    const PlaPbngOptions options = pla_pbng_options_default();
+    gint64 start = g_get_monotonic_time();
+    st = pla_colouring_init(&colouring, model, err);
+    out->colour_s = fmin(out->colour_s, seconds_since(start));
+    out->n_colours = colouring.n_colours;
+    if (st == PLA_OK)
+      st = pla_pbng_new(model, &conditions, &options, body->pos, &sweeps, err);
+    start = g_get_monotonic_time();
+    if (st == PLA_OK)
+      pla_pbng_sweep(sweeps, 1);
+    out->sweep_s = fmin(out->sweep_s, seconds_since(start));
+    if (st == PLA_OK)
+      st = pla_fem_system_init(&system, model, &conditions, NULL, err);
+    pla_cholesky_free(system.factor);
+    system.factor = NULL;
+    /* a copy has the rank of what it was; never so bad that it is replaced */
+    PlaFemOrder own = { .n_verts = (int)n, .flops = INFINITY };
+    own.rank = kept ? pla_array_new(n, sizeof *own.rank) : NULL;
+    for (size_t v = 0; own.rank && v < n; v++)
+      own.rank[v] = order->rank[pla_cut_mesh_get(body->cut).vert_source[v]];
+    start = g_get_monotonic_time();
+    if (st == PLA_OK)
+      st = pla_fem_system_analyse(&system, &own, err);
+    out->order_s = fmin(out->order_s, seconds_since(start));
+    out->flops = st == PLA_OK ? pla_cholesky_flops(system.factor) : 0.0;
+    pla_fem_order_clear(&own);
+    pla_fem_system_clear(&system);
+    pla_pbng_free(sweeps);
+    pla_colouring_clear(&colouring);
+  }
+  pla_fem_model_free(model);
+  return st;
+}
+
+/* the order that a solve of the body as it is would leave */
+static PlaStatus
+find_order(const PlaSurgery *body, PlaFemOrder *order, PlaError *err)
+{
+  const size_t n = (size_t)pla_cut_mesh_get(body->cut).mesh.n_verts;
+  g_autofree unsigned char *fixed = g_new(unsigned char, 3 * n);
+  PlaFemModel *model = NULL;
+  PlaFemSystem system = { 0 };
+  for (size_t i = 0; i < 3 * n; i++)
+    fixed[i] = body->held[i / 3];
+  const PlaFemConditions conditions = { .fixed = fixed, .target = body->pos };
+  PlaStatus st = pla_surgery_build_model(body, &model, err);
+  order->n_verts = (int)n;
+  if (st == PLA_OK)
+    st = pla_fem_system_init_ordered(&system, model, &conditions, NULL, order, err);
+  pla_fem_system_clear(&system);
+  pla_fem_model_free(model);
+  return st;
+}
+
+/* finds an order for the whole slab, cuts it, and measures both ways on from there */
+static PlaStatus
+measure_survival(PlaBench *bench, double size, int repeats, PlaError *err)
+{
+  Table table;
+  Kept kept, anew;
+  PlaFemOrder order = { 0 };
+  double path[3 * 26];
+  incision_path(path);
+  PlaStatus st = table_init(&table, size, err);
+  if (st == PLA_OK)
+    st = find_order(table.body, &order, err);
+  if (st == PLA_OK)
+    st = pla_surgery_incise(table.body, "cut", path, 26, 0.0, 0.0, NULL, err);
+  if (st == PLA_OK)
+    st = measure_kept(table.body, &order, false, repeats, &anew, err);
+  if (st == PLA_OK)
+    st = measure_kept(table.body, &order, true, repeats, &kept, err);
+  if (st == PLA_OK) {
+    const int n = pla_cut_mesh_get(table.body->cut).mesh.n_tets;
+    pla_bench_begin_run(bench, "kept over the cut", n, repeats, kept.colour_s + kept.order_s);
+    pla_bench_ratio(bench, "anew_over_kept",
+                    (anew.colour_s + anew.order_s) / (kept.colour_s + kept.order_s));
+    pla_bench_ratio(bench, "flops_kept_over_anew", kept.flops / anew.flops);
+    pla_bench_ratio(bench, "sweep_anew_over_kept", anew.sweep_s / kept.sweep_s);
+    pla_bench_number(bench, "colours_kept", kept.n_colours);
+    pla_bench_number(bench, "colours_anew", anew.n_colours);
+    pla_bench_number(bench, "colouring_anew_s", anew.colour_s);
+    pla_bench_number(bench, "order_kept_s", kept.order_s);
+    pla_bench_number(bench, "order_anew_s", anew.order_s);
+    pla_bench_number(bench, "sweep_kept_s", kept.sweep_s);
+    pla_bench_end_run(bench);
+  }
+  pla_fem_order_clear(&order);
+  pla_surgery_free(table.body);
+  return st;
+}
+
 static PlaStatus
 run_cut(PlaBench *bench, PlaError *err)
 {
@@ -266,6 +395,8 @@ run_cut(PlaBench *bench, PlaError *err)
     pla_bench_end_run(bench);
     st = measure_table(bench, size, repeats, err);
   }
+  for (int i = 1; st == PLA_OK && i <= 3; i += 2)
+    st = measure_survival(bench, i * size, repeats, err);
   return st;
 }
 

@@ -61,6 +61,26 @@ smallest(const Palette *palette, int stamp)
   return c;
 }
 
+/* the colours that the model was given */
+static void
+take_colours(PlaColouring *self, const PlaFemModel *model)
+{
+  const PlaIncidence *inc = &model->incidence;
+  for (int v = 0; v < model->n_verts; v++) {
+    self->colour[v] = inc->start[v + 1] > inc->start[v] ? model->colour[v] : -1;
+    if (self->colour[v] >= self->n_colours)
+      self->n_colours = self->colour[v] + 1;
+  }
+}
+
+PlaStatus
+pla_fem_model_set_colours(PlaFemModel *model, const int *colour, PlaError *err)
+{
+  free(model->colour);
+  model->colour = pla_array_dup(colour, (size_t)model->n_verts, sizeof *colour);
+  return model->colour ? PLA_OK : pla_fail_memory(err, "the colours of the vertices");
+}
+
 PlaStatus
 pla_colouring_init(PlaColouring *self, const PlaFemModel *model, PlaError *err)
 {
@@ -68,6 +88,10 @@ pla_colouring_init(PlaColouring *self, const PlaFemModel *model, PlaError *err)
   *self = (PlaColouring){ .n_verts = model->n_verts };
   self->colour = pla_array_new((size_t)model->n_verts, sizeof *self->colour);
   PlaStatus st = self->colour ? PLA_OK : pla_fail_memory(err, "the colours of the vertices");
+  if (st == PLA_OK && model->colour) {
+    take_colours(self, model);
+    return st;
+  }
   for (int v = 0; st == PLA_OK && v < model->n_verts; v++)
     self->colour[v] = -1;
   for (int v = 0; st == PLA_OK && v < model->n_verts; v++) {

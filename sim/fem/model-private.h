@@ -66,6 +66,7 @@ struct PlaFemModel {
   PlaFemPatches *patches; /* of the mixed formulation; NULL: standard */
   PlaFemDomains *domains; /* of its tets, which then have no energy of their own */
   PlaFormulation formulation;
+  int *colour;            /* pla_fem_model_set_colours(), or NULL (n_verts) */
   PlaIncidence incidence; /* corners: 4 t + a of tet t, then 4 n_tets + 8 h + a of hex h */
 };
 

@@ -56,6 +56,7 @@ pla_fem_model_free(PlaFemModel *model)
   free(model->shape);
   pla_fem_patches_free(model->patches);
   pla_fem_domains_free(model->domains);
+  free(model->colour);
   free(model->incidence.start);
   free(model->incidence.corner);
   free(model);

@@ -57,6 +57,11 @@ typedef struct {
  * whose fibre, overlap or prestretch makes no sense. */
 PlaStatus pla_fem_model_set_cells(PlaFemModel *model, const PlaFemCells *cells, PlaError *err);
 
+/* Colours that sweeps go by from now on (n_verts, copied): vertices of one element differ.  Without them
+ * each solver finds its own.  A body that is cut hands them on: cuts repeat elements, and where a copy of a
+ * vertex keeps the colour, the vertices of every element still differ as those do that it is a copy of. */
+PlaStatus pla_fem_model_set_colours(PlaFemModel *model, const int *colour, PlaError *err);
+
 /* How strongly each muscle contracts, 0..1 (from 0 up for those that change their rest shape); not
  * while a solve runs. */
 void pla_fem_model_set_activations(PlaFemModel *model, const double *activation);
@@ -133,11 +138,25 @@ const char *pla_stop_reason_text(PlaStopReason reason);
 
 typedef enum { PLA_SOLVER_AUTO = 0, PLA_SOLVER_NEWTON, PLA_SOLVER_PBNG } PlaSolverMethod;
 
+/* The order in which vertices are eliminated, from one solve to the next.  Finding one costs about half as
+ * much as a factor, and one that was found for a body serves it when little has changed, such as what
+ * touches.  A solve keeps the order as long as it costs at most PLA_FEM_ORDER_WORSE times the operations
+ * that it did when it was found, and replaces it otherwise. */
+typedef struct {
+  int n_verts;  /* the owner's: orders of other models are left alone */
+  int *rank;    /* owned; rising, equal ones by number; NULL: not found yet (n_verts) */
+  double flops; /* of a factor when it was found */
+  int n_found;  /* how often that was */
+} PlaFemOrder;
+#define PLA_FEM_ORDER_WORSE 1.25
+void pla_fem_order_clear(PlaFemOrder *self);
+
 typedef struct {
   PlaSolverMethod method;
   double tolerance_rel; /* residual_rel of the command-line contract; 1e-6 */
   int max_iterations;   /* 200; PLA_SOLVER_PBNG makes up to a hundred sweeps for each */
   bool warm_start;      /* the start is close to the answer: no search for a better one */
+  PlaFemOrder *order;   /* to use and to replace; NULL: each solve finds its own */
   PlaProgress *progress;
 } PlaFemOptions;
 PlaFemOptions pla_fem_options_default(void);

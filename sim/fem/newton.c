@@ -45,6 +45,7 @@ typedef struct {
   PlaFemPatches softened_patches;
   double softness;                /* share of the modulus of patches at this stage, up to 1 */
   const PlaFemConditions *conditions;
+  PlaFemOrder *order; /* or NULL */
   PlaFemSystem system;
   double extent;     /* of the body, m: no step is longer */
   size_t n;          /* scalars of the block arrays */
@@ -144,7 +145,8 @@ make_room(Newton *self, const double *pos, PlaError *err)
     st = pla_terms_links(conditions, &links, err);
   if (st == PLA_OK) {
     pla_fem_system_clear(&self->system);
-    st = pla_fem_system_init(&self->system, self->model, conditions, &links, err);
+    st = pla_fem_system_init_ordered(&self->system, self->model, conditions, &links, self->order,
+                                     err);
   }
   pla_vert_sets_clear(&links);
   return st == PLA_OK ? touch(self, pos, false, err) : st;
@@ -489,10 +491,11 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
                      PlaFemReport *report, PlaError *err)
 {
   const size_t n_coords = 3 * (size_t)model->n_verts;
-  Newton self = { .model = model, .conditions = conditions };
+  Newton self = { .model = model, .conditions = conditions, .order = options->order };
   self.loose = loose_factor(model, conditions);
   self.tangled = isfinite(jacobian);
-  PlaStatus st = pla_fem_system_init(&self.system, model, conditions, NULL, err);
+  PlaStatus st =
+      pla_fem_system_init_ordered(&self.system, model, conditions, NULL, options->order, err);
   if (st != PLA_OK)
     return st;
   self.n = 3 * (size_t)self.system.n_blocks;

@@ -198,6 +198,14 @@ PlaStatus
 pla_fem_system_init(PlaFemSystem *self, const PlaFemModel *model,
                     const PlaFemConditions *conditions, const PlaVertSets *links, PlaError *err)
 {
+  return pla_fem_system_init_ordered(self, model, conditions, links, NULL, err);
+}
+
+PlaStatus
+pla_fem_system_init_ordered(PlaFemSystem *self, const PlaFemModel *model,
+                            const PlaFemConditions *conditions, const PlaVertSets *links,
+                            PlaFemOrder *order, PlaError *err)
+{
   const size_t nv = (size_t)model->n_verts;
   *self = (PlaFemSystem){ .model = model, .bindings = conditions->bindings };
   self->block_of = pla_array_new(nv, sizeof *self->block_of);
@@ -234,7 +242,7 @@ pla_fem_system_init(PlaFemSystem *self, const PlaFemModel *model,
   if (st == PLA_OK && model->patches)
     st = prepare_mixed(self, err);
   if (st == PLA_OK && self->n_blocks > 0)
-    st = pla_cholesky_new(&self->matrix, PLA_ORDER_AUTO, &self->factor, err);
+    st = pla_fem_system_analyse(self, order, err);
   free(used);
   free(start);
   free(blocks);

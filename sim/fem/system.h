@@ -39,6 +39,11 @@ struct PlaFemSystem {
 PlaStatus pla_fem_system_init(PlaFemSystem *self, const PlaFemModel *model,
                               const PlaFemConditions *conditions, const PlaVertSets *links,
                               PlaError *err);
+/* The same in the given order, or in a new one that replaces it (NULL: the system's own). */
+PlaStatus pla_fem_system_init_ordered(PlaFemSystem *self, const PlaFemModel *model,
+                                      const PlaFemConditions *conditions, const PlaVertSets *links,
+                                      PlaFemOrder *order, PlaError *err);
+PlaStatus pla_fem_system_analyse(PlaFemSystem *self, PlaFemOrder *order, PlaError *err);
 void pla_fem_system_clear(PlaFemSystem *self);
 
 /* matrix = stiffness of the elements at @pos + @mass_factor times the lumped mass. */

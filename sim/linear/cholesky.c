@@ -114,8 +114,10 @@ take_symbolic(PlaCholesky *self, const cholmod_factor *l, PlaError *err)
   return PLA_OK;
 }
 
-PlaStatus
-pla_cholesky_new(const PlaBlockMatrix *a, PlaOrdering ordering, PlaCholesky **out, PlaError *err)
+/* @order: NULL, or the one to use */
+static PlaStatus
+analyse(const PlaBlockMatrix *a, PlaOrdering ordering, const int *order, PlaCholesky **out,
+        PlaError *err)
 {
   pla_blas_single_thread();
   *out = NULL;
@@ -130,10 +132,11 @@ pla_cholesky_new(const PlaBlockMatrix *a, PlaOrdering ordering, PlaCholesky **ou
   common.print = 0;
   common.supernodal = CHOLMOD_SUPERNODAL;
   common.nmethods = 1;
-  common.method[0].ordering = amd ? CHOLMOD_AMD : CHOLMOD_METIS;
+  common.method[0].ordering = order ? CHOLMOD_GIVEN : amd ? CHOLMOD_AMD : CHOLMOD_METIS;
   common.postorder = 1;
   cholmod_sparse *graph = graph_of(a, &common);
-  cholmod_factor *l = graph ? cholmod_analyze(graph, &common) : NULL;
+  /* CHOLMOD reads the order only */
+  cholmod_factor *l = graph ? cholmod_analyze_p(graph, (int *)order, NULL, 0, &common) : NULL;
   PlaStatus st = l && common.status >= CHOLMOD_OK ? take_symbolic(self, l, err)
                                                   : pla_fail_memory(err, "ordering the matrix");
   cholmod_free_factor(&l, &common);
@@ -145,6 +148,25 @@ pla_cholesky_new(const PlaBlockMatrix *a, PlaOrdering ordering, PlaCholesky **ou
   }
   pla_cholesky_free(self);
   return st;
+}
+
+PlaStatus
+pla_cholesky_new(const PlaBlockMatrix *a, PlaOrdering ordering, PlaCholesky **out, PlaError *err)
+{
+  return analyse(a, ordering, NULL, out, err);
+}
+
+PlaStatus
+pla_cholesky_new_ordered(const PlaBlockMatrix *a, const int *order, PlaCholesky **out,
+                         PlaError *err)
+{
+  return analyse(a, PLA_ORDER_AUTO, order, out, err);
+}
+
+const int *
+pla_cholesky_get_order(const PlaCholesky *self)
+{
+  return self->perm;
 }
 
 double

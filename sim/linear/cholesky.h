@@ -23,6 +23,10 @@ typedef enum { PLA_ORDER_AUTO = 0, PLA_ORDER_AMD, PLA_ORDER_METIS } PlaOrdering;
 /* Orders and analyses the pattern of @a, which is not kept. */
 PlaStatus pla_cholesky_new(const PlaBlockMatrix *a, PlaOrdering ordering, PlaCholesky **out,
                            PlaError *err);
+/* The same in a given order, up to a postorder that fills in as much: vertex order[k] is eliminated
+ * k-th (a->n). */
+PlaStatus pla_cholesky_new_ordered(const PlaBlockMatrix *a, const int *order, PlaCholesky **out,
+                                   PlaError *err);
 void pla_cholesky_free(PlaCholesky *self); /* NULL is fine */
 
 /* Factors @a, which has the analysed pattern.  *definite is false, and there is no factor, when a
@@ -50,6 +54,8 @@ PlaStatus pla_cholesky_refine(PlaCholesky *self, const PlaBlockMatrix *a, const 
                               double rel, int max_iterations, PlaProgress *progress, double *x,
                               PlaRefineReport *report, PlaError *err);
 
+/* The vertices in the order of their elimination (n), borrowed. */
+const int *pla_cholesky_get_order(const PlaCholesky *self);
 /* Entries of L and multiply-adds of one factorisation. */
 double pla_cholesky_n_entries(const PlaCholesky *self);
 double pla_cholesky_flops(const PlaCholesky *self);

@@ -75,6 +75,7 @@ struct PlaSurgery {
   PlaCutMesh *cut;
   double *pos;         /* m (n_verts x 3) */
   unsigned char *held; /* (n_verts) */
+  int *colour;         /* for sweeps; copies that a cut makes of a vertex keep it (n_verts) */
   int n_triangles;     /* of all blades, as the cut mesh counts them */
   int n_wounds;
   PlaSurgeryWound *wound;
@@ -112,6 +113,9 @@ void pla_surgery_update_anchors(PlaSurgery *self, PlaSurgeryAnchorFunc func, con
 PlaSurgeryWound *pla_surgery_find_wound(const PlaSurgery *self, const char *name);
 PlaStatus pla_surgery_need_wound(const PlaSurgery *self, const char *name, PlaSurgeryWound **out,
                                  PlaError *err);
+
+/* Colours the vertices, once for all cuts. */
+PlaStatus pla_surgery_find_colours(PlaSurgery *self, PlaError *err);
 
 /* For solves: the elements, and what stitches, then hooks do (@out: stitches.n + hooks.n). */
 PlaStatus pla_surgery_build_model(const PlaSurgery *self, PlaFemModel **out, PlaError *err);

@@ -1,6 +1,6 @@
 /* A surgical body as named arrays: those of the cut mesh, and
  *
- *   body/pos (3), body/held                                vertices
+ *   body/pos (3), body/held, body/colour                   vertices
  *   body/cell_material                                     tets of the mesh before all cuts
  *   body/material_id (text), body/material (constants, density), body/tissue (text)
  *   body/cell, body/triangles                              edge of a typical tet, triangles of all
@@ -11,7 +11,8 @@
  * gap, row, stitch, share); the same of body/gauge and body/hook body/prestretch (9), body/expander
  * (5: place, radius, pressure), body/implant_name (text), body/implant (5: place, radius, settled)
  *
- * Texts are bytes, each ended by a zero. */
+ * Texts are bytes, each ended by a zero.  Bodies of earlier builds lack colours, gauges,
+ * prestretch, expanders, implants and tissues: they are derived, or the body has none. */
 #include "sim/surgery/surgery-state.h"
 
 #include "anatomy/base/memory.h"
@@ -154,6 +155,7 @@ pla_surgery_save(const PlaSurgery *self, PlaNamedArrays *out, PlaError *err)
     return st;
   bool ok = pla_named_arrays_put(out, "body/pos", PLA_F64, 3, n_verts, self->pos) &&
             pla_named_arrays_put(out, "body/held", PLA_U8, 1, n_verts, self->held) &&
+            pla_named_arrays_put(out, "body/colour", PLA_I32, 1, n_verts, self->colour) &&
             pla_named_arrays_put(out, "body/cell_material", PLA_I32, 1, (size_t)self->n_cells,
                                  self->cell_material) &&
             pla_named_arrays_put(out, "body/cell", PLA_F64, 1, 1, &self->cell) &&
@@ -206,6 +208,16 @@ damaged(PlaError *err, const char *what)
   return pla_fail(err, PLA_ERR_FORMAT, "the %s of the stored body are damaged", what);
 }
 
+/* Whether there is an array @name; those that came later are missing in bodies of earlier builds. */
+static bool
+has_array(const PlaNamedArrays *arrays, const char *name)
+{
+  for (int a = 0; a < arrays->n; a++)
+    if (strcmp(arrays->array[a].name, name) == 0)
+      return true;
+  return false;
+}
+
 static PlaStatus
 load_materials(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
 {
@@ -247,11 +259,13 @@ load_anchor(PlaSurgeryAnchor *anchor, int tet, const double weight[4], int n_tet
 }
 
 static PlaStatus
-load_threads(PlaSurgeryThreads *threads, const char *tets, const char *numbers, int n_tets,
-             const PlaNamedArrays *arrays, PlaError *err)
+load_threads(PlaSurgeryThreads *threads, const char *tets, const char *numbers, bool optional,
+             int n_tets, const PlaNamedArrays *arrays, PlaError *err)
 {
   const void *tet = NULL, *number = NULL;
   int n = -1;
+  if (optional && !has_array(arrays, tets) && !has_array(arrays, numbers))
+    return PLA_OK;
   PlaStatus st = pla_named_arrays_get(arrays, tets, PLA_I32, 4, &n, &tet, err);
   if (st == PLA_OK)
     st = pla_named_arrays_get(arrays, numbers, PLA_F64, THREAD, &n, &number, err);
@@ -364,6 +378,8 @@ load_prestretch(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
 {
   const void *data = NULL;
   int n = -1;
+  if (!has_array(arrays, "body/prestretch"))
+    return PLA_OK;
   PlaStatus st = pla_named_arrays_get(arrays, "body/prestretch", PLA_F64, 9, &n, &data, err);
   if (st != PLA_OK || n == 0)
     return st;
@@ -381,6 +397,8 @@ load_expanders(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
 {
   const void *data = NULL;
   int n = -1;
+  if (!has_array(arrays, "body/expander"))
+    return PLA_OK;
   PlaStatus st = pla_named_arrays_get(arrays, "body/expander", PLA_F64, EXPANDER, &n, &data, err);
   if (st == PLA_OK && n > 0) {
     self->expander = pla_array_new0((size_t)n, sizeof *self->expander);
@@ -404,6 +422,8 @@ load_implants(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
 {
   const void *text = NULL, *data = NULL;
   int n_text = -1, n = -1;
+  if (!has_array(arrays, "body/implant_name") && !has_array(arrays, "body/implant"))
+    return PLA_OK;
   PlaStatus st = pla_named_arrays_get(arrays, "body/implant_name", PLA_U8, 1, &n_text, &text, err);
   if (st == PLA_OK)
     st = pla_named_arrays_get(arrays, "body/implant", PLA_F64, IMPLANT, &n, &data, err);
@@ -436,6 +456,8 @@ load_tissues(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
 {
   const void *text = NULL;
   int n_text = -1;
+  if (!has_array(arrays, "body/tissue"))
+    return PLA_OK;
   PlaStatus st = pla_named_arrays_get(arrays, "body/tissue", PLA_U8, 1, &n_text, &text, err);
   if (st != PLA_OK)
     return st;
@@ -450,10 +472,28 @@ load_tissues(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
   return st;
 }
 
-PlaStatus
-pla_surgery_load(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
+static PlaStatus
+load_colours(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
 {
-  *out = NULL;
+  enum { MOST_COLOURS = 4096 };
+  const PlaTetMesh mesh = pla_cut_mesh_get(self->cut).mesh;
+  int n = mesh.n_verts;
+  if (!has_array(arrays, "body/colour"))
+    return pla_surgery_find_colours(self, err);
+  PlaStatus st =
+      pla_named_arrays_dup(arrays, "body/colour", PLA_I32, 1, &n, (void **)&self->colour, err);
+  bool ok = st == PLA_OK && pla_ints_within(self->colour, (size_t)n, -1, MOST_COLOURS);
+  for (int t = 0; ok && t < mesh.n_tets; t++)
+    for (int i = 0; i < 16; i++) {
+      const int a = self->colour[mesh.tet[4 * t + i / 4]], b = self->colour[mesh.tet[4 * t + i % 4]];
+      ok = ok && a >= 0 && (a != b || i / 4 == i % 4);
+    }
+  return st != PLA_OK || ok ? st : damaged(err, "colours");
+}
+
+static PlaStatus
+load_all(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
+{
   PlaSurgery *self = pla_array_new0(1, sizeof *self);
   const void *cell = NULL, *triangles = NULL;
   PlaStatus st =
@@ -489,11 +529,11 @@ pla_surgery_load(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
   if (st == PLA_OK)
     st = load_wounds(self, arrays, n_tets, err);
   if (st == PLA_OK)
-    st = load_threads(&self->stitches, "body/stitch_tet", "body/stitch", n_tets, arrays, err);
+    st = load_threads(&self->stitches, "body/stitch_tet", "body/stitch", false, n_tets, arrays, err);
   if (st == PLA_OK)
-    st = load_threads(&self->gauges, "body/gauge_tet", "body/gauge", n_tets, arrays, err);
+    st = load_threads(&self->gauges, "body/gauge_tet", "body/gauge", true, n_tets, arrays, err);
   if (st == PLA_OK)
-    st = load_threads(&self->hooks, "body/hook_tet", "body/hook", n_tets, arrays, err);
+    st = load_threads(&self->hooks, "body/hook_tet", "body/hook", false, n_tets, arrays, err);
   if (st == PLA_OK)
     st = load_prestretch(self, arrays, err);
   if (st == PLA_OK)
@@ -503,8 +543,27 @@ pla_surgery_load(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
   if (st == PLA_OK)
     st = load_tissues(self, arrays, err);
   if (st == PLA_OK)
+    st = load_colours(self, arrays, err);
+  if (st == PLA_OK)
     *out = self;
   else
     pla_surgery_free(self);
   return st;
+}
+
+PlaStatus
+pla_surgery_load(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
+{
+  *out = NULL;
+  PlaError why = { 0 };
+  const PlaStatus st = load_all(arrays, out, &why);
+  if (st != PLA_ERR_FORMAT) {
+    if (st != PLA_OK)
+      *err = why;
+    return st;
+  }
+  return pla_fail(err, st,
+                  "this body cannot be opened: %s; another build of Platysma stored it, or it is "
+                  "damaged: undo to before it was made and prepare it again",
+                  why.message);
 }

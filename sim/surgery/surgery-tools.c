@@ -71,12 +71,14 @@ cut_among(PlaSurgery *self, const PlaBlade *blade, const bool *among, PlaProgres
   if (st == PLA_OK) {
     const int n = n_verts + report.n_new_verts;
     if (!pla_array_resize((void **)&self->pos, 3 * (size_t)n, sizeof *self->pos) ||
-        !pla_array_resize((void **)&self->held, (size_t)n, sizeof *self->held)) {
+        !pla_array_resize((void **)&self->held, (size_t)n, sizeof *self->held) ||
+        !pla_array_resize((void **)&self->colour, (size_t)n, sizeof *self->colour)) {
       st = pla_fail_memory(err, "the cut");
     } else {
       for (int i = 0; i < report.n_new_verts; i++) {
         memcpy(&self->pos[3 * (n_verts + i)], &self->pos[3 * from[i]], 3 * sizeof *self->pos);
         self->held[n_verts + i] = self->held[from[i]];
+        self->colour[n_verts + i] = self->colour[from[i]];
       }
       if (!release_held(self))
         st = pla_fail_memory(err, "the cut");
@@ -125,6 +127,7 @@ take_away(PlaSurgery *self, const bool *remove, PlaError *err)
       if (vert[v] >= 0) {
         memmove(&self->pos[3 * vert[v]], &self->pos[3 * v], 3 * sizeof *self->pos);
         self->held[vert[v]] = self->held[v];
+        self->colour[vert[v]] = self->colour[v];
       }
     pla_surgery_update_anchors(self, renumber, &(Renumbered){ tet });
     pla_surgery_forget_surface(self);

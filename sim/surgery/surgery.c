@@ -46,6 +46,7 @@ pla_surgery_free(PlaSurgery *self)
   free(self->cell_material);
   free(self->pos);
   free(self->held);
+  free(self->colour);
   free(self);
 }
 
@@ -110,6 +111,8 @@ pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_mate
     if (!hold_islands(self))
       st = pla_fail_memory(err, "the body");
   }
+  if (st == PLA_OK)
+    st = pla_surgery_find_colours(self, err);
   if (st == PLA_OK)
     *out = self;
   else
@@ -341,6 +344,7 @@ pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err)
       pla_array_dup(self->cell_material, (size_t)self->n_cells, sizeof *self->cell_material);
   copy->pos = pla_array_dup(self->pos, 3 * n, sizeof *self->pos);
   copy->held = pla_array_dup(self->held, n, sizeof *self->held);
+  copy->colour = pla_array_dup(self->colour, n, sizeof *self->colour);
   copy->wound = pla_array_new0((size_t)self->n_wounds, sizeof *self->wound);
   if (self->n_expanders)
     copy->expander =
@@ -348,7 +352,8 @@ pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err)
   if (self->prestretch)
     copy->prestretch =
         pla_array_dup(self->prestretch, 9 * (size_t)self->n_cells, sizeof *self->prestretch);
-  bool ok = copy->material && copy->cell_material && copy->pos && copy->held && copy->wound &&
+  bool ok = copy->material && copy->cell_material && copy->pos && copy->held && copy->colour &&
+            copy->wound &&
             (copy->expander || !self->n_expanders) && (copy->prestretch || !self->prestretch) &&
             threads_dup(&self->stitches, &copy->stitches) &&
             threads_dup(&self->gauges, &copy->gauges) && threads_dup(&self->hooks, &copy->hooks);

@@ -117,6 +117,41 @@ test_solve(void)
   }
 }
 
+/* another matrix of the pattern in the order of the first, and one in no good order */
+static void
+test_given_order(void)
+{
+  const int n3[3] = { 12, 6, 5 };
+  PlaError err = { 0 };
+  PlaBlockMatrix a = make_matrix(n3, 1e-2, 11);
+  size_t n = 3 * (size_t)a.n;
+  double *b = random_vector(n, 12), *x = pla_array_new(n, sizeof *x);
+  int *backwards = pla_array_new((size_t)a.n, sizeof *backwards);
+  PlaCholesky *found, *factor;
+  g_assert_cmpint(pla_cholesky_new(&a, PLA_ORDER_AMD, &found, &err), ==, PLA_OK);
+  for (int v = 0; v < a.n; v++)
+    backwards[v] = a.n - 1 - v;
+  for (int k = 0; k < 2; k++) {
+    bool definite;
+    const int *order = k ? backwards : pla_cholesky_get_order(found);
+    g_assert_cmpint(pla_cholesky_new_ordered(&a, order, &factor, &err), ==, PLA_OK);
+    if (k == 0)
+      g_assert_cmpfloat(pla_cholesky_flops(factor), ==, pla_cholesky_flops(found));
+    else
+      g_assert_cmpfloat(pla_cholesky_flops(factor), >, pla_cholesky_flops(found));
+    g_assert_cmpint(pla_cholesky_factor(factor, &a, PLA_DOUBLE, NULL, &definite, &err), ==, PLA_OK);
+    g_assert_true(definite);
+    g_assert_cmpint(pla_cholesky_solve(factor, b, x, &err), ==, PLA_OK);
+    g_assert_cmpfloat(residual(&a, x, b), <, 1e-11);
+    pla_cholesky_free(factor);
+  }
+  pla_cholesky_free(found);
+  free(backwards);
+  free(b);
+  free(x);
+  pla_block_matrix_clear(&a);
+}
+
 /* the independent method: CHOLMOD on the scalar matrix */
 static void
 test_against_cholmod(void)
@@ -281,6 +316,7 @@ main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/linear/cholesky/solve", test_solve);
+  g_test_add_func("/linear/cholesky/given-order", test_given_order);
   g_test_add_func("/linear/cholesky/cholmod", test_against_cholmod);
   g_test_add_func("/linear/cholesky/indefinite", test_indefinite);
   g_test_add_func("/linear/cholesky/bits", test_bits);

@@ -1,5 +1,6 @@
 /* Operations on a slab of skin: incision, undermining, excision, hooks, sutures. */
 #include "anatomy/base/parallel.h"
+#include "sim/surgery/surgery-private.h"
 #include "tests/sim/surgery/slab.h"
 
 #include <math.h>
@@ -196,6 +197,45 @@ test_threads(void)
     pla_surgery_free(s[i]);
 }
 
+/* every vertex has the colour of the one that it is a copy of, and so no element has one twice */
+static void
+assert_coloured(const PlaSurgery *s, const int *before)
+{
+  const PlaCutMeshView view = pla_cut_mesh_get(s->cut);
+  for (int v = 0; v < view.mesh.n_verts; v++)
+    g_assert_cmpint(s->colour[v], ==, before[view.vert_source[v]]);
+  for (int t = 0; t < view.mesh.n_tets; t++)
+    for (int a = 0; a < 4; a++)
+      for (int b = 0; b < a; b++)
+        g_assert_cmpint(s->colour[view.mesh.tet[4 * t + a]], !=,
+                        s->colour[view.mesh.tet[4 * t + b]]);
+}
+
+/* cuts of all kinds leave the colours valid, and as many */
+static void
+test_colours(void)
+{
+  PlaSurgery *s = slab(3.0);
+  const double path[6] = { -0.0151, 0.0013, 0.0, 0.0173, 0.0021, 0.0 };
+  double lesion[3 * 24];
+  const size_t n = (size_t)pla_cut_mesh_get(s->cut).mesh.n_verts;
+  g_autofree int *before = g_memdup2(s->colour, n * sizeof *s->colour);
+  lens(0.0202, 0.0101, lesion, 24);
+  for (int i = 0; i < 24; i++)
+    lesion[3 * i + 1] -= 0.015;
+  assert_coloured(s, before);
+  TRY(pla_surgery_incise(s, "cut", path, 2, 0.006, 0.0, NULL, &err));
+  g_assert_cmpint(pla_cut_mesh_get(s->cut).mesh.n_verts, >, (int)n);
+  assert_coloured(s, before);
+  /* vertices go, others take their numbers */
+  TRY(pla_surgery_excise(s, "lesion", lesion, 24, 0.006, NULL, NULL, &err));
+  assert_coloured(s, before);
+  TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "lesion", .radius = 0.012 }, 0.006, NULL,
+                            &err));
+  assert_coloured(s, before);
+  pla_surgery_free(s);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -205,5 +245,6 @@ main(int argc, char **argv)
   g_test_add_func("/sim/surgery/undermining", test_undermining);
   g_test_add_func("/sim/surgery/refusals", test_refusals);
   g_test_add_func("/sim/surgery/threads", test_threads);
+  g_test_add_func("/sim/surgery/colours", test_colours);
   return g_test_run();
 }
