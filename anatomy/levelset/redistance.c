@@ -2,10 +2,11 @@
  *
  * The surface is the one of contour.c.  Every corner of a cell that it crosses takes the distance
  * to the nearest triangle of its cells.  From there the number of the
- * nearest triangle travels outwards, as in vector distance transforms (Danielsson 1980): slice
- * after slice up and down, row after row and sample after sample within a slice, each sample keeps
- * the best of its neighbours' triangles.  Distances are always to a real triangle, so errors are
- * those of a second-best triangle and do not add up along the way.
+ * nearest triangle travels outwards, as in vector distance transforms (Danielsson 1980), in rounds:
+ * samples that have found a nearer triangle offer it to their 26 neighbours, as long as any do.
+ * Distances are always to a real triangle, so errors are those of a second-best triangle and do not
+ * add up along the way.  A round reads only what the last one has written down, and a slice of
+ * samples has one writer: the outcome does not depend on the number of threads.
  *
  * Triangles are chords of the surface that the samples stand for.  So their corners sit where a
  * cubic through four samples is zero, and each carries the normal that the samples' slopes give.
@@ -28,8 +29,18 @@ typedef struct {
   float uu, uv, vv, inv_det;
 } Facet;
 
-/* samples each way of a block */
-enum { BLOCK = 8 };
+/* a sample of a slice that has found a nearer triangle */
+typedef struct {
+  int i, j;
+  int facet;
+  float d2; /* squared distance, mm^2 */
+} Found;
+
+/* those of one slice in one round */
+typedef struct {
+  Found *at;
+  int n, room;
+} Front;
 
 typedef struct {
   const PlaLevelSet *ls;
@@ -43,8 +54,8 @@ typedef struct {
   const uint8_t *is_crease;         /* of each triangle: it stays flat */
   const int *around_start, *around; /* triangles of each vertex */
   float limit2;
-  uint8_t *near; /* per block: whether the band can reach into it */
-  int blocks[3];
+  uint8_t *listed;    /* of each sample: it is in its slice's front */
+  Front *front[2];    /* of each slice: of the last round, and of this one */
   float handed;       /* -1 where the affine mirrors */
   float spacing;      /* smallest step between samples, mm */
   float column[3][3]; /* mm per index step */
@@ -143,14 +154,17 @@ sample_position(const Field *f, int i, int j, int k, float x[3])
            (float)k * f->column[2][d];
 }
 
-static inline void
+/* whether the triangle is nearer than what sample v knew */
+static inline bool
 try_facet(Field *f, size_t v, int facet, const float x[3])
 {
-  float d = facet_distance2(&f->facet[facet], x);
-  if (d < f->best[v] && d <= f->limit2) {
+  const float d = facet_distance2(&f->facet[facet], x);
+  const bool nearer = d < f->best[v] && d <= f->limit2;
+  if (nearer) {
     f->best[v] = d;
     f->nearest[v] = facet;
   }
+  return nearer;
 }
 
 /* samples of slice k against the triangles of the cells that they are corners of */
@@ -424,161 +438,109 @@ distance_of(const Field *f, int i, int j, int k, size_t v)
   return side * fmaxf(side * curved_distance(f, f->nearest[v], x, s, t, side * flat), 1e-6f);
 }
 
-/* takes over from up to @m neighbours of sample v */
-static inline void
-inherit(Field *f, int i, int j, int k, size_t v, const size_t *from, int m)
-{
-  int tried[10], n_tried = 0;
-  float x[3];
-  bool placed = false;
-  for (int c = 0; c < m; c++) {
-    int facet = f->nearest[from[c]];
-    if (facet < 0 || facet == f->nearest[v])
-      continue;
-    bool known = false;
-    for (int q = 0; q < n_tried && !known; q++)
-      known = tried[q] == facet;
-    if (known)
-      continue;
-    tried[n_tried++] = facet;
-    if (!placed) {
-      sample_position(f, i, j, k, x);
-      placed = true;
-    }
-    try_facet(f, v, facet, x);
-  }
-}
-
-static inline const uint8_t *
-near_row(const Field *f, int j, int k)
-{
-  return f->near +
-         (size_t)f->blocks[0] * ((size_t)(j / BLOCK) + (size_t)f->blocks[1] * (size_t)(k / BLOCK));
-}
-
-/* blocks within the band of the cell of a triangle */
-static void
-mark_near(Field *f, int t, int slice, const int reach[3])
-{
-  const int cell[3] = { f->cell[2 * t], f->cell[2 * t + 1], slice - 1 };
-  int from[3], to[3];
-  for (int d = 0; d < 3; d++) {
-    const int last = f->ls->dims[d] - 1, lo = cell[d] - reach[d], hi = cell[d] + 1 + reach[d];
-    from[d] = (lo < 0 ? 0 : lo) / BLOCK;
-    to[d] = (hi > last ? last : hi) / BLOCK;
-  }
-  for (int k = from[2]; k <= to[2]; k++)
-    for (int j = from[1]; j <= to[1]; j++)
-      memset(f->near + from[0] +
-                 (size_t)f->blocks[0] * ((size_t)j + (size_t)f->blocks[1] * (size_t)k),
-             1, (size_t)(to[0] - from[0] + 1));
-}
-
-static void
-mark_all_near(Field *f, double band_mm)
+/* the samples of slice k that the seeds have reached */
+static bool
+start_front(Field *f, int k)
 {
   const int *n = f->ls->dims;
-  const size_t n_blocks = (size_t)f->blocks[0] * (size_t)f->blocks[1] * (size_t)f->blocks[2];
-  int reach[3];
-  bool whole = false;
-  for (int d = 0; d < 3; d++) {
-    /* index steps that the band covers across planes of constant index */
-    const double *row = f->ls->inverse_mm + 4 * d;
-    const double steps = band_mm * sqrt(row[0] * row[0] + row[1] * row[1] + row[2] * row[2]);
-    whole = whole || steps >= n[d];
-    reach[d] = steps < n[d] ? (int)ceil(steps) : n[d];
-  }
-  memset(f->near, whole, n_blocks);
-  for (int k = 0; !whole && k <= n[2]; k++)
-    for (int t = f->slice[k]; t < f->slice[k + 1]; t++)
-      mark_near(f, t, k, reach);
-}
-
-static void
-spread_between(Field *f, int k, int from_k)
-{
-  const int *n = f->ls->dims;
-  const size_t nx = (size_t)n[0], plane = nx * (size_t)n[1];
-  /* one team a slice: not worth waking for a small one */
-#pragma omp parallel for schedule(static) if (plane > 40000)
+  Front *front = &f->front[0][k];
   for (int j = 0; j < n[1]; j++)
     for (int i = 0; i < n[0]; i++) {
-      if (!near_row(f, j, k)[i / BLOCK]) {
-        i |= BLOCK - 1;
+      const size_t v = (size_t)i + (size_t)n[0] * ((size_t)j + (size_t)n[1] * (size_t)k);
+      if (f->nearest[v] < 0)
         continue;
-      }
-      size_t v = (size_t)i + nx * (size_t)j + plane * (size_t)k, from[9];
-      int m = 0;
-      for (int b = j > 0 ? j - 1 : 0; b <= j + 1 && b < n[1]; b++)
-        for (int a = i > 0 ? i - 1 : 0; a <= i + 1 && a < n[0]; a++)
-          from[m++] = (size_t)a + nx * (size_t)b + plane * (size_t)from_k;
-      inherit(f, i, j, k, v, from, m);
+      if (!pla_array_reserve(&front->at, front->n + 1, &front->room, sizeof *front->at))
+        return false;
+      front->at[front->n++] = (Found){ i, j, f->nearest[v], f->best[v] };
+      f->listed[v] = 1;
     }
+  return true;
 }
 
-static void
-spread_within(Field *f, int k)
+/* offers the triangle of @from, of a slice beside slice k or of that slice, to the samples of slice
+ * k around it.  Those that are nearer to the surface need no offer: theirs comes from further in.
+ */
+static bool
+offer(Field *f, int k, const Found *from, Front *next)
 {
   const int *n = f->ls->dims;
-  const size_t nx = (size_t)n[0];
-  for (int pass = 0; pass < 2; pass++) {
-    const int step = pass ? -1 : 1;
-    for (int jj = 0; jj < n[1]; jj++) {
-      int j = pass ? n[1] - 1 - jj : jj;
-      size_t row = nx * ((size_t)j + (size_t)n[1] * (size_t)k);
-      const uint8_t *near = near_row(f, j, k);
-      if (jj > 0) {
-        size_t last = nx * ((size_t)(j - step) + (size_t)n[1] * (size_t)k);
-        for (int i = 0; i < n[0]; i++) {
-          if (!near[i / BLOCK]) {
-            i |= BLOCK - 1;
-            continue;
-          }
-          size_t from[3];
-          int m = 0;
-          for (int a = i > 0 ? i - 1 : 0; a <= i + 1 && a < n[0]; a++)
-            from[m++] = last + (size_t)a;
-          inherit(f, i, j, k, row + (size_t)i, from, m);
-        }
-      }
-      for (int i = 1; i < n[0]; i++) {
-        if (!near[i / BLOCK]) {
-          i |= BLOCK - 1;
-          continue;
-        }
-        size_t left = row + (size_t)i - 1;
-        inherit(f, i, j, k, row + (size_t)i, &left, 1);
-      }
-      for (int i = n[0] - 2; i >= 0; i--) {
-        if (!near[i / BLOCK]) {
-          i &= ~(BLOCK - 1);
-          continue;
-        }
-        size_t right = row + (size_t)i + 1;
-        inherit(f, i, j, k, row + (size_t)i, &right, 1);
-      }
+  for (int j = from->j > 0 ? from->j - 1 : 0; j <= from->j + 1 && j < n[1]; j++)
+    for (int i = from->i > 0 ? from->i - 1 : 0; i <= from->i + 1 && i < n[0]; i++) {
+      const size_t v = (size_t)i + (size_t)n[0] * ((size_t)j + (size_t)n[1] * (size_t)k);
+      if (f->best[v] <= from->d2)
+        continue;
+      float x[3];
+      sample_position(f, i, j, k, x);
+      if (!try_facet(f, v, from->facet, x) || f->listed[v])
+        continue;
+      if (!pla_array_reserve(&next->at, next->n + 1, &next->room, sizeof *next->at))
+        return false;
+      f->listed[v] = 1;
+      next->at[next->n++] = (Found){ .i = i, .j = j };
     }
-  }
+  return true;
 }
 
+/* One round of slice k: what it and the slices beside it have found.  Samples further away than
+ * @ripe, squared, wait: most of them will be offered better before their turn. */
 static bool
-spread(Field *f, PlaProgress *progress)
+advance(Field *f, int k, float ripe)
 {
-  const int nz = f->ls->dims[2];
-  for (int k = 0; k < nz; k++) {
-    if (k > 0)
-      spread_between(f, k, k - 1);
-    spread_within(f, k);
-    if (!pla_progress_step(progress, 0.2 + 0.4 * k / nz))
-      return false;
+  const int *n = f->ls->dims;
+  const size_t slice = (size_t)n[0] * (size_t)n[1] * (size_t)k;
+  const int last = k + 1 < n[2] ? k + 1 : k;
+  const Front *own = &f->front[0][k];
+  Front *next = &f->front[1][k];
+  next->n = 0;
+  if (!pla_array_reserve(&next->at, own->n, &next->room, sizeof *next->at))
+    return false;
+  for (int c = 0; c < own->n; c++) {
+    const Found *found = &own->at[c];
+    if (found->d2 > ripe)
+      next->at[next->n++] = *found;
+    else
+      f->listed[slice + (size_t)found->i + (size_t)n[0] * (size_t)found->j] = 0;
   }
-  for (int k = nz - 2; k >= 0; k--) {
-    spread_between(f, k, k + 1);
-    spread_within(f, k);
-    if (!pla_progress_step(progress, 0.6 + 0.4 * (nz - k) / nz))
-      return false;
+  for (int kk = k > 0 ? k - 1 : 0; kk <= last; kk++)
+    for (int c = 0; c < f->front[0][kk].n; c++)
+      if (f->front[0][kk].at[c].d2 <= ripe && !offer(f, k, &f->front[0][kk].at[c], next))
+        return false;
+  for (int c = 0; c < next->n; c++) {
+    Found *found = &next->at[c];
+    const size_t v = slice + (size_t)found->i + (size_t)n[0] * (size_t)found->j;
+    found->facet = f->nearest[v];
+    found->d2 = f->best[v];
   }
   return true;
+}
+
+/* triangles travel outwards until nobody finds a nearer one */
+static PlaStatus
+spread(Field *f, double band_mm, PlaProgress *progress, PlaError *err)
+{
+  const int *n = f->ls->dims;
+  const double widest = fmax(n[0], fmax(n[1], n[2])), rounds = fmin(band_mm / f->spacing, widest);
+  bool failed = false;
+  for (int round = 0;; round++) {
+    const float ripe = (float)round * f->spacing;
+    size_t found = 0;
+#pragma omp parallel for schedule(dynamic, 4) reduction(+ : found) reduction(|| : failed)
+    for (int k = 0; k < n[2]; k++) {
+      failed = !(round ? advance(f, k, ripe * ripe) : start_front(f, k)) || failed;
+      found += (size_t)f->front[round > 0][k].n;
+    }
+    if (failed)
+      return pla_fail_memory(err, "distances");
+    if (found == 0)
+      return PLA_OK;
+    if (!pla_progress_step(progress, fmin(0.2 + 0.8 * round / (rounds + 1.0), 1.0)))
+      return pla_fail_cancelled(err);
+    if (round > 0) {
+      Front *of_last = f->front[0];
+      f->front[0] = f->front[1];
+      f->front[1] = of_last;
+    }
+  }
 }
 
 /* triangles between the contour's vertices, once these are in place; their cells are those of the
@@ -642,11 +604,10 @@ find_nearest(Field *f, double band_mm, PlaProgress *progress, PlaError *err)
     f->nearest[v] = -1;
     f->best[v] = INFINITY;
   }
-  mark_all_near(f, band_mm);
 #pragma omp parallel for schedule(dynamic, 1)
   for (int k = 0; k < f->ls->dims[2]; k++)
     seed_slice(f, k);
-  return pla_progress_step(progress, 0.2) && spread(f, progress) ? PLA_OK : pla_fail_cancelled(err);
+  return spread(f, band_mm, progress, err);
 }
 
 static void
@@ -694,13 +655,14 @@ pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress, 
   f.nearest = pla_array_new(n, sizeof *f.nearest);
   f.best = pla_array_new(n, sizeof *f.best);
   f.spacing = (float)pla_levelset_spacing_mm(ls);
-  for (int d = 0; d < 3; d++)
-    f.blocks[d] = (ls->dims[d] + BLOCK - 1) / BLOCK;
-  f.near = pla_array_new((size_t)f.blocks[0] * (size_t)f.blocks[1] * (size_t)f.blocks[2], 1);
+  f.listed = pla_array_new0(n, sizeof *f.listed);
+  Front *fronts = pla_array_new0(2 * (size_t)ls->dims[2], sizeof *fronts);
   if (!facet || !cell || !normal || !folded || !start || !around || !f.nearest || !f.best ||
-      !f.near)
+      !f.listed || !fronts)
     st = pla_fail_memory(err, "distances");
   if (st == PLA_OK) {
+    f.front[0] = fronts;
+    f.front[1] = fronts + ls->dims[2];
     make_facets(&f, &c, facet, cell, normal);
     fill_around(&c, start, around);
 #pragma omp parallel for schedule(static)
@@ -720,7 +682,10 @@ pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress, 
   free(around);
   free(f.nearest);
   free(f.best);
-  free(f.near);
+  free(f.listed);
+  for (int k = 0; fronts && k < 2 * ls->dims[2]; k++)
+    free(fronts[k].at);
+  free(fronts);
   pla_contour_clear(&c);
   return st;
 }
