@@ -47,6 +47,8 @@ sqlite3_stmt *pla_store_statement(PlaStore *self, const char *sql);
 PlaStatus pla_store_fail(PlaStore *self, const char *doing, PlaError *err);
 PlaStatus pla_store_fail_damaged(PlaStore *self, const char *what, PlaError *err);
 PlaStatus pla_store_exec(PlaStore *self, const char *sql, PlaError *err);
+/* The first column of the first row. */
+PlaStatus pla_store_query_int(PlaStore *self, const char *sql, int64_t *out, PlaError *err);
 /* Steps a writing statement to its end and resets it. */
 PlaStatus pla_store_finish(PlaStore *self, sqlite3_stmt *stmt, PlaError *err);
 /* Lets a cancelled token end long statements; NULL takes the watch off. */
