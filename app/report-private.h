@@ -43,3 +43,37 @@ struct PlaReport {
   int64_t time_ms;   /* of the last operation, Unix time; 0: none */
   GPtrArray *blocks; /* of PlaBlock */
 };
+
+/* a name of a file, and what stands for it */
+typedef struct {
+  char *name, *alias;
+} PlaReportAlias;
+
+typedef struct {
+  PlaSession *session;
+  const PlaReportOptions *opts;
+  PlaProgress *progress;
+  PlaReport *report;
+  GArray *alias; /* of PlaReportAlias, longest name first; empty where names are wanted */
+} PlaReportMaker;
+
+void pla_report_block_free(gpointer data);
+void pla_report_add_text(PlaReportMaker *m, PlaBlockKind kind, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+PlaBlock *pla_report_add_pictures(PlaReportMaker *m, int across);
+/* takes both */
+void pla_report_add_picture(PlaBlock *block, cairo_surface_t *image, char *caption);
+PlaBlock *pla_report_add_table(PlaReportMaker *m, const PlaColumn *columns, int n_columns);
+void pla_report_add_cell(PlaBlock *block, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* the last cell gets a swatch */
+void pla_report_set_swatch(PlaBlock *block, const uint8_t rgba[4]);
+
+/* Files are named after patients too often: their names, and names of items that came from them,
+ * get a number instead, wherever they stand in the report. */
+void pla_report_find_aliases(PlaReportMaker *m);
+/* @text as it may be printed; g_free() */
+char *pla_report_shown(const PlaReportMaker *m, const char *text);
+
+PlaStatus pla_report_load(PlaReportMaker *m, const PlaStateItem *item, PlaContent **out,
+                          PlaError *err);
+PlaStatus pla_report_put_item(PlaReportMaker *m, const PlaStateItem *item, PlaError *err);
