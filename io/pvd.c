@@ -1,7 +1,9 @@
 #include "io/pvd.h"
 
 #include "anatomy/base/memory.h"
+#include "io/output.h"
 #include "io/reader.h"
+#include "io/source.h"
 #include "io/xml.h"
 
 #include <math.h>
@@ -87,5 +89,25 @@ pla_pvd_read(const char *path, PlaPvd *out, PlaError *err)
   pla_reader_close(&reader);
   if (st != PLA_OK)
     pla_pvd_clear(out);
+  return st;
+}
+
+PlaStatus
+pla_pvd_write(const char *path, int n, const double *time_s, const char *const *file, PlaError *err)
+{
+  PlaBytes text = { 0 };
+  bool ok = pla_bytes_printf(&text, "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" "
+                                    "version=\"1.0\" byte_order=\"LittleEndian\">\n"
+                                    "  <Collection>\n");
+  for (int i = 0; i < n && ok; i++) {
+    char number[32];
+    ok = pla_bytes_printf(&text, "    <DataSet timestep=\"%s\" part=\"0\" file=\"",
+                          pla_format_double(time_s[i], number)) &&
+         pla_xml_escape(file[i], &text) && pla_bytes_printf(&text, "\"/>\n");
+  }
+  ok = ok && pla_bytes_printf(&text, "  </Collection>\n</VTKFile>\n");
+  PlaStatus st =
+      ok ? pla_output_write(path, text.data, text.size, err) : pla_fail_memory(err, path);
+  pla_bytes_clear(&text);
   return st;
 }
