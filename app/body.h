@@ -3,7 +3,7 @@
  * The item's mesh is the skin with its wounds as it lies, to be shown and exported like any other;
  * its arrays are the body itself, so that the next tool goes on from there.  In its metadata,
  * "surgery" tells:
- *   "labels", "lattice_mm"   what the body was made from
+ *   "labels", "lattice_mm"   what the body was made from; "box_mm", "tissue", "bones" where given
  *   "steps"                  what was done to it, as in a plan
  *   "found"                  what each of them measured
  *   "readings"               numbers of the last shape, units in their names

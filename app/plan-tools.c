@@ -1,6 +1,8 @@
 /* The tools of a plan, as its JSON tells them. */
 #include "app/plan-private.h"
 
+#include "anatomy/base/mat3.h"
+
 #include <glib.h>
 #include <math.h>
 #include <string.h>
@@ -473,6 +475,26 @@ run_cut_along(PlaPlanRun *run, PlaJson what, PlaError *err)
   return st == PLA_OK ? cut_through(run, what, &blade, err) : st;
 }
 
+void
+pla_plan_plane(const double at[3], const double normal[3], double reach, double corner[12])
+{
+  const double length = pla_vec3_norm(normal);
+  const int axis = fabs(normal[0]) < fabs(normal[1]) ? (fabs(normal[0]) < fabs(normal[2]) ? 0 : 2)
+                                                     : (fabs(normal[1]) < fabs(normal[2]) ? 1 : 2);
+  double u[3], v[3];
+  for (int d = 0; d < 3; d++)
+    u[d] = (d == axis) - normal[axis] * normal[d] / (length * length);
+  const double size = pla_vec3_norm(u);
+  for (int d = 0; d < 3; d++)
+    u[d] /= size;
+  for (int d = 0; d < 3; d++)
+    v[d] = (normal[(d + 1) % 3] * u[(d + 2) % 3] - normal[(d + 2) % 3] * u[(d + 1) % 3]) / length;
+  for (int i = 0; i < 4; i++)
+    for (int d = 0; d < 3; d++)
+      corner[3 * i + d] =
+          at[d] + reach * ((i == 0 || i == 3 ? -1.0 : 1.0) * u[d] + (i < 2 ? -1.0 : 1.0) * v[d]);
+}
+
 /* a plane through a point, as wide as need be, or any surface */
 static PlaStatus
 run_cut(PlaPlanRun *run, PlaJson what, PlaError *err)
@@ -488,25 +510,12 @@ run_cut(PlaPlanRun *run, PlaJson what, PlaError *err)
     st = pla_json_vector(value, 3, normal, err);
   if (st == PLA_OK)
     st = pla_plan_mm(what, "radius_mm", true, 0.5, 2000, &wide, err);
-  const double length = sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
-  if (st == PLA_OK && !(length > 0.0))
+  if (st == PLA_OK && !(pla_vec3_norm(normal) > 0.0))
     st = pla_json_fail(value, err, "has no length, and no plane stands on it");
   if (st != PLA_OK)
     return st;
-  const int axis = fabs(normal[0]) < fabs(normal[1]) ? (fabs(normal[0]) < fabs(normal[2]) ? 0 : 2)
-                                                     : (fabs(normal[1]) < fabs(normal[2]) ? 1 : 2);
-  double u[3], v[3], pos[12];
-  for (int d = 0; d < 3; d++)
-    u[d] = (d == axis) - normal[axis] * normal[d] / (length * length);
-  const double size = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
-  for (int d = 0; d < 3; d++)
-    u[d] /= size;
-  for (int d = 0; d < 3; d++)
-    v[d] = (normal[(d + 1) % 3] * u[(d + 2) % 3] - normal[(d + 2) % 3] * u[(d + 1) % 3]) / length;
-  for (int i = 0; i < 4; i++)
-    for (int d = 0; d < 3; d++)
-      pos[3 * i + d] =
-          at[d] + wide * ((i == 0 || i == 3 ? -1.0 : 1.0) * u[d] + (i < 2 ? -1.0 : 1.0) * v[d]);
+  double pos[12];
+  pla_plan_plane(at, normal, wide, pos);
   const int tri[6] = { 0, 1, 2, 0, 2, 3 };
   const PlaTriMesh blade = { 4, 2, pos, tri };
   return cut_through(run, what, &blade, err);

@@ -70,6 +70,9 @@ typedef struct {
 PlaStatus pla_plan_expand(PlaSurgery *surgery, PlaJson template, JsonArray **out, PlaPlanFlap *flap,
                           PlaError *err);
 
+/* The square that a "cut" by a plane makes: corners in turn, @reach from the middle to each side, m. */
+void pla_plan_plane(const double at[3], const double normal[3], double reach, double corner[12]);
+
 /* Makes the body and does what @operations, an array, lists. */
 PlaStatus pla_plan_run(const PlaLabelMap *labels, double lattice_mm, const char *const *bones,
                        PlaJson operations, PlaProgress *progress, PlaPlanResult *out,

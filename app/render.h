@@ -68,6 +68,7 @@ typedef struct {
   bool clipped;      /* obeys the clip plane */
   bool hide_back;    /* faces seen from behind are not drawn */
   bool untouchable;  /* picking goes through it */
+  bool in_front;     /* seen through what lies a few centimetres before it */
   double radius_mm;  /* of markers and of lines drawn as tubes; 0: lines of width_px */
   double width_px;
 } PlaSceneStyle;

@@ -3,6 +3,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "app/body.h"
+#include "app/plan.h"
 #include "sim/surgery/skin.h"
 #include "sim/surgery/template.h"
 
@@ -14,10 +15,14 @@
 #define LIFT 1e-3
 #define SPLINE_STEP 2.5 /* between points of a smooth line, mm */
 
+#define DASH_APART 0.012 /* between the marks of a field of lines, m */
+#define DASH 0.007       /* and their length, m */
+
 struct PlaSketcher {
   PlaSkin skin;
-  double step; /* between points of a path, m */
-  double size; /* of the body, m */
+  PlaTriMesh walls; /* of wounds, m; owned */
+  double step;      /* between points of a path, m */
+  double size;      /* of the body, m */
   int n_lips;
   double *lip; /* m (n_lips x 3) */
   int *lip_wound;
@@ -30,6 +35,8 @@ pla_sketcher_free(PlaSketcher *self)
   if (!self)
     return;
   pla_skin_clear(&self->skin);
+  g_free((double *)self->walls.pos);
+  g_free((int *)self->walls.tri);
   g_ptr_array_unref(self->wounds);
   g_free(self->lip);
   g_free(self->lip_wound);
@@ -61,6 +68,20 @@ read_wounds(PlaSketcher *self, const PlaContent *body)
     memcpy(&self->lip[3 * i], row, 3 * sizeof *row);
     self->lip_wound[i] = (int)row[3];
   }
+}
+
+/* where blades have been */
+static void
+read_walls(PlaSketcher *self, const PlaMesh *mesh, const int8_t *wound)
+{
+  int n = 0;
+  int *tri = g_new(int, 3 * (gsize)mesh->n_tris + 1);
+  for (int t = 0; t < mesh->n_tris; t++)
+    if (wound[t])
+      memcpy(&tri[3 * n++], &mesh->tri[3 * t], 3 * sizeof *tri);
+  self->walls =
+      (PlaTriMesh){ mesh->n_verts, n,
+                    g_memdup2(mesh->pos, 3 * (gsize)mesh->n_verts * sizeof *mesh->pos), tri };
 }
 
 PlaStatus
@@ -95,6 +116,7 @@ pla_sketcher_new(const PlaContent *body, PlaSketcher **out, PlaError *err)
   }
   self->size = hypot(hypot(hi[0] - lo[0], hi[1] - lo[1]), hi[2] - lo[2]);
   read_wounds(self, body);
+  read_walls(self, mesh, wound->data);
   *out = self;
   return PLA_OK;
 }
@@ -358,6 +380,296 @@ draw_undermine(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaErr
   return PLA_OK;
 }
 
+/* ---- through the body, and in it ---- */
+
+static void
+add_triangles(const double *pos_mm, int n_verts, const int *tri, int n_tris, PlaSketch *out)
+{
+  out->blade = g_memdup2(pos_mm, 3 * (gsize)n_verts * sizeof *pos_mm);
+  out->tri = g_memdup2(tri, 3 * (gsize)n_tris * sizeof *tri);
+  out->n_verts = n_verts;
+  out->n_tris = n_tris;
+}
+
+/* a surface of its own: as a plan has it */
+static PlaStatus
+draw_surface(JsonObject *what, PlaSketch *out, PlaError *err)
+{
+  JsonArray *points = json_object_get_array_member(what, "points_mm");
+  JsonArray *triangles = json_object_get_array_member(what, "triangles");
+  const guint n_verts = points ? json_array_get_length(points) : 0;
+  const guint n_tris = triangles ? json_array_get_length(triangles) : 0;
+  g_autofree double *pos = g_new0(double, 3 * (gsize)n_verts + 1);
+  g_autofree int *tri = g_new0(int, 3 * (gsize)n_tris + 1);
+  for (guint i = 0; i < n_verts; i++)
+    for (guint d = 0; d < 3; d++)
+      pos[3 * i + d] = json_array_get_double_element(json_array_get_array_element(points, i), d);
+  for (guint t = 0; t < n_tris; t++)
+    for (guint k = 0; k < 3; k++) {
+      tri[3 * t + k] =
+          (int)json_array_get_int_element(json_array_get_array_element(triangles, t), k);
+      if (tri[3 * t + k] < 0 || (guint)tri[3 * t + k] >= n_verts)
+        return pla_fail(err, PLA_ERR_USAGE, "triangle %u of the blade names a point it has not", t);
+    }
+  add_triangles(pos, (int)n_verts, tri, (int)n_tris, out);
+  return PLA_OK;
+}
+
+static void
+add_segment(const double from[3], const double to[3], PlaSketch *out)
+{
+  PlaSkinPoint ends[2] = { 0 };
+  memcpy(ends[0].pos, from, sizeof ends[0].pos);
+  memcpy(ends[1].pos, to, sizeof ends[1].pos);
+  double e[3];
+  pla_vec3_sub(to, from, e);
+  ends[1].along = pla_vec3_norm(e);
+  add_line(ends, 2, false, out);
+}
+
+/* where a plane of half width @reach comes through the skin */
+static void
+add_trace(const PlaSketcher *self, const double at[3], const double normal[3],
+          const double corner[12], double reach, PlaSketch *out)
+{
+  const double length = pla_vec3_norm(normal);
+  for (int t = 0; t < self->skin.n_tris; t++) {
+    double end[2][3], height[3];
+    int n = 0;
+    for (int k = 0; k < 3; k++) {
+      double e[3];
+      pla_vec3_sub(&self->skin.pos[3 * self->skin.tri[3 * t + k]], at, e);
+      height[k] = pla_vec3_dot(e, normal) / length;
+    }
+    for (int k = 0; k < 3 && n < 2; k++) {
+      const int a = self->skin.tri[3 * t + k], b = self->skin.tri[3 * t + (k + 1) % 3];
+      const double part = height[k] / (height[k] - height[(k + 1) % 3]);
+      if ((height[k] < 0.0) == (height[(k + 1) % 3] < 0.0))
+        continue;
+      for (int d = 0; d < 3; d++)
+        end[n][d] = self->skin.pos[3 * a + d] +
+                    part * (self->skin.pos[3 * b + d] - self->skin.pos[3 * a + d]) +
+                    3e-4 * self->skin.normal[3 * a + d];
+      n++;
+    }
+    bool inside = n == 2;
+    for (int side = 0; inside && side < 2; side++) {
+      /* along two sides of the square */
+      double u[3], e[3];
+      pla_vec3_sub(&corner[side ? 9 : 3], &corner[0], u);
+      pla_vec3_sub(end[0], at, e);
+      inside = fabs(pla_vec3_dot(e, u)) <= 2.0 * reach * reach;
+    }
+    if (inside)
+      add_segment(end[0], end[1], out);
+  }
+}
+
+/* a cut through everything, or one tissue: the plane as far as the body goes */
+static PlaStatus
+draw_cut(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError *err)
+{
+  static const int tri[6] = { 0, 1, 2, 0, 2, 3 };
+  double at[3], normal[3], corner[12];
+  out->through = true;
+  if (json_object_has_member(what, "triangles"))
+    return draw_surface(what, out, err);
+  read_vector(what, "through_mm", 1e-3, at);
+  read_vector(what, "normal", 1.0, normal);
+  if (!(pla_vec3_norm(normal) > 0.0))
+    return pla_fail(err, PLA_ERR_USAGE, "the three points lie on a line, and no plane is theirs");
+  const double wide =
+      fmin(1e-3 * json_object_get_double_member_with_default(what, "radius_mm", 1e3), self->size);
+  pla_plan_plane(at, normal, wide, corner);
+  add_trace(self, at, normal, corner, wide, out);
+  for (int i = 0; i < 12; i++)
+    corner[i] *= 1e3;
+  add_triangles(corner, 4, tri, 2, out);
+  return PLA_OK;
+}
+
+/* An octahedron whose faces are split in four LEVELS times, on a ball. */
+void
+pla_sketch_add_ball(PlaSketch *self, const double at_mm[3], double radius_mm)
+{
+  enum { LEVELS = 3, N_TRIS = 8 << (2 * LEVELS) };
+  const int first = self->n_verts, first_tri = self->n_tris;
+  self->blade = g_renew(double, self->blade, 3 * (gsize)first + 9 * (gsize)N_TRIS);
+  self->tri = g_renew(int, self->tri, 3 * ((gsize)first_tri + N_TRIS));
+  double *corner = self->blade + 3 * first;
+  int n = 8;
+  for (int f = 0; f < n; f++)
+    for (int k = 0; k < 3; k++)
+      for (int d = 0; d < 3; d++) {
+        /* an odd number of mirrorings turns a face round */
+        const bool odd = ((f & 1) + (f >> 1 & 1) + (f >> 2 & 1)) % 2 == 1;
+        const int axis = odd && k ? 3 - k : k;
+        corner[9 * f + 3 * k + d] = d == axis ? (f >> d & 1 ? -1.0 : 1.0) : 0.0;
+      }
+  for (int level = 0; level < LEVELS; level++) {
+    const int before = n;
+    for (int f = 0; f < before; f++) {
+      static const int part[4][3] = { { 3, 4, 5 }, { 0, 3, 5 }, { 3, 1, 4 }, { 5, 4, 2 } };
+      double p[6][3];
+      memcpy(p, &corner[9 * f], 9 * sizeof *corner);
+      for (int k = 0; k < 3; k++) {
+        for (int d = 0; d < 3; d++)
+          p[3 + k][d] = p[k][d] + p[(k + 1) % 3][d];
+        const double length = pla_vec3_norm(p[3 + k]);
+        for (int d = 0; d < 3; d++)
+          p[3 + k][d] /= length;
+      }
+      for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 3; k++)
+          memcpy(&corner[9 * (i ? n + i - 1 : f) + 3 * k], p[part[i][k]], sizeof p[0]);
+      n += 3;
+    }
+  }
+  for (int i = 0; i < 3 * n; i++) {
+    self->tri[3 * first_tri + i] = first + i;
+    for (int d = 0; d < 3; d++)
+      corner[3 * i + d] = at_mm[d] + radius_mm * corner[3 * i + d];
+  }
+  self->n_verts += 3 * n;
+  self->n_tris += n;
+}
+
+double
+pla_sketcher_wall(const PlaSketcher *self, const double at_mm[3])
+{
+  double least = INFINITY;
+  for (int i = 0; i < 3 * self->walls.n_tris; i++) {
+    double e[3];
+    for (int d = 0; d < 3; d++)
+      e[d] = 1e3 * self->walls.pos[3 * self->walls.tri[i] + d] - at_mm[d];
+    least = fmin(least, pla_vec3_norm(e));
+  }
+  return least;
+}
+
+/* an implant or expander: needs the wall of a pocket within its radius */
+static PlaStatus
+draw_filling(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError *err)
+{
+  double at[3];
+  const double radius_mm = json_object_get_double_member_with_default(what, "radius_mm", 10.0);
+  if (!json_object_has_member(what, "at_mm"))
+    return PLA_OK; /* one that lies there already */
+  read_vector(what, "at_mm", 1.0, at);
+  pla_sketch_add_ball(out, at, radius_mm);
+  if (!(pla_sketcher_wall(self, at) <= radius_mm))
+    return pla_fail(err, PLA_ERR_EMPTY,
+                    "no pocket lies within %.1f mm of this place; undermine one first", radius_mm);
+  return PLA_OK;
+}
+
+/* ---- tension ---- */
+
+/* The direction that the skin at @on follows: that of the nearest line, laid into the skin. */
+static bool
+tension_at(const PlaSkinPoint *on, const PlaSurgeryLine *line, int n, double out[3])
+{
+  double least = INFINITY;
+  int best = 0;
+  for (int i = 0; i < n; i++) {
+    double e[3];
+    pla_vec3_sub(line[i].pos, on->pos, e);
+    if (pla_vec3_norm(e) < least) {
+      least = pla_vec3_norm(e);
+      best = i;
+    }
+  }
+  const double *way = line[best].direction, up = pla_vec3_dot(way, on->normal);
+  for (int d = 0; d < 3; d++)
+    out[d] = way[d] - up * on->normal[d];
+  const double length = pla_vec3_norm(out);
+  for (int d = 0; d < 3 && length > 0.0; d++)
+    out[d] /= length;
+  return length > 0.05 * pla_vec3_norm(way);
+}
+
+/* all over the skin, how it is pulled: a dash every centimetre */
+static PlaStatus
+draw_tension(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError *err)
+{
+  JsonArray *list = json_object_get_array_member(what, "lines");
+  const int n = list ? (int)json_array_get_length(list) : 0;
+  g_autofree PlaSurgeryLine *line = g_new0(PlaSurgeryLine, (gsize)n + 1);
+  g_autoptr(GHashTable) taken = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+  for (int i = 0; i < n; i++) {
+    JsonObject *one = json_array_get_object_element(list, (guint)i);
+    PlaSkinPoint on;
+    read_vector(one, "at_mm", 1e-3, line[i].pos);
+    read_vector(one, "direction", 1.0, line[i].direction);
+    if (!pla_skin_snap(&self->skin, line[i].pos, 2.0 * PLA_SURGERY_SNAP, &on))
+      return pla_fail(err, PLA_ERR_EMPTY, "line %d does not lie on the skin", i + 1);
+  }
+  for (int t = 0; t < self->skin.n_tris; t++) {
+    PlaSkinPoint on = { 0 };
+    double way[3], from[3], to[3];
+    gint64 cell = 0;
+    for (int k = 0; k < 3; k++)
+      for (int d = 0; d < 3; d++) {
+        on.pos[d] += self->skin.pos[3 * self->skin.tri[3 * t + k] + d] / 3.0;
+        on.normal[d] += self->skin.normal[3 * self->skin.tri[3 * t + k] + d] / 3.0;
+      }
+    for (int d = 0; d < 3; d++)
+      cell = cell * 4096 + 2048 + (gint64)floor(on.pos[d] / DASH_APART);
+    if (g_hash_table_contains(taken, &cell) || !tension_at(&on, line, n, way))
+      continue;
+    g_hash_table_add(taken, g_memdup2(&cell, sizeof cell));
+    for (int d = 0; d < 3; d++) {
+      from[d] = on.pos[d] - 0.5 * DASH * way[d] + 3e-4 * on.normal[d];
+      to[d] = on.pos[d] + 0.5 * DASH * way[d] + 3e-4 * on.normal[d];
+    }
+    add_segment(from, to, out);
+  }
+  return PLA_OK;
+}
+
+bool
+pla_sketcher_snap(const PlaSketcher *self, const double at_mm[3], double on_mm[3], double normal[3])
+{
+  const double at[3] = { at_mm[0] / 1e3, at_mm[1] / 1e3, at_mm[2] / 1e3 };
+  PlaSkinPoint on;
+  if (!pla_skin_snap(&self->skin, at, PLA_SURGERY_SNAP, &on))
+    return false;
+  for (int d = 0; d < 3; d++)
+    on_mm[d] = 1e3 * on.pos[d];
+  memcpy(normal, on.normal, sizeof on.normal);
+  return true;
+}
+
+bool
+pla_sketcher_wounds(const PlaSketcher *self, double middle_mm[3], double normal[3],
+                    double *radius_mm)
+{
+  const int n = self->n_lips;
+  double mean[3] = { 0 }, out[3] = { 0 }, far = 0.0;
+  for (int i = 0; i < n; i++) {
+    PlaSkinPoint on;
+    for (int d = 0; d < 3; d++)
+      mean[d] += self->lip[3 * i + d] / n;
+    if (pla_skin_snap(&self->skin, &self->lip[3 * i], PLA_SURGERY_SNAP, &on))
+      for (int d = 0; d < 3; d++)
+        out[d] += on.normal[d];
+  }
+  for (int i = 0; i < n; i++) {
+    double e[3];
+    pla_vec3_sub(&self->lip[3 * i], mean, e);
+    far = fmax(far, pla_vec3_norm(e));
+  }
+  const double length = pla_vec3_norm(out);
+  if (!(length > 0.1 * n))
+    return false; /* there is none, or all around */
+  for (int d = 0; d < 3; d++) {
+    middle_mm[d] = 1e3 * mean[d];
+    normal[d] = out[d] / length;
+  }
+  *radius_mm = 1e3 * far;
+  return true;
+}
+
 PlaStatus
 pla_sketcher_draw(const PlaSketcher *self, JsonObject *step, PlaSketch *out, PlaError *err)
 {
@@ -375,5 +687,11 @@ pla_sketcher_draw(const PlaSketcher *self, JsonObject *step, PlaSketch *out, Pla
     return draw_undermine(self, what, out, err);
   if (strcmp(tool, "template") == 0)
     return draw_template(self, what, out, err);
+  if (strcmp(tool, "cut") == 0)
+    return draw_cut(self, what, out, err);
+  if (strcmp(tool, "implant") == 0 || strcmp(tool, "expand") == 0)
+    return draw_filling(self, what, out, err);
+  if (strcmp(tool, "tension") == 0)
+    return draw_tension(self, what, out, err);
   return PLA_OK;
 }

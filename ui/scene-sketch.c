@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { PATH, BLADE, THREADS, KNOTS };
+enum { PATH, BLADE, THREADS, KNOTS, IMPLANTS };
 
 /* lines through points one after the other: line l from start[l] to before start[l + 1] */
 static void
@@ -61,11 +61,35 @@ pla_scene_put_strands(const PlaRenderer *render, PlaScene *scene, int first_id, 
   }
 }
 
+/* the triangles of a sketch */
+static void
+put_blade(const PlaRenderer *render, PlaScene *scene, int id, const PlaSketch *sketch,
+          const double rgb[3], double opacity)
+{
+  render->remove(scene, id);
+  if (sketch->n_tris < 1)
+    return;
+  const PlaSceneMesh blade = { .n_verts = sketch->n_verts,
+                               .n_tris = sketch->n_tris,
+                               .pos = sketch->blade,
+                               .to_mm = 1.0,
+                               .tri = sketch->tri };
+  PlaError err;
+  PlaSceneStyle style = pla_scene_style_default();
+  memcpy(style.rgb, rgb, sizeof style.rgb);
+  style.opacity = opacity;
+  style.finish = PLA_FINISH_MATT;
+  style.untouchable = true;
+  style.in_front = opacity < 1.0 && !sketch->through;
+  if (render->put_mesh(scene, id, &blade, &err) == PLA_OK)
+    render->set_style(scene, id, &style);
+}
+
 void
 pla_scene_put_sketch(const PlaRenderer *render, PlaScene *scene, int first_id, PlaTools *tools)
 {
   static const double gentian[3] = { 0.30, 0.16, 0.62 }, steel[3] = { 0.45, 0.72, 0.95 },
-                      silk[3] = { 0.10, 0.12, 0.35 };
+                      silk[3] = { 0.10, 0.12, 0.35 }, silicone[3] = { 0.80, 0.86, 0.88 };
   const PlaSketch *sketch = pla_tools_get_sketch(tools);
   const PlaSeams *seams = pla_tools_get_seams(tools);
   g_autofree int *pairs = g_new(int, (gsize)seams->n_threads + 1);
@@ -85,20 +109,10 @@ pla_scene_put_sketch(const PlaRenderer *render, PlaScene *scene, int first_id, P
     if (render->put_markers(scene, first_id + KNOTS, &knots, &err) == PLA_OK)
       render->set_style(scene, first_id + KNOTS, &style);
   }
-  render->remove(scene, first_id + BLADE);
-  if (sketch->n_tris > 0) {
-    const PlaSceneMesh blade = { .n_verts = sketch->n_verts,
-                                 .n_tris = sketch->n_tris,
-                                 .pos = sketch->blade,
-                                 .to_mm = 1.0,
-                                 .tri = sketch->tri };
-    PlaError err;
-    PlaSceneStyle style = pla_scene_style_default();
-    memcpy(style.rgb, steel, sizeof style.rgb);
-    style.opacity = 0.45;
-    style.finish = PLA_FINISH_MATT;
-    style.untouchable = true;
-    if (render->put_mesh(scene, first_id + BLADE, &blade, &err) == PLA_OK)
-      render->set_style(scene, first_id + BLADE, &style);
-  }
+  put_blade(render, scene, first_id + BLADE, sketch, steel, sketch->through ? 0.45 : 0.3);
+  PlaSketch balls = { 0 };
+  for (int i = 0; i < seams->n_implants; i++)
+    pla_sketch_add_ball(&balls, &seams->implant[4 * i], seams->implant[4 * i + 3]);
+  put_blade(render, scene, first_id + IMPLANTS, &balls, silicone, 1.0);
+  pla_sketch_clear(&balls);
 }

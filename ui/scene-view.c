@@ -29,9 +29,11 @@ struct _PlaSceneView {
   PlaScene *scene; /* NULL: drawing is not possible here */
   PlaCamera camera;
   PlaViewPreset preset;
+  gboolean aimed; /* looks at a part: new shapes do not change that */
+  PlaAim aim;
   gboolean framed_by_user; /* the camera was moved: new shapes do not move it again */
   gboolean slices, dark;
-  gboolean blade; /* a sketch has one */
+  gboolean blade; /* a sketch goes through the body */
   guint settle;      /* source id: full quality once nothing moves */
   guint refine;      /* source id: the full picture grows, a band a turn */
   int band, n_bands;
@@ -177,6 +179,24 @@ aspect(PlaSceneView *self)
          MAX(gtk_widget_get_height(GTK_WIDGET(self)), 1);
 }
 
+/* stands where the aim says, upright; the perspective stays that of the whole */
+static void
+aim_camera(PlaSceneView *self)
+{
+  enum { LEAST_MM = 45 }; /* around a small wound: enough to know where on the body one is */
+  PlaCamera *camera = &self->camera;
+  const PlaAim *aim = &self->aim;
+  const gboolean flat = fabs(aim->towards[2]) > 0.9;
+  const double radius = fmax(1.6 * aim->radius_mm, LEAST_MM) / fmin(1.0, aspect(self));
+  const double away = radius / tan(0.5 * camera->angle_deg * G_PI / 180.0);
+  for (int d = 0; d < 3; d++) {
+    camera->focus_mm[d] = aim->middle_mm[d];
+    camera->eye_mm[d] = aim->middle_mm[d] + away * aim->towards[d];
+    camera->up[d] = d == (flat ? 1 : 2);
+  }
+  camera->height_mm = 2.0 * radius;
+}
+
 static void
 fit(PlaSceneView *self)
 {
@@ -189,6 +209,8 @@ fit(PlaSceneView *self)
       hi[d] = 100.0;
     }
   self->camera = pla_camera_fit(self->preset, lo, hi, aspect(self));
+  if (self->aimed)
+    aim_camera(self);
   moved(self);
 }
 
@@ -211,6 +233,15 @@ void
 pla_scene_view_look(PlaSceneView *self, PlaViewPreset preset)
 {
   self->preset = preset;
+  self->framed_by_user = self->aimed = FALSE;
+  fit(self);
+}
+
+static void
+on_aimed(PlaSceneView *self, const PlaAim *aim)
+{
+  self->aim = *aim;
+  self->aimed = TRUE;
   self->framed_by_user = FALSE;
   fit(self);
 }
@@ -239,10 +270,12 @@ set_style(PlaSceneView *self, PlaEntry *entry)
     style.rim = 0.7;
     style.hide_back = !self->clip; /* what is cut open shows its inside */
   }
-  /* a blade under the skin is seen through it */
+  /* where a blade goes through all, bones are seen */
   if (mesh && strcmp(pla_entry_get_content(entry)->kind, PLA_ITEM_BODY) == 0 &&
-      pla_tools_get_sketch(pla_document_get_tools(self->document))->n_tris > 0)
-    style.opacity = fmin(style.opacity, 0.6);
+      pla_tools_get_sketch(pla_document_get_tools(self->document))->through) {
+    style.opacity = fmin(style.opacity, 0.5);
+    style.hide_back = true;
+  }
   self->render->set_style(self->scene, id, &style);
 
   PlaSceneColours colours = { 0 };
@@ -458,7 +491,7 @@ on_sketch(PlaSceneView *self)
     return;
   PlaTools *tools = pla_document_get_tools(self->document);
   pla_scene_put_sketch(self->render, self->scene, SKETCH_ID, tools);
-  const gboolean blade = pla_tools_get_sketch(tools)->n_tris > 0;
+  const gboolean blade = pla_tools_get_sketch(tools)->through;
   if (blade != self->blade) {
     self->blade = blade;
     pla_document_foreach(self->document, restyle, self);
@@ -594,7 +627,7 @@ pla_scene_view_set_slices(PlaSceneView *self, gboolean shown)
 static void
 on_reset(PlaSceneView *self)
 {
-  self->framed_by_user = FALSE;
+  self->framed_by_user = self->aimed = FALSE;
   update_slices(self);
   if (self->transfer)
     update_volume(self);
@@ -1188,6 +1221,7 @@ pla_scene_view_new(PlaDocument *document)
                           G_CONNECT_SWAPPED);
   PlaTools *tools = pla_document_get_tools(document);
   g_signal_connect_object(tools, "marks-changed", G_CALLBACK(on_marks), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object(tools, "aimed", G_CALLBACK(on_aimed), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(tools, "sketch-changed", G_CALLBACK(on_sketch), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(tools, "tool-changed", G_CALLBACK(on_tool), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(tools, "strands-changed", G_CALLBACK(on_strands), self,

@@ -21,6 +21,7 @@ enum {
   STROKED,
   MARKS_CHANGED,
   MOVED,
+  AIMED,
   PLACED,
   SKETCH_CHANGED,
   STRANDS_CHANGED,
@@ -98,6 +99,7 @@ seams_clear(PlaSeams *seams)
 {
   g_free(seams->thread);
   g_free(seams->knot);
+  g_free(seams->implant);
   *seams = (PlaSeams){ 0 };
 }
 
@@ -121,6 +123,8 @@ pla_tools_set_sketch(PlaTools *self, const PlaSketch *sketch, const PlaSeams *se
     self->seams.thread =
         g_memdup2(seams->thread, 6 * (gsize)seams->n_threads * sizeof *seams->thread);
     self->seams.knot = g_memdup2(seams->knot, 3 * (gsize)seams->n_knots * sizeof *seams->knot);
+    self->seams.implant =
+        g_memdup2(seams->implant, 4 * (gsize)seams->n_implants * sizeof *seams->implant);
   }
   g_signal_emit(self, signals[SKETCH_CHANGED], 0);
 }
@@ -228,6 +232,15 @@ pla_tools_move(PlaTools *self, PlaEntry *entry, const double *pos)
   g_signal_emit(self, signals[MOVED], 0, entry, pos);
 }
 
+void
+pla_tools_aim(PlaTools *self, const double middle_mm[3], const double towards[3], double radius_mm)
+{
+  PlaAim aim = { .radius_mm = radius_mm };
+  memcpy(aim.middle_mm, middle_mm, sizeof aim.middle_mm);
+  memcpy(aim.towards, towards, sizeof aim.towards);
+  g_signal_emit(self, signals[AIMED], 0, &aim);
+}
+
 static void
 pla_tools_finalize(GObject *object)
 {
@@ -256,6 +269,7 @@ pla_tools_class_init(PlaToolsClass *klass)
   signals[PLACED] = SIGNAL("placed", 3, G_TYPE_INT, G_TYPE_POINTER, G_TYPE_BOOLEAN);
   signals[SKETCH_CHANGED] = SIGNAL("sketch-changed", 0);
   signals[MOVED] = SIGNAL("moved", 2, PLA_TYPE_ENTRY, G_TYPE_POINTER);
+  signals[AIMED] = SIGNAL("aimed", 1, G_TYPE_POINTER);
   signals[STRANDS_CHANGED] = SIGNAL("strands-changed", 0);
   signals[REEL_CHANGED] = SIGNAL("reel-changed", 0);
   signals[SEEK] = SIGNAL("seek", 1, G_TYPE_INT);

@@ -13,7 +13,8 @@
  *   "marks-changed", "sketch-changed", "strands-changed"
  *   "reel-changed": something else is to be played; "seek" (int frame): go there; "frame-shown" (int
  *     frame): the timeline has come there
- *   "moved" (PlaEntry *, const double *pos): the shape of an entry meanwhile, m; NULL: as stored */
+ *   "moved" (PlaEntry *, const double *pos): the shape of an entry meanwhile, m; NULL: as stored
+ *   "aimed" (const PlaAim *): look there */
 #pragma once
 
 #include "app/sketcher.h"
@@ -61,11 +62,18 @@ double pla_tools_get_brush(PlaTools *self, GdkRGBA *rgba); /* radius, mm */
 void pla_tools_set_marks(PlaTools *self, const PlaMark *marks, int n); /* copied */
 const PlaMark *pla_tools_get_marks(PlaTools *self, int *n);
 
-/* What is sewn, mm. */
+/* What the camera is to look at: a place, from where it is seen, how much around it. */
 typedef struct {
-  int n_threads, n_knots;
-  double *thread; /* from end to end (n_threads x 6) */
-  double *knot;   /* (n_knots x 3) */
+  double middle_mm[3], towards[3]; /* the viewer stands that way, unit */
+  double radius_mm;
+} PlaAim;
+
+/* What is sewn and what lies inside, mm. */
+typedef struct {
+  int n_threads, n_knots, n_implants;
+  double *thread;  /* from end to end (n_threads x 6) */
+  double *knot;    /* (n_knots x 3) */
+  double *implant; /* place and radius (n_implants x 4) */
 } PlaSeams;
 /* Lines and blades over the shapes, copied; either may be NULL. */
 void pla_tools_set_sketch(PlaTools *self, const PlaSketch *sketch, const PlaSeams *seams);
@@ -103,5 +111,7 @@ void pla_tools_pick(PlaTools *self, PlaEntry *entry, const PlaScenePick *pick);
 void pla_tools_drag(PlaTools *self, int mark, const double pull_mm[3], gboolean done);
 void pla_tools_stroke(PlaTools *self, const GArray *points_mm);
 void pla_tools_move(PlaTools *self, PlaEntry *entry, const double *pos);
+void pla_tools_aim(PlaTools *self, const double middle_mm[3], const double towards[3],
+                   double radius_mm);
 
 G_END_DECLS

@@ -74,6 +74,12 @@ run_prepare(PlaWork *work, PlaError *err)
     json_object_set_string_member(surgery, "labels", pla_work_item_name(work, item));
     json_object_set_double_member(surgery, "lattice_mm", lattice_mm);
     json_object_set_int_member(surgery, "tets", n_tets);
+    if (boxed)
+      json_object_set_array_member(surgery, "box_mm", json_array_ref(pla_work_list(work, "box_mm")));
+    if (*tissue)
+      json_object_set_string_member(surgery, "tissue", tissue);
+    if (bones->len > 1)
+      json_object_set_array_member(surgery, "bones", json_array_ref(pla_work_list(work, "bones")));
     json_object_set_array_member(surgery, "steps", json_array_new());
     json_object_set_array_member(surgery, "found", json_array_new());
     st = pla_body_to_content(body, surgery, &content, err);

@@ -1,63 +1,13 @@
 /* The Surgery workspace by hand: points on the skin, the blade before it cuts, the cut, the row of
  * stitches, the map, all undone and redone. */
-#include "app/body.h"
-#include "app/session.h"
 #include "tests/ui/fixture.h"
 #include "tests/ui/pointer.h"
+#include "tests/ui/theatre.h"
 #include "ui/compare-window.h"
-#include "ui/panels/surgery-panel.h"
 #include "ui/scene-view.h"
 
 #include <math.h>
 #include <string.h>
-
-static void
-apply(PlaSession *session, const char *verb, const char *params)
-{
-  PlaError err;
-  g_autoptr(JsonNode) node = json_from_string(params, NULL);
-  PlaRequest request = { .verb = verb, .params = json_node_get_object(node) };
-  if (pla_session_run(session, &request, NULL, NULL, &err) != PLA_OK)
-    g_error("%s", err.message);
-}
-
-/* a case with a slab of skin on the table */
-static char *
-write_case(void)
-{
-  char *path = g_build_filename(fixture_dir, "slab.platysma", NULL);
-  PlaSession *session = NULL;
-  PlaError err;
-  if (pla_session_create(path, "Skin slab", &session, &err) != PLA_OK)
-    g_error("%s", err.message);
-  apply(session, "phantom", "{\"phantom\": \"skin-slab\", \"spacing_mm\": 3}");
-  apply(session, "prepare-body", "{\"item\": \"skin-slab\", \"lattice_mm\": 6}");
-  g_object_unref(session);
-  return path;
-}
-
-static void
-find_named(PlaEntry *entry, gpointer data)
-{
-  PlaEntry **found = data;
-  if (strcmp(pla_entry_get_name(entry), "body") == 0)
-    *found = entry;
-}
-
-static PlaEntry *
-body_of(PlaWindow *window)
-{
-  PlaEntry *entry = NULL;
-  pla_document_foreach(pla_window_get_document(window), find_named, &entry);
-  g_assert_nonnull(entry);
-  return entry;
-}
-
-static JsonObject *
-surgery_of(PlaWindow *window)
-{
-  return pla_body_get_surgery(pla_entry_get_content(body_of(window)));
-}
 
 /* Pixels of the 3-D view as saved that are more red than this times green and blue. */
 static int
@@ -97,22 +47,6 @@ shoot_any(GtkWidget *widget, const char *name)
   g_autoptr(GdkTexture) texture =
       gsk_renderer_render_texture(renderer, node, &GRAPHENE_RECT_INIT(0, 0, (float)w, (float)h));
   gdk_texture_save_to_png(texture, path);
-}
-
-static void
-set_spin(PlaWindow *window, const char *label, double value)
-{
-  GtkWidget *panel = find_type(GTK_WIDGET(window), PLA_TYPE_SURGERY_PANEL, 0);
-  for (int i = 0;; i++) {
-    GtkWidget *spin = find_type(panel, GTK_TYPE_SPIN_BUTTON, i);
-    if (!spin)
-      g_error("there is no number '%s'", label);
-    GtkWidget *row = gtk_widget_get_ancestor(spin, ADW_TYPE_ACTION_ROW);
-    if (strcmp(adw_preferences_row_get_title(ADW_PREFERENCES_ROW(row)), label) == 0) {
-      gtk_spin_button_set_value(GTK_SPIN_BUTTON(spin), value);
-      return;
-    }
-  }
 }
 
 /* how far a blade reaches below its path */
@@ -183,7 +117,7 @@ pull_hook(PlaWindow *window)
 static void
 test_theatre(void)
 {
-  g_autofree char *path = write_case();
+  g_autofree char *path = slab_case("slab", 6.0);
   PlaWindow *window = new_window();
   gtk_window_set_default_size(GTK_WINDOW(window), 1280, 800);
   pla_window_open(window, path);
@@ -292,15 +226,7 @@ test_theatre(void)
   shoot(window, "6-closed");
 
   /* the map: red where the skin is stretched most */
-  GtkWidget *panel = find_type(GTK_WIDGET(window), PLA_TYPE_SURGERY_PANEL, 0);
-  for (int i = 0;; i++) {
-    GtkWidget *row = find_type(panel, ADW_TYPE_COMBO_ROW, i);
-    g_assert_nonnull(row);
-    if (strcmp(adw_preferences_row_get_title(ADW_PREFERENCES_ROW(row)), "_Map on the skin") == 0) {
-      adw_combo_row_set_selected(ADW_COMBO_ROW(row), 1);
-      break;
-    }
-  }
+  choose(window, "_Map on the skin", 1);
   settle(window);
   g_assert_cmpstr(pla_entry_get_field(body_of(window))->id, ==, "skin-stretch");
   g_assert_cmpint(count_red(window, 1.5), >, 150);

@@ -14,5 +14,7 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE(PlaSurgeryPanel, pla_surgery_panel, PLA, SURGERY_PANEL, AdwBin)
 
 GtkWidget *pla_surgery_panel_new(PlaDocument *document);
+/* What was done to the body, as a plan in the file @path that `operate` replays. */
+void pla_surgery_panel_export_plan(PlaSurgeryPanel *self, const char *path);
 
 G_END_DECLS

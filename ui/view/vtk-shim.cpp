@@ -210,6 +210,18 @@ apply_style(PlaScene *scene, Item *item)
   if (item->kind == Kind::markers && !item->data->GetPointData()->GetVectors())
     static_cast<vtkGlyph3DMapper *>(item->actor->GetMapper())->SetScaleFactor(style.radius_mm);
 
+  /* millionths of the depth that is seen: a blade shines through the skin it lies under */
+  vtkMapper *const mappers[] = { item->actor->GetMapper(), item->fine_mapper.Get(),
+                                 item->coarse_mapper.Get() };
+  for (vtkMapper *mapper : mappers)
+    if (mapper) {
+      mapper->SetResolveCoincidentTopology(style.in_front ? VTK_RESOLVE_POLYGON_OFFSET
+                                                          : VTK_RESOLVE_OFF);
+      const double units = style.in_front ? -66000.0 : 0.0;
+      mapper->SetRelativeCoincidentTopologyPolygonOffsetParameters(0.0, units);
+      mapper->SetRelativeCoincidentTopologyLineOffsetParameters(0.0, units);
+    }
+
   item->shaded = -1;
   apply_clip(scene, item);
 }
