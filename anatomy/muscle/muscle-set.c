@@ -460,6 +460,30 @@ remark(PlaMuscleSet *set, int m, const Found *found)
                   100.0 * found->cut_off, name);
 }
 
+/* A muscle that cannot be where it should is left out, and told, while others can: a scan may end above the chin.
+ * What is wrong with its description is refused. */
+static PlaStatus
+leave_out(PlaMuscleSet *set, Found *found, PlaError *err)
+{
+  int n_left = 0;
+  for (int m = 0; m < set->list.n; m++)
+    n_left += found[m].status == PLA_OK;
+  for (int m = 0; m < set->list.n; m++) {
+    const PlaStatus st = found[m].status;
+    if (st == PLA_OK)
+      continue;
+    if (st != PLA_ERR_GEOMETRY || n_left == 0) {
+      if (err)
+        *err = found[m].err;
+      return st;
+    }
+    pla_notes_add(&set->notes, "Left out: %s", found[m].err.message);
+    found_clear(&found[m]);
+    found[m] = (Found){ .status = st };
+  }
+  return PLA_OK;
+}
+
 static PlaStatus
 grow_tags(PlaMuscleSet *set, const PlaMuscleOptions *opts, const int *across, PlaError *err)
 {
@@ -515,12 +539,8 @@ pla_muscle_set_build(const PlaTetMesh *mesh, const PlaMuscleList *list, const Pl
   }
   if (st == PLA_OK && pla_progress_cancelled(progress))
     st = pla_fail_cancelled(err);
-  for (int m = 0; m < list->n && st == PLA_OK; m++)
-    if (found[m].status != PLA_OK) {
-      st = found[m].status;
-      if (err)
-        *err = found[m].err;
-    }
+  if (st == PLA_OK)
+    st = leave_out(out, found, err);
   if (st == PLA_OK)
     st = merge_pairs(out, found, err);
   if (st == PLA_OK)
@@ -532,7 +552,8 @@ pla_muscle_set_build(const PlaTetMesh *mesh, const PlaMuscleList *list, const Pl
   }
   for (int m = 0; m < list->n && st == PLA_OK; m++) {
     out->report[m] = found[m].report;
-    remark(out, m, &found[m]);
+    if (found[m].status == PLA_OK)
+      remark(out, m, &found[m]);
   }
   pla_progress_phase(progress, "Finding attachments", 1.0);
   if (st == PLA_OK)

@@ -488,6 +488,26 @@ parse_params(const char *text, JsonObject **out, PlaError *err)
                          error ? error->message : "no { } around them");
 }
 
+/* what an operation remarked about the items that it made; @before: hashes of those that were there */
+static void
+put_remarks(PlaInvocation *inv, PlaSession *session, const GArray *before)
+{
+  const PlaState *state = pla_session_get_state(session);
+  PlaNotes notes = { 0 };
+  for (int i = 0; i < state->n; i++) {
+    bool old = false;
+    for (guint k = 0; k < before->len && !old; k++)
+      old = pla_hash_equal(&g_array_index(before, PlaHash, k), &state->item[i].hash);
+    g_autoptr(PlaContent) content = old ? NULL : pla_session_peek(session, &state->item[i].hash);
+    JsonNode *node = content ? json_object_get_member(content->meta, "notes") : NULL;
+    JsonArray *list = node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
+    for (guint k = 0; list && k < json_array_get_length(list); k++)
+      pla_notes_add(&notes, "%s", json_array_get_string_element(list, k));
+  }
+  put_texts(inv, "notes", &notes);
+  pla_notes_clear(&notes);
+}
+
 static PlaStatus
 run_apply(PlaInvocation *inv, PlaError *err)
 {
@@ -495,10 +515,14 @@ run_apply(PlaInvocation *inv, PlaError *err)
   int64_t operation = 0;
   g_autoptr(JsonObject) params = NULL;
   const char *text = pla_invocation_file(inv, 3);
+  g_autoptr(GArray) before = g_array_new(FALSE, FALSE, sizeof(PlaHash));
   PlaStatus st = text ? parse_params(text, &params, err) : PLA_OK;
   if (st == PLA_OK)
     st = open_case(inv, &session, err);
   if (st == PLA_OK) {
+    const PlaState *state = pla_session_get_state(session);
+    for (int i = 0; i < state->n; i++)
+      g_array_append_val(before, state->item[i].hash);
     PlaRequest request = { .verb = pla_invocation_file(inv, 2),
                            .params = params,
                            .read = pla_read_options_default() };
@@ -510,6 +534,7 @@ run_apply(PlaInvocation *inv, PlaError *err)
     pla_json_int(pla_invocation_json(inv), "operation", operation);
     pla_json_text(pla_invocation_json(inv), "state", row ? pla_hash_text(&row->state, hash) : NULL);
     pla_say(inv, "operation %lld: %s", (long long)operation, pla_invocation_file(inv, 2));
+    put_remarks(inv, session, before);
   }
   return end(inv, session, st);
 }

@@ -384,27 +384,25 @@ test_tongue(void)
 
   double rest[3 * 22];
   memcpy(rest, take->pos, sizeof rest);
-  const struct {
-    double way;
-    bool jaw;
-    double least, most; /* what remains, m */
-  } asked[] = { { 0.010, true, 0.0, 1e-3 }, { 0.010, false, 1e-3, 5e-3 } };
-  for (size_t k = 0; k < G_N_ELEMENTS(asked); k++) {
+  double left[2]; /* without the jaw, and with it: its worst frame, m */
+  for (int k = 0; k < 2; k++) {
     bool told = false;
-    ask_forward(take, rest, asked[k].way);
-    opts.jaw = asked[k].jaw;
+    ask_forward(take, rest, 0.010);
+    opts.jaw = k > 0;
     bar_ok(pla_activation_fit(body, take, &label, &opts, &found, &result, &err), &err);
     for (int i = 0; i < result.notes.n; i++)
       told |= strstr(result.notes.text[i], "cannot make") != NULL;
-    g_test_message("all points %.0f mm forward, jaw %s: %.2f mm rms remain in frame %d%s",
-                   1e3 * asked[k].way, asked[k].jaw ? "too" : "at rest", 1e3 * result.worst_frame_rms_m,
-                   result.worst_frame + 1, told ? ", which is told" : "");
-    g_assert_cmpfloat(result.worst_frame_rms_m, >, asked[k].least);
-    g_assert_cmpfloat(result.worst_frame_rms_m, <, asked[k].most);
-    g_assert_true(told || asked[k].jaw);
+    g_test_message("all points 10 mm forward, jaw %s: %.2f mm rms remain in frame %d, %.2f mm in all%s",
+                   k ? "too" : "at rest", 1e3 * result.worst_frame_rms_m, result.worst_frame + 1,
+                   1e3 * result.rms_m, told ? "; it is told" : "");
+    left[k] = result.worst_frame_rms_m;
+    g_assert_true(told || k > 0);
     pla_activation_clear(&found);
     pla_fit_result_clear(&result);
   }
+  /* nothing promises that such a shape can be made; the jaw takes most of it over */
+  g_assert_cmpfloat(left[0], >, 1e-3);
+  g_assert_cmpfloat(left[1], <, 0.5 * left[0]);
   pla_activation_clear(&truth);
   pla_take_free(take);
 

@@ -62,7 +62,7 @@ void
 settle(PlaWindow *window)
 {
   /* a whole head is more work, and a machine may be busy */
-  guint guard = g_timeout_add_seconds(g_getenv("PLA_LONG") ? 600 : 100, on_timeout, NULL);
+  guint guard = g_timeout_add_seconds(g_getenv("PLA_LONG") ? 1800 : 100, on_timeout, NULL);
   guint tick = g_timeout_add(20, on_tick, NULL);
   for (int calm = 0; calm < 5;) {
     g_main_context_iteration(NULL, TRUE);

@@ -1,10 +1,10 @@
 #include "ui/panels/muscles-panel.h"
 
 #include "app/physemes.h"
-#include "io/format.h"
+#include "ui/panels/muscle-curves.h"
+#include "ui/panels/muscle-export.h"
 #include "ui/panels/muscle-fit.h"
 #include "ui/panels/panel-rows.h"
-#include "ui/plot.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -59,11 +59,10 @@ struct _PlaMusclesPanel {
 
   PlaDocument *document;
   PlaPerformer *stage;
-  PlaPlotView *plot;
+  PlaMuscleCurves *curves;
   PlaJob *job; /* that the bar shows; or NULL */
   GtkFileChooserNative *chooser;
   GPtrArray *body_rows, *result_rows; /* borrowed */
-  GPtrArray *curves;                  /* stems of muscles */
   Step step;
   gboolean busy, following;
 };
@@ -273,16 +272,6 @@ on_keep(GtkWidget *widget, const char *action, GVariant *param)
 /* --------------------------------------------------------------------------- take */
 
 static void
-append_names(GString *text, const GPtrArray *names)
-{
-  enum { MOST = 8 };
-  for (guint i = 0; i < names->len && i < MOST; i++)
-    g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", (const char *)names->pdata[i]);
-  if (names->len > MOST)
-    g_string_append_printf(text, _(" and %u more"), names->len - MOST);
-}
-
-static void
 show_match(PlaMusclesPanel *self)
 {
   const PlaPerformance *p = pla_performer_get(self->stage);
@@ -290,37 +279,8 @@ show_match(PlaMusclesPanel *self)
   gtk_widget_set_visible(self->by_place_row, p && p->take);
   if (!p || !p->take)
     return;
-  GString *text = g_string_new(NULL);
-  g_string_append_printf(text, _("%d markers, %d frames at %.0f Hz: %.1f s."), p->take->n_markers,
-                         p->take->n_frames, p->take->rate_hz,
-                         p->take->rate_hz > 0.0 ? p->take->n_frames / p->take->rate_hz : 0.0);
-  if (p->refused) {
-    g_string_append_printf(text, "\n\n%s", p->refused);
-  } else {
-    g_string_append_printf(text, "\n\n");
-    g_string_append_printf(text,
-                           p->labels.by_name ? _("%d of them were matched by name.")
-                                             : _("%d of them were matched by where they are."),
-                           p->labels.n_matched);
-    g_string_append_printf(text,
-                           _(" In frame %d, taken for rest, they are %.2f mm (rms) from their "
-                             "places."),
-                           p->labels.rest_frame + 1, 1000.0 * p->labels.rest_rms_m);
-    if (p->loose->len > 0) {
-      g_string_append(text, _("\n\nLeft out, with no place on the body: "));
-      append_names(text, p->loose);
-      g_string_append(text, ".");
-    }
-    if (p->bare->len > 0) {
-      g_string_append(text, _("\n\nPlaces without a marker: "));
-      append_names(text, p->bare);
-      g_string_append(text, ".");
-    }
-    for (int i = 0; i < p->labels.notes.n; i++)
-      g_string_append_printf(text, "\n\n%s", p->labels.notes.text[i]);
-  }
-  gtk_label_set_label(self->match, text->str);
-  g_string_free(text, TRUE);
+  g_autofree char *text = pla_match_text(p);
+  gtk_label_set_label(self->match, text);
 }
 
 /* what the body shall say, on its way to phonemes */
@@ -403,16 +363,7 @@ show_fit(PlaMusclesPanel *self)
   gtk_label_set_label(self->notes, notes ? notes : "");
   if (!ready)
     return;
-  /* measured on two cores: 0.08 s a frame of 700 elements, 0.2 s of 15 000 */
-  const double seconds = p->take->n_frames * (0.07 + 0.14 * p->body->mesh->n_tets / 15000.0);
-  g_autofree char *text =
-      seconds < 90.0
-          ? g_strdup_printf(_("%d frames and %d muscles: about %.0f s on two cores."),
-                            p->take->n_frames, pla_active_n_muscles(p->body->model),
-                            fmax(seconds, 1.0))
-          : g_strdup_printf(_("%d frames and %d muscles: about %.0f minutes on two cores."),
-                            p->take->n_frames, pla_active_n_muscles(p->body->model),
-                            seconds / 60.0);
+  g_autofree char *text = pla_fit_cost_text(p);
   gtk_label_set_label(self->fit_cost, text);
 }
 
@@ -465,78 +416,6 @@ on_animate(GtkWidget *widget, const char *action, GVariant *param)
           gtk_switch_get_active(self->meet));
 }
 
-/* muscles by their stem, then the jaw */
-static void
-offer_curves(PlaMusclesPanel *self)
-{
-  const PlaPerformance *p = pla_performer_get(self->stage);
-  g_autoptr(GtkStringList) names = gtk_string_list_new(NULL);
-  g_autoptr(GPtrArray) stems = g_ptr_array_new_with_free_func(g_free);
-  const int n = p ? pla_active_n_muscles(p->body->model) : 0;
-  for (int m = 0; m < n; m++) {
-    g_autofree char *stem = g_strdup(pla_active_muscle_name(p->body->model, m));
-    for (const char *const *side = (const char *[]){ ", left", ", right", NULL }; *side; side++)
-      if (g_str_has_suffix(stem, *side))
-        stem[strlen(stem) - strlen(*side)] = '\0';
-    if (!g_ptr_array_find_with_equal_func(stems, stem, g_str_equal, NULL))
-      g_ptr_array_add(stems, g_steal_pointer(&stem));
-  }
-  if (p && pla_active_jaw(p->body->model))
-    g_ptr_array_add(stems, g_strdup("jaw opening"));
-  gboolean same = stems->len == self->curves->len;
-  for (guint i = 0; same && i < stems->len; i++)
-    same = strcmp(stems->pdata[i], self->curves->pdata[i]) == 0;
-  if (same)
-    return;
-  guint begin = 0;
-  for (guint i = 0; i < stems->len; i++) {
-    gtk_string_list_append(names, stems->pdata[i]);
-    if (strcmp(stems->pdata[i], "zygomaticus major") == 0)
-      begin = i;
-  }
-  g_ptr_array_unref(self->curves);
-  self->curves = g_steal_pointer(&stems);
-  self->following = TRUE;
-  adw_combo_row_set_model(self->curve, G_LIST_MODEL(names));
-  if (self->curves->len > 0)
-    adw_combo_row_set_selected(self->curve, begin);
-  self->following = FALSE;
-}
-
-static void
-show_curve(PlaMusclesPanel *self)
-{
-  const PlaPerformance *p = pla_performer_get(self->stage);
-  const guint which = adw_combo_row_get_selected(self->curve);
-  if (self->following)
-    return;
-  if (!p || p->moves.n_frames == 0 || which >= self->curves->len) {
-    pla_plot_view_take(self->plot, NULL);
-    return;
-  }
-  const char *stem = self->curves->pdata[which];
-  const PlaTrack *track = p->track->track;
-  const size_t n = (size_t)track->n_samples;
-  const gboolean jaw = g_str_has_prefix(stem, "jaw");
-  PlaPlot *plot = pla_plot_new(stem, _("Time, s"), jaw ? _("Angle, °") : _("Activation"));
-  g_autofree double *x = g_new(double, n + 1), *y = g_new(double, n + 1);
-  for (int c = 0; c < track->n_channels; c++) {
-    const char *name = track->name[c];
-    const size_t length = strlen(stem);
-    if (strncmp(name, stem, length) != 0 || (name[length] != '\0' && name[length] != ','))
-      continue;
-    for (size_t f = 0; f < n; f++) {
-      x[f] = track->start_s + (track->rate_hz > 0.0 ? (double)f / track->rate_hz : (double)f);
-      y[f] = track->value[f * (size_t)track->n_channels + (size_t)c];
-    }
-    const char *side = strstr(name, ", left")    ? _("left")
-                       : strstr(name, ", right") ? _("right")
-                                                 : name;
-    pla_plot_add(plot, side, PLA_SERIES_LINE, x, y, track->n_samples);
-  }
-  pla_plot_view_take(self->plot, plot);
-}
-
 static void
 show_play(PlaMusclesPanel *self)
 {
@@ -546,8 +425,7 @@ show_play(PlaMusclesPanel *self)
   gtk_widget_set_visible(self->play_group, ready);
   gtk_widget_set_visible(self->curves_group, ready && p->moves.n_frames > 0);
   gtk_widget_set_visible(self->compute, ready && !p->shape);
-  offer_curves(self);
-  show_curve(self);
+  pla_muscle_curves_update(self->curves);
 }
 
 static void
@@ -573,8 +451,8 @@ on_moved(PlaMusclesPanel *self)
                                           _(texts[pla_performer_get_shown(self->stage)]));
   gtk_label_set_label(self->shown, text);
   const PlaTrack *track = p->track->track;
-  pla_plot_view_set_cursor(self->plot,
-                           track->start_s + (track->rate_hz > 0.0 ? f / track->rate_hz : f));
+  pla_muscle_curves_set_time(self->curves,
+                             track->start_s + (track->rate_hz > 0.0 ? f / track->rate_hz : f));
 }
 
 static void
@@ -656,51 +534,12 @@ on_speech_failed(PlaMusclesPanel *self, const char *text)
 
 /* ------------------------------------------------------------------------- export */
 
-typedef struct {
-  PlaMusclesPanel *self;
-  char *store, *path;
-  PlaHash hash;
-} Table;
-
 static void
-table_free(gpointer data)
+on_table_failed(gpointer owner, const char *failure)
 {
-  Table *table = data;
-  g_object_unref(table->self);
-  g_free(table->store);
-  g_free(table->path);
-  g_free(table);
-}
-
-static PlaStatus
-write_table(gpointer data, PlaProgress *progress, PlaError *err)
-{
-  Table *table = data;
-  PlaStore *store = NULL;
-  g_autoptr(PlaContent) content = NULL;
-  PlaItem item;
-  const PlaWriteOptions opts = pla_write_options_default();
-  PlaStatus st = pla_store_open(table->store, &store, err);
-  if (st == PLA_OK)
-    st = pla_content_load(store, &table->hash, progress, &content, err);
-  if (st == PLA_OK)
-    st = pla_content_borrow_item(content, &item, err);
-  if (st == PLA_OK)
-    st = pla_item_write(table->path, &item, &opts, err);
-  pla_store_close(store);
-  return st;
-}
-
-static void
-on_table(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
-{
-  Table *table = data;
-  PlaMusclesPanel *self = table->self;
-  if (!self->document)
-    return;
-  if (status != PLA_OK && status != PLA_ERR_CANCELLED)
-    say(self, err->message);
-  pla_document_retire_job(self->document, job);
+  PlaMusclesPanel *self = owner;
+  if (self->document)
+    say(self, failure);
 }
 
 void
@@ -708,20 +547,8 @@ pla_muscles_panel_export(PlaMusclesPanel *self, gboolean residuals, const char *
 {
   const char *of =
       pla_performer_get_name(self->stage, residuals ? PLA_PERFORMER_MARKERS : PLA_PERFORMER_TRACK);
-  PlaSession *session = pla_document_get_session(self->document);
   g_autofree char *name = of && residuals ? g_strdup_printf("%s, residuals", of) : g_strdup(of);
-  const PlaStateItem *item =
-      session && name ? pla_state_find_name(pla_session_get_state(session), name) : NULL;
-  if (!item)
-    return;
-  Table *table = g_new0(Table, 1);
-  table->self = g_object_ref(self);
-  table->store = g_strdup(pla_session_get_path(session));
-  table->path = g_strdup(path);
-  table->hash = item->hash;
-  g_autoptr(PlaJob) job =
-      pla_job_start(_("Writing a table"), write_table, on_table, table, table_free);
-  pla_document_add_job(self->document, job);
+  pla_muscle_export(self->document, name, path, on_table_failed, G_OBJECT(self));
 }
 
 static void
@@ -957,7 +784,7 @@ pla_muscles_panel_dispose(GObject *object)
   g_clear_object(&self->stage);
   g_clear_pointer(&self->body_rows, g_ptr_array_unref);
   g_clear_pointer(&self->result_rows, g_ptr_array_unref);
-  g_clear_pointer(&self->curves, g_ptr_array_unref);
+  g_clear_object(&self->curves);
   g_clear_object(&self->document);
   G_OBJECT_CLASS(pla_muscles_panel_parent_class)->dispose(object);
 }
@@ -1050,10 +877,7 @@ pla_muscles_panel_init(PlaMusclesPanel *self)
 {
   self->body_rows = g_ptr_array_new();
   self->result_rows = g_ptr_array_new();
-  self->curves = g_ptr_array_new_with_free_func(g_free);
   gtk_widget_init_template(GTK_WIDGET(self));
-  self->plot = PLA_PLOT_VIEW(pla_plot_view_new());
-  adw_bin_set_child(self->curve_place, GTK_WIDGET(self->plot));
   adw_combo_row_set_selected(self->detail, 1);
 }
 
@@ -1063,6 +887,7 @@ pla_muscles_panel_new(PlaDocument *document)
   PlaMusclesPanel *self = g_object_new(PLA_TYPE_MUSCLES_PANEL, NULL);
   self->document = g_object_ref(document);
   self->stage = pla_performer_new(document);
+  self->curves = pla_muscle_curves_new(self->stage, self->curve, self->curve_place);
   pla_muscle_pose_set_stage(self->pose, self->stage);
   pla_muscle_speech_set_performer(self->speech, self->stage);
   g_signal_connect_object(self->speech, "failed", G_CALLBACK(on_speech_failed), self,
@@ -1084,7 +909,6 @@ pla_muscles_panel_new(PlaDocument *document)
     g_signal_connect(choices[i], "notify::selected", G_CALLBACK(on_choice), self);
   g_signal_connect_swapped(self->body, "notify::selected", G_CALLBACK(show_cost), self);
   g_signal_connect_swapped(self->detail, "notify::selected", G_CALLBACK(show_cost), self);
-  g_signal_connect_swapped(self->curve, "notify::selected", G_CALLBACK(show_curve), self);
   g_signal_connect_swapped(self->by_place, "notify::active", G_CALLBACK(on_by_place), self);
   GtkSwitch *const layers[] = { self->see_muscles, self->see_markers, self->see_misfits };
   for (size_t i = 0; i < G_N_ELEMENTS(layers); i++)

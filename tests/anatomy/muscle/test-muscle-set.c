@@ -389,6 +389,46 @@ test_cylinder(void)
   bar_clear(&b);
 }
 
+/* two balls at the bones of the bar, with nothing between them */
+static double
+parted_distance(const double x[3], const void *data)
+{
+  return hypot(fabs(x[0]) - 26.0, hypot(x[1], x[2])) - 6.0;
+}
+
+/* a muscle whose ends nothing joins is left out and told, the others are as without it; alone, it is refused */
+static void
+test_left_out(void)
+{
+  Bar b;
+  PlaMuscleSet whole, set;
+  PlaError err = { 0 };
+  bar_init(&b, 14);
+  g_assert_cmpint(b.list.n, ==, 2);
+  for (int m = 0; m < 2; m++)
+    b.list.muscle[m].method = PLA_FIBRES_POTENTIAL;
+  g_assert_cmpint(bar_build(&b, &whole, &err), ==, PLA_OK);
+  b.shape[0] = (PlaMuscleShape){ .distance = parted_distance,
+                                 .lo_mm = { -32, -6, -6 },
+                                 .hi_mm = { 32, 6, 6 } };
+  g_assert_cmpint(bar_build(&b, &set, &err), ==, PLA_OK);
+  bool told = false;
+  for (int i = 0; i < set.notes.n; i++)
+    told |= strstr(set.notes.text[i], "Left out") && strstr(set.notes.text[i], b.list.muscle[0].name);
+  g_assert_true(told);
+  g_assert_cmpint(set.list.n, ==, 2);
+  g_assert_cmpint(set.report[0].n_tets, ==, 0);
+  g_assert_cmpint(set.muscle_start[1], ==, set.muscle_start[0]);
+  g_assert_cmpint(set.report[1].n_tets, ==, whole.report[1].n_tets);
+  g_assert_cmpfloat(set.report[1].force_n, ==, whole.report[1].force_n);
+  pla_muscle_set_clear(&set);
+  b.shape[1] = b.shape[0];
+  g_assert_cmpint(bar_build(&b, &set, &err), ==, PLA_ERR_GEOMETRY);
+  g_assert_nonnull(strstr(err.message, b.list.muscle[0].name));
+  pla_muscle_set_clear(&whole);
+  bar_clear(&b);
+}
+
 /* tags by distance; grown and shrunk they come back where the front was flat */
 static void
 test_tags(void)
@@ -818,6 +858,7 @@ main(int argc, char **argv)
   g_test_add_func("/muscles/overlap/surface", test_surface_shape);
   g_test_add_func("/muscles/bar", test_bar);
   g_test_add_func("/muscles/cylinder", test_cylinder);
+  g_test_add_func("/muscles/left-out", test_left_out);
   g_test_add_func("/muscles/tags", test_tags);
   g_test_add_func("/muscles/ring", test_ring);
   g_test_add_func("/muscles/tendon", test_tendon);
