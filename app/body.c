@@ -16,6 +16,7 @@ readings_to_json(const PlaSurgeryReadings *r)
   json_object_set_int_member(o, "hooks", r->n_hooks);
   json_object_set_double_member(o, "closed_gap_mm", 1e3 * r->closed_gap);
   json_object_set_double_member(o, "edge_gap_mm", 1e3 * r->edge_gap);
+  json_object_set_double_member(o, "tip_gap_mm", 1e3 * r->tip_gap);
   json_object_set_double_member(o, "dog_ear_mm", 1e3 * r->dog_ear);
   json_object_set_double_member(o, "max_tension_n", r->max_tension);
   json_object_set_double_member(o, "closure_force_n", r->closure_force);

@@ -260,6 +260,7 @@ describe(PlaInvocation *inv, PlaPlanResult *r)
   pla_json_number(json, "max_stretch_cell", r->readings.max_stretch_cell);
   pla_json_number(json, "closed_gap_mm", 1e3 * r->readings.closed_gap);
   pla_json_number(json, "edge_gap_mm", 1e3 * r->readings.edge_gap);
+  pla_json_number(json, "tip_gap_mm", 1e3 * r->readings.tip_gap);
   pla_json_number(json, "dog_ear_mm", 1e3 * r->readings.dog_ear);
   pla_json_int(json, "stitches", r->readings.n_stitches);
   pla_json_number(json, "max_tension_n", r->readings.max_tension);

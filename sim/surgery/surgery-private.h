@@ -39,9 +39,14 @@ typedef struct {
   double place[3];      /* of a hook, m; of a stitch: the gap that it leaves */
   double gap[3];        /* of a stitch: the gap when it was laid, m */
   int row;              /* of a stitch: rows count from 0 in the order they were sewn */
-  int stitch;           /* several threads make a stitch: it holds along the edge, not in a point */
+  int stitch;           /* several threads make a stitch: it holds along the edge, not in a point; of a
+                           gauge: PLA_SURGERY_TIP where the edges meet */
   double share;         /* of the stitch's stiffness */
 } PlaSurgeryThread;
+
+#define PLA_SURGERY_TIP -1
+/* least share of a thread that closes a gap; gentler ones give way, and tips are gauged instead */
+#define PLA_SURGERY_FIRM 0.05
 
 typedef struct {
   int n, capacity;

@@ -344,7 +344,8 @@ read_stitch(const PlaSurgery *self, int first, PlaSurgeryStitch *out)
       out->pos[d] += 0.5 * (p[d] + q[d]);
       sum[d] += force[d];
     }
-    out->gap = fmax(out->gap, pla_vec3_norm(e));
+    if (thread[i].share >= PLA_SURGERY_FIRM)
+      out->gap = fmax(out->gap, pla_vec3_norm(e));
   }
   out->tension = pla_vec3_norm(sum);
   for (int d = 0; d < 3; d++)
@@ -469,7 +470,9 @@ pla_surgery_read(PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err)
     pla_surgery_place_end(self, &self->gauges.thread[i].end[0], p);
     pla_surgery_place_end(self, &self->gauges.thread[i].end[1], q);
     pla_vec3_sub(p, q, e);
-    out->edge_gap = fmax(out->edge_gap, pla_vec3_norm(e));
+    double *gap =
+        self->gauges.thread[i].stitch == PLA_SURGERY_TIP ? &out->tip_gap : &out->edge_gap;
+    *gap = fmax(*gap, pla_vec3_norm(e));
   }
   for (int i = 0; i < self->hooks.n; i++) {
     const PlaSpring spring = spring_of(self, &self->hooks.thread[i], 1);

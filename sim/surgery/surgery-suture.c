@@ -108,6 +108,16 @@ seam_copy(Seam *seam, const PlaSurgeryLipPoint *point, int n, int start, int ste
   return seam->point != NULL;
 }
 
+static bool
+same_place(const PlaSurgery *self, const PlaSurgeryLipPoint *a, const PlaSurgeryLipPoint *b)
+{
+  double p[3], q[3], e[3];
+  pla_surgery_place(self, &a->anchor, p);
+  pla_surgery_place(self, &b->anchor, q);
+  pla_vec3_sub(p, q, e);
+  return a != b && pla_vec3_norm(e) < 1e-6;
+}
+
 /* the edge of a removed piece in two halves that meet at its far ends, both running the same way */
 static bool
 split_rim(const PlaSurgery *self, const PlaSurgeryWound *wound, Seam seam[2])
@@ -128,11 +138,16 @@ split_rim(const PlaSurgery *self, const PlaSurgeryWound *wound, Seam seam[2])
         b = j;
       }
     }
-  if (!seam_copy(&seam[0], point, b - a + 1, a, 1))
+  /* where the cut runs on beyond an end, the rim has two points there, one for each half */
+  const int a_on = same_place(self, &point[a], &point[(a + 1) % n]) ? a + 1 : a;
+  const int a_back = a_on == a && same_place(self, &point[a], &point[(a + n - 1) % n]) ? a - 1 : a;
+  const int b_before = same_place(self, &point[b], &point[b - 1]) ? b - 1 : b;
+  const int b_after = b_before == b && same_place(self, &point[b], &point[(b + 1) % n]) ? b + 1 : b;
+  if (!seam_copy(&seam[0], point, b_before - a_on + 1, a_on, 1))
     return false;
   seam[1] = (Seam){ .point = pla_array_new((size_t)n + 1, sizeof *point) };
-  for (int i = 0; seam[1].point && i <= n - (b - a); i++)
-    seam[1].point[seam[1].n++] = point[(a - i + n) % n];
+  for (int i = 0; seam[1].point && i <= n - (b_after - a_back); i++)
+    seam[1].point[seam[1].n++] = point[(a_back - i + n) % n];
   return seam[1].point != NULL;
 }
 
@@ -224,18 +239,30 @@ next_numbers(const PlaSurgery *self, int *row, int *stitch)
   *stitch = last ? last->stitch + 1 : 0;
 }
 
-/* Whether the body is open between two points: where edges meet, less than a cell apart, their tets
- * still share vertices, and pulling would only crush them.  (Sewing over one shared vertex closes tips by
- * another half millimetre, but a stitch of the CT's malar flap then reads 0.9 N instead of 0.1.) */
-static bool
-is_open_between(const PlaSurgery *self, const PlaSurgeryEnd *a, const PlaSurgeryEnd *b)
+/* How firmly a thread may hold two points @gap apart together, as a part of a whole one.  Where edges meet,
+ * less than a cell apart, their tets still share vertices.  With a few in common the edges can come closer, but
+ * over more than a small part of a cell a thread that does not give way would crush the cells (a stitch of the
+ * CT's malar flap then reads 0.9 N instead of 0.1): it pulls about as hard as the tissue resists.  Where they
+ * share a face nothing opens. */
+static double
+hold_between(const PlaSurgery *self, const PlaSurgeryEnd *a, const PlaSurgeryEnd *b, double gap)
 {
+  enum { MOST_SHARED = 2 };
+  const double gentle = 0.01, near = 0.15 * self->cell;
   const int *tet = pla_cut_mesh_get(self->cut).mesh.tet;
-  for (int i = 0; i < 8; i++)
+  int shared = 0;
+  for (int i = 0; i < 8; i++) {
+    const int v = tet[4 * a->at[i / 4].tet + i % 4];
+    bool again = false, found = false;
+    for (int k = 0; k < i; k++)
+      again |= tet[4 * a->at[k / 4].tet + k % 4] == v;
     for (int j = 0; j < 8; j++)
-      if (tet[4 * a->at[i / 4].tet + i % 4] == tet[4 * b->at[j / 4].tet + j % 4])
-        return false;
-  return true;
+      found |= tet[4 * b->at[j / 4].tet + j % 4] == v;
+    shared += found && !again;
+  }
+  if (shared > MOST_SHARED)
+    return 0.0;
+  return shared == 0 || gap < near ? 1.0 : gentle;
 }
 
 /* Lays stitches, each as threads along its part of the edge, for a force in one point would tear
@@ -244,7 +271,7 @@ static PlaStatus
 sew_seams(PlaSurgery *self, Seam seam[2], double spacing, double tighten, PlaSurgeryRow *done,
           PlaError *err)
 {
-  const double apart = 0.7 * self->cell; /* threads of a stitch: about as the edge has points, m */
+  const double apart = 0.35 * self->cell; /* threads of a stitch: about as the edge has points, m */
   const int n_before = self->stitches.n, n_gauges = self->gauges.n;
   int row, first, count = 0, last = -1, missing = 0;
   next_numbers(self, &row, &first);
@@ -252,24 +279,35 @@ sew_seams(PlaSurgery *self, Seam seam[2], double spacing, double tighten, PlaSur
     seam_measure(self, &seam[k]);
   const double length = fmax(seam[0].length, seam[1].length);
   const int n = (int)fmax(1.0, floor(length / spacing));
-  const int per_stitch = (int)fmin(fmax(1.0, ceil(length / n / apart)), 8.0);
+  const int per_stitch = (int)fmin(fmax(1.0, ceil(length / n / apart)), 12.0);
+  const int end = 2 * n * per_stitch - 1;
   bool ok = true;
-  for (int i = 0; ok && i < 2 * n * per_stitch - 1; i++) {
+  /* the ends of the seam too, where the edges meet in a tip */
+  for (int i = -1; ok && i <= end; i++) {
+    const bool at_end = i < 0 || i == end;
     const double fraction = 0.5 * (i + 1) / (n * per_stitch);
     const PlaSurgeryEnd a = seam_at(&seam[0], fraction), b = seam_at(&seam[1], fraction);
-    if (!is_open_between(self, &a, &b)) {
+    PlaSurgeryThread thread = thread_across(self, &a, &b, tighten, row);
+    const double gap = pla_vec3_norm(thread.gap), hold = hold_between(self, &a, &b, gap);
+    if (at_end && (hold < 1.0 || gap > apart))
+      continue;
+    if (!(hold > 0.0)) {
       missing += i % 2 == 0;
+      thread.stitch = PLA_SURGERY_TIP;
+      ok = threads_add(&self->gauges, &thread);
       continue;
     }
-    PlaSurgeryThread thread = thread_across(self, &a, &b, tighten, row);
-    if (i % 2 == 0) {
-      const int number = i / 2 / per_stitch;
+    const bool gauge = i % 2 && !at_end;
+    if (gauge) {
+      thread.stitch = hold < 1.0 ? PLA_SURGERY_TIP : 0;
+    } else {
+      const int number = i < 0 ? 0 : i == end ? n - 1 : i / 2 / per_stitch;
       count += number != last;
       last = number;
       thread.stitch = first + count - 1;
-      thread.share = 1.0 / per_stitch;
+      thread.share = hold / per_stitch;
     }
-    ok = threads_add(i % 2 ? &self->gauges : &self->stitches, &thread);
+    ok = threads_add(gauge ? &self->gauges : &self->stitches, &thread);
   }
   if (done)
     *done = (PlaSurgeryRow){ count, n - count, length * missing / (n * per_stitch) };

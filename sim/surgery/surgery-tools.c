@@ -10,13 +10,111 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Floors and the feet of walls are made from different points of the skin, and on curved skin they
- * differ by a few hundredths of the depth.  Walls reach this much further, so that floors at the
- * same depth meet them for certain. */
-static double
-overcut(const PlaSurgery *self, double depth)
+/* ---- floors and walls ---- */
+
+/* A line down the wall, and how far down it the floor is met last. */
+typedef struct {
+  const PlaTriMesh *floor;
+  double from[3], down[3];
+  double met; /* m; 0: nowhere */
+} Plumb;
+
+static void
+plumb_meet(int tri, void *data)
 {
-  return 0.03 * (depth + 3.0 * self->cell);
+  Plumb *self = data;
+  const double *corner[3];
+  double e[3], f[3], h[3], g[3], q[3];
+  for (int k = 0; k < 3; k++)
+    corner[k] = &self->floor->pos[3 * self->floor->tri[3 * tri + k]];
+  pla_vec3_sub(corner[1], corner[0], e);
+  pla_vec3_sub(corner[2], corner[0], f);
+  pla_vec3_cross(self->down, f, h);
+  const double det = pla_vec3_dot(e, h);
+  if (det == 0.0)
+    return;
+  pla_vec3_sub(self->from, corner[0], g);
+  pla_vec3_cross(g, e, q);
+  const double u = pla_vec3_dot(g, h) / det, v = pla_vec3_dot(self->down, q) / det;
+  if (u >= 0.0 && v >= 0.0 && u + v <= 1.0)
+    self->met = fmax(self->met, pla_vec3_dot(f, q) / det);
+}
+
+/* Floors and the feet of walls are made from different points of the skin, and on curved skin they
+ * differ: by a few hundredths of the depth, and by more where cells are coarse.  Walls reach *out
+ * further than @depth, so that @floor, and others at the same depth, meet them for certain. */
+static PlaStatus
+find_overcut(const PlaSurgery *self, const PlaBlade *floor, const PlaSkinPoint *path, int n,
+             bool closed, double depth, double *out, PlaError *err)
+{
+  enum { LINES = 8 };       /* between two points of the path */
+  const double spare = 1.5; /* for what lies between them */
+  const PlaTriMesh mesh = pla_blade_get(floor);
+  PlaTriTree *tree = NULL;
+  double most = 0.0;
+  *out = 0.03 * (depth + 3.0 * self->cell);
+  if (mesh.n_tris == 0)
+    return PLA_OK;
+  PlaStatus st = pla_tri_tree_new(&mesh, &tree, err);
+  for (int i = 0; st == PLA_OK && i < LINES * (n - !closed); i++) {
+    const PlaSkinPoint *a = &path[i / LINES], *b = &path[(i / LINES + 1) % n];
+    const double t = (double)(i % LINES) / LINES;
+    Plumb plumb = { .floor = &mesh };
+    double lo[3], hi[3];
+    for (int d = 0; d < 3; d++) {
+      plumb.from[d] = a->pos[d] + t * (b->pos[d] - a->pos[d]);
+      plumb.down[d] = -a->normal[d] - t * (b->normal[d] - a->normal[d]);
+      const double end = plumb.from[d] + 2.0 * depth * plumb.down[d];
+      lo[d] = fmin(plumb.from[d], end);
+      hi[d] = fmax(plumb.from[d], end);
+    }
+    pla_tri_tree_visit(tree, lo, hi, plumb_meet, &plumb);
+    if (plumb.met < 2.0 * depth)
+      most = fmax(most, plumb.met - depth);
+  }
+  pla_tri_tree_free(tree);
+  *out = fmax(*out, spare * most);
+  return st;
+}
+
+typedef struct {
+  const PlaSkinPoint *path;
+  int n;
+  double reach;
+} NearPath;
+
+static bool
+is_near_path(const double pos[3], const double normal[3], const void *data)
+{
+  const NearPath *near = data;
+  for (int i = 0; i < near->n; i++) {
+    double e[3];
+    pla_vec3_sub(pos, near->path[i].pos, e);
+    if (pla_vec3_dot(e, e) < near->reach * near->reach &&
+        pla_vec3_dot(normal, near->path[i].normal) > 0.0)
+      return true;
+  }
+  return false;
+}
+
+/* the same for the floor that undermining from the path would have */
+static PlaStatus
+find_overcut_below(const PlaSurgery *self, const PlaSkin *skin, const PlaSkinPoint *path, int n,
+                   double depth, double *out, PlaError *err)
+{
+  const NearPath near = { path, n, 2.0 * self->cell };
+  PlaBlade floor = { 0 };
+  int n_tris;
+  double *seed = pla_array_new((size_t)n, 3 * sizeof *seed);
+  for (int i = 0; seed && i < n; i++)
+    memcpy(&seed[3 * i], path[i].pos, sizeof path[i].pos);
+  PlaStatus st = seed && pla_blade_add_sheet(&floor, skin, seed, n, is_near_path, &near, depth,
+                                             &n_tris)
+                     ? find_overcut(self, &floor, path, n, false, depth, out, err)
+                     : pla_fail_memory(err, "the blade");
+  pla_blade_clear(&floor);
+  free(seed);
+  return st;
 }
 
 /* ---- cutting ---- */
@@ -219,11 +317,14 @@ typedef struct {
   double left[3];
 } PathPlace;
 
+/* @wall: what the point's wall faces; at a corner, where two pieces are as near, it tells of which one the
+ * wall hangs */
 static PathPlace
-path_place(const PlaSkinPoint *path, int n, bool closed, const double pos[3])
+path_place(const PlaSkinPoint *path, int n, bool closed, const double pos[3], const double wall[3])
 {
+  const double same = 1e-16; /* m2 */
   PathPlace best = { 0 };
-  double least = INFINITY;
+  double least = INFINITY, facing = 0.0;
   for (int i = 0; i + !closed < n; i++) {
     const PlaSkinPoint *a = &path[i], *b = &path[(i + 1) % n];
     double e[3], f[3], off[3];
@@ -235,13 +336,51 @@ path_place(const PlaSkinPoint *path, int n, bool closed, const double pos[3])
     const double at = pla_vec3_dot(e, f) / length2, t = fmin(fmax(at, 0.0), 1.0);
     for (int d = 0; d < 3; d++)
       off[d] = f[d] - t * e[d];
-    if (pla_vec3_dot(off, off) < least) {
-      least = pla_vec3_dot(off, off);
+    double left[3];
+    pla_vec3_cross(a->normal, e, left);
+    const double far = pla_vec3_dot(off, off);
+    const double faces = fabs(pla_vec3_dot(left, wall)) / sqrt(length2);
+    if (far < least - same || (far < least + same && faces > facing)) {
+      least = fmin(far, least);
+      facing = faces;
       best.along = a->along + t * sqrt(length2);
-      pla_vec3_cross(a->normal, e, best.left);
+      memcpy(best.left, left, sizeof left);
     }
   }
   return best;
+}
+
+/* Where a cut runs on beyond a corner, the edge has two points there, one on each side: which of them comes
+ * first on the path, the walls tell that they belong to.  @at: places and walls of the points. */
+static void
+part_corners(const PlaSkinPoint *path, int n, double length, const double *at,
+             PlaSurgeryLipPoint *points, int n_points)
+{
+  const double same = 1e-9, apart = 1e-7; /* m */
+  for (int i = 0; i < n; i++) {
+    const PlaSkinPoint *ends[3] = { &path[(i + n - 1) % n], &path[i], &path[(i + 1) % n] };
+    int found[2], count = 0;
+    double lean[2];
+    for (int k = 0; path[i].knot && k < n_points && count < 2; k++) {
+      double e[3], side[2];
+      pla_vec3_sub(&at[6 * k], path[i].pos, e);
+      if (pla_vec3_norm(e) > same)
+        continue;
+      for (int s = 0; s < 2; s++) {
+        double along[3], left[3];
+        pla_vec3_sub(ends[s + 1]->pos, ends[s]->pos, along);
+        pla_vec3_cross(path[i].normal, along, left);
+        side[s] = fabs(pla_vec3_dot(left, &at[6 * k + 3])) / pla_vec3_norm(left);
+      }
+      lean[count] = side[1] - side[0];
+      found[count++] = k;
+    }
+    if (count < 2)
+      continue;
+    const int later = lean[1] > lean[0];
+    points[found[later]].along = path[i].along + apart;
+    points[found[!later]].along = i > 0 ? path[i].along - apart : length - apart;
+  }
 }
 
 static int
@@ -318,23 +457,40 @@ find_lips(PlaSurgery *self, const PlaSkinPoint *path, int n, int first, PlaSurge
     }
   if (n_edges > 1)
     qsort(edge, (size_t)n_edges, sizeof *edge, compare_edges);
-  for (int i = 0; i + 1 < n_edges; i++) {
-    const Edge *a = &edge[i], *b = &edge[i + 1];
-    if (a->u != b->u || a->v != b->v || (s->cut[a->tri] < 0) == (s->cut[b->tri] < 0))
-      continue;
-    const int ends[2] = { a->u, a->v };
-    for (int k = 0; k < 2; k++) {
-      if (taken[ends[k]])
+  double *at = pla_array_new(6 * (size_t)s->n_verts, sizeof *at); /* places, walls of both lips */
+  for (int side = 0; st == PLA_OK && side < 2; side++) {
+    for (int i = 0; at && i < s->n_verts; i++)
+      taken[i] = false;
+    PlaSurgeryLipPoint *lip = wound->lip[side];
+    int count = 0;
+    for (int i = 0; at && i + 1 < n_edges; i++) {
+      const Edge *a = &edge[i], *b = &edge[i + 1];
+      if (a->u != b->u || a->v != b->v || (s->cut[a->tri] < 0) == (s->cut[b->tri] < 0))
         continue;
-      taken[ends[k]] = true;
-      const PathPlace place = path_place(path, n, wound->closed, &pos[3 * ends[k]]);
-      const int side = pla_vec3_dot(&wall[3 * ends[k]], place.left) < 0.0 ? 0 : 1;
-      PlaSurgeryLipPoint *p = &wound->lip[side][wound->n_lip[side]++];
-      p->anchor.tet = s->tet[ends[k]];
-      memcpy(p->anchor.weight, &s->weight[4 * ends[k]], sizeof p->anchor.weight);
-      p->along = place.along;
+      const int ends[2] = { a->u, a->v };
+      for (int k = 0; k < 2; k++) {
+        const int v = ends[k];
+        if (taken[v])
+          continue;
+        taken[v] = true;
+        const PathPlace place = path_place(path, n, wound->closed, &pos[3 * v], &wall[3 * v]);
+        if ((pla_vec3_dot(&wall[3 * v], place.left) < 0.0 ? 0 : 1) != side)
+          continue;
+        lip[count].anchor.tet = s->tet[v];
+        memcpy(lip[count].anchor.weight, &s->weight[4 * v], sizeof lip->anchor.weight);
+        lip[count].along = place.along;
+        memcpy(&at[6 * count], &pos[3 * v], 3 * sizeof *at);
+        memcpy(&at[6 * count + 3], &wall[3 * v], 3 * sizeof *at);
+        count++;
+      }
     }
+    wound->n_lip[side] = count;
+    if (at && wound->closed)
+      part_corners(path, n, wound->length, at, lip, count);
   }
+  if (!at)
+    st = pla_fail_memory(err, "the wound");
+  free(at);
   for (int k = 0; k < 2; k++)
     qsort(wound->lip[k], (size_t)wound->n_lip[k], sizeof *wound->lip[k], compare_lip);
   free(edge);
@@ -407,7 +563,9 @@ pla_surgery_incise(PlaSurgery *self, const char *name, const double *path, int n
   if (st == PLA_OK)
     st = pla_skin_path(&skin, path, n, false, 0.5 * self->cell, PLA_SURGERY_SNAP, &points,
                        &n_points, err);
-  const double over = depth > 0.0 ? overcut(self, depth) : 0.0;
+  double over = 0.0;
+  if (st == PLA_OK && depth > 0.0)
+    st = find_overcut_below(self, &skin, points, n_points, depth, &over, err);
   if (st == PLA_OK && !pla_blade_add_curtain(&blade, points, n_points, false, self->cell,
                                              depth > 0.0 ? depth + over : body_size(self), bevel,
                                              depth > 0.0 ? self->cell : 0.1 * body_size(self)))
@@ -675,16 +833,81 @@ remove_specimen(PlaSurgery *self, const char *name, const PlaSkinLoop *loop, dou
   return st;
 }
 
+/* ---- tips ---- */
+
+static bool
+is_on_wound(const PlaSurgery *self, const double pos[3])
+{
+  for (int w = 0; w < self->n_wounds; w++)
+    for (int s = 0; s < 2; s++)
+      for (int i = 0; i < self->wound[w].n_lip[s]; i++) {
+        double p[3], e[3];
+        pla_surgery_place(self, &self->wound[w].lip[s][i].anchor, p);
+        pla_vec3_sub(p, pos, e);
+        if (pla_vec3_norm(e) < 0.5 * self->cell)
+          return true;
+      }
+  return false;
+}
+
+/* the point of a closed path at about @reach from point @i, forwards or back */
+static const double *
+path_beyond(const PlaSkinPoint *path, int n, int i, int step, double reach)
+{
+  double e[3];
+  int k = i;
+  for (int left = n; left > 0; left--) {
+    k = (k + step + n) % n;
+    pla_vec3_sub(path[k].pos, path[i].pos, e);
+    if (pla_vec3_norm(e) >= reach)
+      break;
+  }
+  return path[k].pos;
+}
+
+/* Walls that run on for a cell beyond the sharp corners of an outline.  A corner ends inside a cell, which
+ * stays one piece, so that its edges could not be brought together; where the cut runs on it falls into two,
+ * and the cell that stays whole has nothing missing.  Corners on other wounds are open already. */
+static PlaStatus
+add_run_outs(const PlaSurgery *self, const PlaSkin *skin, const PlaSkinPoint *path, int n,
+             double depth, PlaBlade *blade, PlaError *err)
+{
+  enum { STEPS = 3 };
+  const double sharp = cos(1.9); /* rad: 109 degrees between the edges */
+  const double length = 1.75 * self->cell, reach = 1.5 * self->cell;
+  for (int i = 0; i < n; i++) {
+    double back[3], on[3], out[3];
+    if (!path[i].knot)
+      continue;
+    pla_vec3_sub(path_beyond(path, n, i, -1, reach), path[i].pos, back);
+    pla_vec3_sub(path_beyond(path, n, i, 1, reach), path[i].pos, on);
+    const double a = pla_vec3_norm(back), b = pla_vec3_norm(on);
+    if (!(a > 0.0 && b > 0.0) || pla_vec3_dot(back, on) < sharp * a * b ||
+        is_on_wound(self, path[i].pos))
+      continue;
+    for (int d = 0; d < 3; d++)
+      out[d] = -back[d] / a - on[d] / b;
+    PlaSkinPoint run[STEPS + 1] = { path[i] };
+    int m = 1;
+    while (m <= STEPS && pla_skin_walk(skin, &run[m - 1], out, length / STEPS, &run[m]))
+      m++;
+    if (m > 1 && !pla_blade_add_curtain(blade, run, m, false, self->cell, depth, 0.0, self->cell))
+      return pla_fail_memory(err, "the blade");
+  }
+  return PLA_OK;
+}
+
 PlaStatus
 pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n, double depth,
                    PlaSurgerySpecimen *specimen, PlaProgress *progress, PlaError *err)
 {
   PlaSkin skin = { 0 };
   PlaSkinPoint *points = NULL;
-  PlaBlade blade = { 0 };
+  PlaBlade blade = { 0 }, tips = { 0 };
   PlaSurgery *backup = NULL;
   PlaSkinLoop loop = { 0 };
-  int n_points = 0, n_tris = 0, first = self->n_triangles;
+  int n_points = 0, n_tris = 0, first = 0;
+  double over = 0.0;
   if (specimen)
     *specimen = (PlaSurgerySpecimen){ 0 };
   if (pla_surgery_find_wound(self, name))
@@ -694,26 +917,34 @@ pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n
     st = pla_skin_path(&skin, path, n, true, 0.5 * self->cell, PLA_SURGERY_SNAP, &points, &n_points,
                        err);
   if (st == PLA_OK) {
-    /* walls that reach below the floor, and a floor that reaches beyond the walls */
-    bool ok =
-        pla_skin_loop_init(&loop, points, n_points, 2.0 * self->cell) &&
-        pla_blade_add_curtain(&blade, points, n_points, true, self->cell,
-                              depth + overcut(self, depth), 0.0, self->cell) &&
-        pla_blade_add_sheet(&blade, &skin, loop.place, loop.n, pla_skin_in_loop, &loop, depth, &n_tris);
-    if (!ok)
-      st = pla_fail_memory(err, "the blade");
+    /* a floor that reaches beyond the walls, and walls that reach below the floor */
+    st = pla_skin_loop_init(&loop, points, n_points, 2.0 * self->cell) &&
+                 pla_blade_add_sheet(&blade, &skin, loop.place, loop.n, pla_skin_in_loop, &loop,
+                                     depth, &n_tris)
+             ? find_overcut(self, &blade, points, n_points, true, depth, &over, err)
+             : pla_fail_memory(err, "the blade");
   }
+  if (st == PLA_OK && !pla_blade_add_curtain(&blade, points, n_points, true, self->cell,
+                                             depth + over, 0.0, self->cell))
+    st = pla_fail_memory(err, "the blade");
+  if (st == PLA_OK)
+    st = add_run_outs(self, &skin, points, n_points, depth + over, &tips, err);
   if (st == PLA_OK)
     st = pla_surgery_dup(self, &backup, err);
   if (st == PLA_OK) {
-    st = pla_surgery_cut_along(self, &blade, progress, err);
+    /* before the outline: what they open is no edge of the wound */
+    if (tips.n_tris > 0)
+      st = pla_surgery_cut_along(self, &tips, progress, err);
+    first = self->n_triangles;
+    if (st == PLA_OK)
+      st = pla_surgery_cut_along(self, &blade, progress, err);
     if (st == PLA_OK)
       st = remove_specimen(self, name, &loop, depth, specimen, err);
     if (st == PLA_OK)
       st = pla_surgery_wipe_crumbs(self, err);
     if (st == PLA_OK)
       st = add_wound(self, name, points, n_points, true, first, err);
-    self->tool.overcut = overcut(self, depth);
+    self->tool.overcut = over;
     pla_surgery_settle(self, &backup, st);
     if (st != PLA_OK && specimen)
       pla_surgery_specimen_clear(specimen);
@@ -721,6 +952,7 @@ pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n
   pla_skin_loop_clear(&loop);
   free(points);
   pla_blade_clear(&blade);
+  pla_blade_clear(&tips);
   pla_skin_clear(&skin);
   return st;
 }

@@ -159,6 +159,7 @@ typedef struct {
   int n_stitches, n_hooks;
   double closed_gap;       /* widest distance across a stitch, m */
   double edge_gap;         /* widest distance between sewn edges, between stitches too, m */
+  double tip_gap;          /* the same at the tips of wounds, where edges meet less than a cell apart, m */
   double dog_ear;          /* how far the skin near the ends of rows stands out, m */
   double max_tension;      /* of a stitch, N */
   double closure_force;    /* of all stitches together, N */
