@@ -81,7 +81,7 @@ bar_init(Bar *bar, int n, PlaError *err)
   if (st == PLA_OK)
     st = pla_domain_weights(&tets, bar->domains, bar->fixed, &options, NULL, weight, err);
   if (st == PLA_OK)
-    st = pla_reduced_basis_init(&bar->basis, &tets, bar->seed, bar->n_domains, weight,
+    st = pla_reduced_basis_init(&bar->basis, &tets, bar->seed, bar->n_domains, weight, NULL,
                                 PLA_BASIS_QUADRATIC, err);
   free(weight);
   free(cell);

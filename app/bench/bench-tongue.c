@@ -11,6 +11,7 @@
 #include "app/bench/bench-private.h"
 #include "app/tongue-motion.h"
 #include "io/format.h"
+#include "sim/tongue/volume.h"
 
 #include <glib.h>
 #include <math.h>
@@ -273,7 +274,26 @@ compare(const PlaTongue *tongue, const double *coil_mm, const PlaBoundary *bound
   return st;
 }
 
-/* frames spread over one recording */
+/* the frame whose tongue coils are farthest from where they are in the mean of all recordings */
+static int
+farthest_frame(const PlaSpeakerFit *fit, const PlaCoilPaths *paths)
+{
+  double most = -1.0;
+  int found = 0;
+  for (int f = 0; f < paths->n_frames; f++) {
+    double sum = 0.0;
+    for (int k = 0; k < PLA_N_TONGUE_COILS; k++)
+      for (int a = 0; a < 2; a++)
+        sum += pow(paths->pos_mm[2 * (f * PLA_N_COILS + k) + a] - fit->rest_mm[k][a], 2.0);
+    if (sum > most) {
+      most = sum;
+      found = f;
+    }
+  }
+  return found;
+}
+
+/* frames spread over one recording, and the farthest one */
 static PlaStatus
 compare_recording(PlaBench *bench, const PlaTongueMotion *motion, const char *name,
                   const PlaTrack *track, int n_frames, PlaError *err)
@@ -285,27 +305,38 @@ compare_recording(PlaBench *bench, const PlaTongueMotion *motion, const char *na
   PlaCoilPaths paths = { 0 };
   PlaBoundary boundary = { 0 };
   double worst = 0.0, aligned = 0.0, mean = 0.0, full_s = 0.0, reduced_s = 0.0, volume = 0.0, residual = 0.0;
+  double worst_mean = 0.0, aligned_mean = 0.0;
+  int worst_frame = -1;
+  const int n = n_frames + 1;
   PlaStatus st = pla_coil_paths_init(&paths, track, err);
   if (st == PLA_OK)
     st = pla_boundary_init(&boundary, &tets, &none, false, err);
-  for (int k = 0; st == PLA_OK && k < n_frames; k++) {
-    const int frame = (int)((k + 0.5) * paths.n_frames / n_frames);
+  for (int k = 0; st == PLA_OK && k < n; k++) {
+    const int frame = k < n_frames ? (int)((k + 0.5) * paths.n_frames / n_frames)
+                                   : farthest_frame(pla_tongue_get_fit(tongue), &paths);
     Compared c = { 0 };
     st = compare(tongue, paths.pos_mm + (size_t)frame * 2 * PLA_N_COILS, &boundary, &c, err);
+    if (c.hausdorff > worst)
+      worst_frame = frame;
     worst = fmax(worst, c.hausdorff);
     aligned = fmax(aligned, c.aligned);
-    mean += c.mean / n_frames;
-    full_s += c.full_s / n_frames;
-    reduced_s += c.reduced_s / n_frames;
+    worst_mean += c.hausdorff / n;
+    aligned_mean += c.aligned / n;
+    mean += c.mean / n;
+    full_s += c.full_s / n;
+    reduced_s += c.reduced_s / n;
     volume = fmax(volume, c.full_volume);
     residual = fmax(residual, c.residual);
   }
   if (st == PLA_OK) {
     g_autofree char *label = g_strdup_printf("quasistatic, full and reduced: %s", name);
-    pla_bench_begin_run(bench, label, mesh->n_tets, n_frames, reduced_s);
+    pla_bench_begin_run(bench, label, mesh->n_tets, n, reduced_s);
     pla_bench_ratio(bench, "full_over_reduced", full_s / reduced_s);
     pla_bench_number(bench, "hausdorff_over_diagonal", worst);
+    pla_bench_number(bench, "hausdorff_mean_frame", worst_mean);
     pla_bench_number(bench, "aligned_hausdorff_over_diagonal", aligned);
+    pla_bench_number(bench, "aligned_hausdorff_mean_frame", aligned_mean);
+    pla_bench_number(bench, "worst_frame", worst_frame);
     pla_bench_number(bench, "mean_distance_over_diagonal", mean);
     pla_bench_number(bench, "full_volume_change", volume);
     pla_bench_number(bench, "full_residual_rel", residual);
@@ -313,6 +344,54 @@ compare_recording(PlaBench *bench, const PlaTongueMotion *motion, const char *na
   }
   pla_boundary_clear(&boundary);
   pla_coil_paths_clear(&paths);
+  return st;
+}
+
+/* Full-space pressures on the shape that the tongue has without keeping its volume: position and velocity are one
+ * back-substitution each a step, of a matrix that was factored before. */
+static PlaStatus
+measure_pressures(PlaBench *bench, const PlaTongueMotion *kept, const PlaTongueMotion *loose, PlaError *err)
+{
+  enum { SOLVES = 10 };
+  const PlaTongue *tongue = pla_tongue_motion_get_tongue(kept);
+  const PlaMesh *mesh = pla_tongue_get_mesh(tongue);
+  const PlaTetMesh tets = pla_mesh_tets(mesh);
+  const size_t n = (size_t)mesh->n_verts;
+  const PlaTongueStats *stats = pla_tongue_motion_stats(kept);
+  const double reduced_s = stats->volume_seconds / stats->frames;
+  g_autofree double *pos = g_memdup2(pla_tongue_motion_get_pos(loose), 3 * n * sizeof *pos);
+  g_autofree unsigned char *held = g_memdup2(pla_tongue_get_fixed(tongue), n);
+  PlaVolumeKeeper *keeper = NULL;
+  for (int k = 0; k < PLA_N_TONGUE_COILS; k++)
+    held[pla_tongue_get_fit(tongue)->vert[k]] = 1;
+  gint64 begun = g_get_monotonic_time();
+  PlaStatus st = pla_volume_keeper_new(&tets, pla_fem_model_mass(pla_tongue_get_fem(tongue)), held, &keeper,
+                                       err);
+  const double factor_s = (double)(g_get_monotonic_time() - begun) / 1e6;
+  const double before = st == PLA_OK ? pla_volume_keeper_change(keeper, pos) : NAN;
+  begun = g_get_monotonic_time();
+  for (int i = 0; st == PLA_OK && i < SOLVES; i++)
+    st = pla_volume_keeper_correct(keeper, pos, err);
+  const double full_s = 2.0 * (double)(g_get_monotonic_time() - begun) / 1e6 / SOLVES;
+  if (st == PLA_OK) {
+    const double *near = pla_tongue_motion_get_pos(kept);
+    double off = 0.0;
+    for (size_t v = 0; v < n; v++)
+      off += sqrt(pow(pos[3 * v] - near[3 * v], 2.0) + pow(pos[3 * v + 1] - near[3 * v + 1], 2.0) +
+                  pow(pos[3 * v + 2] - near[3 * v + 2], 2.0)) /
+             (double)n;
+    pla_bench_begin_run(bench, "volume: full-space pressures", mesh->n_tets, SOLVES, full_s);
+    pla_bench_ratio(bench, "full_over_reduced", full_s / reduced_s);
+    pla_bench_number(bench, "full_ms_per_step", 1e3 * full_s);
+    pla_bench_number(bench, "full_factor_ms", 1e3 * factor_s);
+    pla_bench_number(bench, "reduced_ms_per_step", 1e3 * reduced_s);
+    pla_bench_number(bench, "volumes_off_before", before);
+    pla_bench_number(bench, "volumes_off_full", pla_volume_keeper_change(keeper, pos));
+    pla_bench_number(bench, "volumes_off_reduced", pla_volume_keeper_change(keeper, near));
+    pla_bench_number(bench, "mean_distance_mm", pla_tongue_mm(tongue, off));
+    pla_bench_end_run(bench);
+  }
+  pla_volume_keeper_free(keeper);
   return st;
 }
 
@@ -350,6 +429,8 @@ run_tongue(PlaBench *bench, PlaError *err)
     pla_bench_number(bench, "max_penetration_mm", stats->max_penetration_mm);
     pla_bench_number(bench, "projected_targets", stats->projected);
     pla_bench_end_run(bench);
+    if (i == 0)
+      st = measure_pressures(bench, motion, loose, err);
   }
   pla_threads_set(threads);
   pla_tongue_motion_free(motion);

@@ -11,7 +11,7 @@
 
 PlaStatus
 pla_reduced_basis_init(PlaReducedBasis *self, const PlaTetMesh *mesh, const int *seed, int n_domains,
-                       const double *weight, PlaBasisOrder order, PlaError *err)
+                       const double *weight, const double *others, PlaBasisOrder order, PlaError *err)
 {
   const size_t n = (size_t)mesh->n_verts;
   self->n_verts = mesh->n_verts;
@@ -21,9 +21,10 @@ pla_reduced_basis_init(PlaReducedBasis *self, const PlaTetMesh *mesh, const int 
     return pla_fail_memory(err, "a reduced basis");
   for (int d = 0; d < n_domains; d++) {
     const double *w = weight + (size_t)d * n, *c = mesh->rest + 3 * (size_t)seed[d];
+    const double *higher = others ? others + (size_t)d * n : w;
     double extent = 0.0;
     for (size_t v = 0; v < n; v++)
-      for (int i = 0; i < 3 && w[v] != 0.0; i++)
+      for (int i = 0; i < 3 && higher[v] != 0.0; i++)
         extent = fmax(extent, fabs(mesh->rest[3 * v + (size_t)i] - c[i]));
     if (extent == 0.0)
       extent = 1.0;
@@ -34,7 +35,7 @@ pla_reduced_basis_init(PlaReducedBasis *self, const PlaTetMesh *mesh, const int 
       const double all[10] = { 1.0, x, y, z, x * x, y * y, z * z, x * y, y * z, x * z };
       double *row = self->phi + v * (size_t)self->n_funcs + (size_t)d * order;
       for (int k = 0; k < (int)order; k++)
-        row[k] = w[v] * all[k];
+        row[k] = (k == 0 ? w[v] : higher[v]) * all[k];
     }
   }
   return PLA_OK;

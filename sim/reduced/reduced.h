@@ -19,11 +19,12 @@ typedef struct {
 
 typedef enum { PLA_BASIS_CONSTANT = 1, PLA_BASIS_AFFINE = 4, PLA_BASIS_QUADRATIC = 10 } PlaBasisOrder;
 
-/* @weight: n_domains x n_verts.  Coordinates are taken from the seed and divided by the extent of the
+/* @weight: n_domains x n_verts; @others: the same for all functions but the first of each domain, or NULL:
+ * @weight serves them too.  Coordinates are taken from the seed and divided by the extent of the
  * domain, so at seed i the first function of domain i is 1 and all its others are 0. */
 PlaStatus pla_reduced_basis_init(PlaReducedBasis *self, const PlaTetMesh *mesh, const int *seed,
-                                 int n_domains, const double *weight, PlaBasisOrder order,
-                                 PlaError *err);
+                                 int n_domains, const double *weight, const double *others,
+                                 PlaBasisOrder order, PlaError *err);
 void pla_reduced_basis_clear(PlaReducedBasis *self);
 /* u = phi q, m (n_verts x 3) and q (n_funcs x 3). */
 void pla_reduced_basis_apply(const PlaReducedBasis *self, const double *q, double *disp);

@@ -248,7 +248,7 @@ pla_tongue_phantom_input(const PlaTonguePhantom *self, PlaTongueInput *input)
   input->in_tract = true;
   /* it rests against the palate, 5 mm above where it speaks: no pits at the coils, contacts as wide as palatograms
    * have them */
-  input->spread_mm = 5.0;
+  input->spread_mm = input->smooth_mm = 5.0;
   input->point_poisson = input->poisson;
   input->n_solids = 2;
   input->solid = self->solid;

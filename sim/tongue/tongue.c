@@ -23,7 +23,8 @@ pla_tongue_input_default(void)
                            .material = "stable-neo-hookean",
                            .young_pa = 6912.0,
                            .poisson = 0.49,
-                           .spread_mm = 3.0,
+                           .spread_mm = 1.0,
+                           .smooth_mm = 3.0,
                            .point_poisson = 0.40,
                            .density = 1000.0,
                            .cubature = pla_cubature_options_default(),
@@ -283,20 +284,27 @@ central_vertex(const PlaTongue *self)
 }
 
 static PlaStatus
-make_basis(PlaTongue *self, const PlaDomains *domains, double spread_mm, PlaProgress *progress,
-           PlaReducedBasis *basis, PlaError *err)
+make_basis(PlaTongue *self, const PlaDomains *domains, const PlaTongueInput *input,
+           PlaProgress *progress, PlaReducedBasis *basis, PlaError *err)
 {
   const PlaTetMesh tets = pla_mesh_tets(self->mesh);
   const PlaWeightOptions options = pla_weight_options_default();
   const double mm = self->fit.scale / 1000.0;
-  double *weight = pla_array_new((size_t)tets.n_verts, N_DOMAINS * sizeof *weight);
+  const size_t n = N_DOMAINS * (size_t)tets.n_verts;
+  double *weight = pla_array_new(2 * n, sizeof *weight), *others = weight + n;
   PlaStatus st = weight ? pla_domain_weights(&tets, domains, self->fixed, &options, progress, weight, err)
                         : pla_fail_memory(err, "domains");
+  if (st == PLA_OK) {
+    memcpy(others, weight, n * sizeof *weight);
+    st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, input->spread_mm * mm, weight,
+                            err);
+  }
   if (st == PLA_OK)
-    st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, spread_mm * mm, weight, err);
+    st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, input->smooth_mm * mm, others,
+                            err);
   if (st == PLA_OK)
-    st = pla_reduced_basis_init(basis, &tets, domains->seed, N_DOMAINS, weight, PLA_BASIS_QUADRATIC,
-                                err);
+    st = pla_reduced_basis_init(basis, &tets, domains->seed, N_DOMAINS, weight, others,
+                                PLA_BASIS_QUADRATIC, err);
   free(weight);
   return st;
 }
@@ -412,7 +420,7 @@ train(PlaTongue *self, const PlaTongueInput *input, PlaProgress *progress, PlaRe
     st = pla_domains_new(&tets, seed, N_DOMAINS, &domains, err);
   pla_progress_phase(progress, "Weights of domains", 0.35);
   if (st == PLA_OK)
-    st = make_basis(self, domains, input->spread_mm, progress, basis, err);
+    st = make_basis(self, domains, input, progress, basis, err);
   pla_progress_phase(progress, "Training poses", 0.75);
   if (st == PLA_OK)
     st = pla_cubature_sample(self->fem, domains, ROUGH, cubature, err);
@@ -547,6 +555,12 @@ const PlaSpeakerFit *
 pla_tongue_get_fit(const PlaTongue *self)
 {
   return &self->fit;
+}
+
+const unsigned char *
+pla_tongue_get_fixed(const PlaTongue *self)
+{
+  return self->fixed;
 }
 
 const PlaReducedModel *

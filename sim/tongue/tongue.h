@@ -49,10 +49,12 @@ typedef struct {
                                   the lower incisors */
   const char *material;        /* id; "stable-neo-hookean" */
   double young_pa, poisson, density; /* 6912 Pa, 0.49, 1000 kg/m^3 */
-  /* What the reduced tongue does around a coil.  3 mm and 0.40 come nearest to the reference.  A mesh that rests
-   * far from how it speaks is the smoother for more: wide, and stiff enough to bulge to the sides. */
-  double spread_mm;            /* of the speaker, over which a coil's pull is spread */
-  double point_poisson;        /* of cubature points; the volume is kept by pressures */
+  /* What the reduced tongue does around a coil.  These come nearest to the reference: coils that go down together
+   * leave a groove between sides that stay up.  A mesh that rests far from how it speaks is the smoother for
+   * more: wide, and stiff enough to bulge to the sides. */
+  double spread_mm;            /* of the speaker, over which a coil's own pull is spread; 1 */
+  double smooth_mm;            /* over which what turns and bends around it is; 3 */
+  double point_poisson;        /* of cubature points; the volume is kept by pressures; 0.40 */
   PlaCubatureOptions cubature;
   int n_poses;                 /* for training; 24 */
   const PlaTongueTraining *training; /* as an equal input had it; NULL: made */
@@ -69,6 +71,7 @@ const PlaMesh *pla_tongue_get_mesh(const PlaTongue *self); /* rest shape, m */
 const PlaHeadFrame *pla_tongue_get_frame(const PlaTongue *self);
 const PlaOutline *pla_tongue_get_outline(const PlaTongue *self);
 const PlaSpeakerFit *pla_tongue_get_fit(const PlaTongue *self);
+const unsigned char *pla_tongue_get_fixed(const PlaTongue *self); /* n_verts */
 const PlaReducedModel *pla_tongue_get_model(const PlaTongue *self);
 const PlaFemModel *pla_tongue_get_fem(const PlaTongue *self);
 int pla_tongue_n_solids(const PlaTongue *self);

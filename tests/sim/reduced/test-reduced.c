@@ -74,7 +74,8 @@ block_new(const char *material, double poisson, int cells)
                     PLA_OK);
     held[b.seed[1 - i]] = 0;
   }
-  g_assert_cmpint(pla_reduced_basis_init(&b.basis, &tets, b.seed, 2, weight, PLA_BASIS_QUADRATIC, &err),
+  g_assert_cmpint(pla_reduced_basis_init(&b.basis, &tets, b.seed, 2, weight, NULL, PLA_BASIS_QUADRATIC,
+                                         &err),
                   ==, PLA_OK);
   return b;
 }

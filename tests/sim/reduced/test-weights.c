@@ -222,7 +222,7 @@ columns_of(const Beam *b, const int *seed, int n_domains, const double *weight, 
   PlaReducedBasis basis;
   PlaError err;
   const size_t n = 3 * (size_t)b->n;
-  g_assert_cmpint(pla_reduced_basis_init(&basis, &b->tets, seed, n_domains, weight, order, &err), ==,
+  g_assert_cmpint(pla_reduced_basis_init(&basis, &b->tets, seed, n_domains, weight, NULL, order, &err), ==,
                   PLA_OK);
   *r = 3 * basis.n_funcs;
   double *g = g_new0(double, n * (size_t)*r);
@@ -529,7 +529,7 @@ test_envelope(void)
   double residual[ROUNDS + 1];
   for (int k = 0; k < POSES; k++)
     wind(&b, (k + 1) * 0.6 * pi, poses + 3 * k * b.n);
-  g_assert_cmpint(pla_reduced_basis_init(&basis, &b.tets, &seed, 1, w, PLA_BASIS_QUADRATIC, &err), ==,
+  g_assert_cmpint(pla_reduced_basis_init(&basis, &b.tets, &seed, 1, w, NULL, PLA_BASIS_QUADRATIC, &err), ==,
                   PLA_OK);
   const int before = winds(&b, &basis);
   g_assert_cmpint(pla_basis_envelope(&basis, &b.tets, POSES, poses, 0.1, ROUNDS, residual, &err), ==,
