@@ -45,6 +45,13 @@ tissues_clear(Tissues *self)
 }
 
 static PlaStatus
+fail_without_tissue(PlaError *err)
+{
+  return pla_fail(err, PLA_ERR_EMPTY,
+                  "no label has the name of a soft tissue, such as skin, fat or muscle; rename one");
+}
+
+static PlaStatus
 tissues_init(Tissues *self, const PlaLabelMap *map, const char *const *bones, PlaError *err)
 {
   *self =
@@ -78,11 +85,7 @@ tissues_init(Tissues *self, const PlaLabelMap *map, const char *const *bones, Pl
   for (int i = 0; st == PLA_OK && bones && bones[i]; i++)
     if (!g_ptr_array_find_with_equal_func(self->names, bones[i], g_str_equal, NULL))
       st = pla_fail(err, PLA_ERR_USAGE, "no label is called '%s', which is to be cut", bones[i]);
-  if (st == PLA_OK && end == 0)
-    st =
-        pla_fail(err, PLA_ERR_EMPTY,
-                 "no label has the name of a soft tissue, such as skin, fat or muscle; rename one");
-  return st;
+  return st == PLA_OK && end == 0 ? fail_without_tissue(err) : st;
 }
 
 /* outer vertices next to rigid voxels or to the end of the scan do not move */
@@ -190,6 +193,8 @@ pla_plan_merge(const PlaLabelMap *labels, const char *tissue, PlaLabelMap **out,
     if (soft[id] && one == 0)
       one = id;
   }
+  if (one == 0)
+    return fail_without_tissue(err);
   PlaStatus st = pla_volume_dup(labels->volume, &merged, err);
   const size_t n = st == PLA_OK ? pla_volume_n_voxels(merged) : 0;
   for (size_t i = 0; i < n; i++) {

@@ -2,6 +2,7 @@
  * patient. */
 #pragma once
 
+#include "anatomy/registration/registration.h"
 #include "anatomy/volume.h"
 #include "app/json.h"
 #include "sim/surgery/surgery.h"
@@ -24,6 +25,10 @@ void pla_plan_result_clear(PlaPlanResult *self);
  * are meshed as well, to be cut, NULL-terminated; NULL: none.  Caller frees *out. */
 PlaStatus pla_plan_make_body(const PlaLabelMap *labels, double lattice_mm, const char *const *bones,
                              PlaProgress *progress, PlaSurgery **out, int *n_tets, PlaError *err);
+
+/* Carries the places and directions of @operations, and the box (NULL: none), onto the patient that @warp leads
+ * to, in mm.  Lengths, depths and angles stay. */
+void pla_plan_warp(const PlaWarp *warp, PlaJson operations, double (*box_mm)[3]);
 
 /* The voxels of @labels whose middles lie in the box from box_mm[0] to box_mm[1], RAS: where a plan
  * works in a part of the body, all of it need not be meshed.  PLA_ERR_EMPTY when there are none. */

@@ -1,5 +1,6 @@
 /* `operate`: carries out a surgical plan. */
 #include "app/cli/cli-private.h"
+#include "app/landmarks.h"
 #include "app/plan.h"
 #include "app/session.h"
 
@@ -353,6 +354,45 @@ replace_from_options(PlaInvocation *inv, Plan *plan)
   plan->lattice_mm = pla_invocation_number(inv, "lattice-mm", plan->lattice_mm);
 }
 
+/* from the plan's patient onto another by landmarks of both */
+static PlaStatus
+warp_plan(PlaInvocation *inv, Plan *plan, PlaError *err)
+{
+  const char *path[2] = { pla_invocation_text(inv, "from", 0, NULL),
+                          pla_invocation_text(inv, "to", 0, NULL) };
+  PlaLandmarks mark[2] = { { 0 } };
+  PlaLandmarkPairs pairs = { 0 };
+  PlaWarp *warp = NULL;
+  PlaWarpReport report;
+  if (!path[0] && !path[1])
+    return PLA_OK;
+  if (!path[0] || !path[1])
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "a plan is carried over by landmarks of both patients: --from and --to");
+  PlaStatus st = pla_landmarks_read(path[0], &mark[0], err);
+  if (st == PLA_OK)
+    st = pla_landmarks_read(path[1], &mark[1], err);
+  if (st == PLA_OK) {
+    pla_landmark_pairs_init(&pairs, &mark[0], &mark[1]);
+    st = pla_warp_new(pairs.n, pairs.pos_mm[0], pairs.pos_mm[1], 0.0, &warp, NULL, &report, err);
+    if (st != PLA_OK)
+      pla_fail_within(err, "%s (%d of its %d landmarks are named in %s too)", path[0], pairs.n,
+                      mark[0].n, path[1]);
+  }
+  if (st == PLA_OK) {
+    pla_plan_warp(warp, plan->operations, plan->boxed ? plan->box_mm : NULL);
+    pla_json_int(pla_invocation_json(inv), "landmarks_used", pairs.n);
+    pla_json_number(pla_invocation_json(inv), "landmarks_left_out_mm", report.left_out_mm);
+    pla_say(inv, "plan carried over by %d landmarks, each %.2f mm from where the others lead",
+            pairs.n, report.left_out_mm);
+  }
+  pla_warp_free(warp);
+  pla_landmark_pairs_clear(&pairs);
+  pla_landmarks_clear(&mark[0]);
+  pla_landmarks_clear(&mark[1]);
+  return st;
+}
+
 static PlaStatus
 run_operate(PlaInvocation *inv, PlaError *err)
 {
@@ -387,6 +427,8 @@ run_operate(PlaInvocation *inv, PlaError *err)
     replace_from_options(inv, &plan);
     st = take_in_blades(inv, path, plan.operations, err);
   }
+  if (st == PLA_OK)
+    st = warp_plan(inv, &plan, err);
   if (st == PLA_OK && into_case) {
     st = commit(inv, path, &plan, err);
     goto out;
@@ -430,6 +472,9 @@ out:
 static const PlaOpt options[] = {
   { "surface", 0, PLA_OPT_TEXT, "SURF", "also write the skin and the wounds as a closed surface" },
   { "case", 0, PLA_OPT_TEXT, "CASE", "another patient than the plan names" },
+  { "from", 0, PLA_OPT_TEXT, "FILE",
+    "landmarks of the plan's patient, name, x, y, z in mm: the plan is warped..." },
+  { "to", 0, PLA_OPT_TEXT, "FILE", "...onto these of the other patient" },
   { "lattice-mm", 0, PLA_OPT_NUMBER, "H", "another size of cells than the plan says", 0.2, 100 },
   { "against", 0, PLA_OPT_TEXT, "RESULT.json",
     "tell what differs from an earlier run, as its --json printed" },

@@ -255,11 +255,156 @@ test_operate(void)
   g_rmdir(folder);
 }
 
+static void
+run_ok(char *words)
+{
+  json_object_unref(verb_test_run(words, 0));
+  g_free(words);
+}
+
+static void
+write_text(const char *path, const char *text)
+{
+  g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+/* what a step has found */
+static double
+found_number(JsonObject *o, guint step, const char *key)
+{
+  JsonArray *done = json_object_get_array_member(o, "operations");
+  return json_object_get_double_member(json_array_get_object_element(done, step), key);
+}
+
+/* a plan on a larger patient who lies elsewhere, carried there by the landmarks that carried the body */
+static void
+test_other_patient(void)
+{
+  g_autofree char *folder = g_dir_make_tmp("platysma-warp-XXXXXX", NULL);
+  enum { LABELS, NAMES, PATIENT, PLAN, OUT, FROM, TO, LABELS2, NAMES2, PATIENT2, FIRST, N_FILES };
+  static const char *const names[N_FILES] = { "slab.nii.gz",  "slab.tsv",       "slab.platysma",
+                                              "plan.json",    "out.vtu",        "from.csv",
+                                              "to.csv",       "other.nii.gz",   "other.tsv",
+                                              "other.platysma", "first.json" };
+  char *file[N_FILES];
+  for (int i = 0; i < N_FILES; i++)
+    file[i] = g_build_filename(folder, names[i], NULL);
+  write_slab(folder, file[LABELS]);
+  write_text(file[PLAN],
+             "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, \"operations\": ["
+             "{\"excise\": {\"name\": \"lesion\", \"depth_mm\": 6, \"path_mm\": "
+             "[[-11,0,0],[0,5,0],[11,0,0],[0,-5,0]]}},"
+             "{\"undermine\": {\"from\": \"lesion\", \"radius_mm\": 10, \"depth_mm\": 6}},"
+             "{\"hook\": {\"at_mm\": [0,9,0], \"pull_mm\": [0,0,1]}},"
+             "{\"release\": {}},"
+             "{\"suture\": {\"edges\": [\"lesion\", \"lesion\"], \"spacing_mm\": 5}},"
+             "{\"solve\": {\"tolerance_rel\": 1e-4}}]}");
+  /* turned about z, larger, and 30 mm away */
+  g_autoptr(GString) from = g_string_new(NULL);
+  g_autoptr(GString) to = g_string_new(NULL);
+  for (int i = 0; i < 8; i++) {
+    const double p[3] = { i & 1 ? 25 : -25, i & 2 ? 20 : -20, i & 4 ? 5 : -20 };
+    g_string_append_printf(from, "p%d,%.6f,%.6f,%.6f\n", i, p[0], p[1], p[2]);
+    g_string_append_printf(to, "p%d,%.6f,%.6f,%.6f\n", i, 1.1 * p[0] - 0.2 * p[1] + 30.0,
+                           1.1 * p[1] + 0.2 * p[0] - 7.0, 1.05 * p[2] + 4.0);
+  }
+  write_text(file[FROM], from->str);
+  write_text(file[TO], to->str);
+  run_ok(g_strdup_printf("case new %s", file[PATIENT]));
+  run_ok(g_strdup_printf("case import %s %s", file[PATIENT], file[LABELS]));
+  run_ok(g_strdup_printf("warp %s --from %s --to %s -o %s", file[LABELS], file[FROM], file[TO],
+                         file[LABELS2]));
+  run_ok(g_strdup_printf("case new %s", file[PATIENT2]));
+  run_ok(g_strdup_printf("case import %s %s", file[PATIENT2], file[LABELS2]));
+
+  g_autofree char *here = g_strdup_printf("operate %s -o %s", file[PLAN], file[OUT]);
+  g_autoptr(JsonObject) first = verb_test_run(here, 0);
+  g_autoptr(JsonNode) node = json_node_init_object(json_node_alloc(), first);
+  g_autofree char *printed = json_to_string(node, FALSE);
+  write_text(file[FIRST], printed);
+  g_autofree char *there =
+      g_strdup_printf("operate %s -o %s --case %s --from %s --to %s --against %s", file[PLAN],
+                      file[OUT], file[PATIENT2], file[FROM], file[TO], file[FIRST]);
+  g_autoptr(JsonObject) second = verb_test_run(there, 0);
+  g_assert_cmpint(json_object_get_int_member(second, "landmarks_used"), ==, 8);
+  g_assert_true(json_object_get_boolean_member(second, "converged"));
+  g_assert_cmpint(json_object_get_int_member(second, "inverted"), ==, 0);
+  g_assert_cmpfloat(json_object_get_double_member(second, "edge_gap_mm"), <, 0.5);
+  g_assert_true(json_object_has_member(second, "differences"));
+  /* the outline is larger by the area's factor, the depth is what was said */
+  const double ratio =
+      found_number(second, 0, "specimen_mm3") / found_number(first, 0, "specimen_mm3");
+  g_test_message("specimen %.3f times as large", ratio);
+  g_assert_cmpfloat_with_epsilon(ratio, 1.1 * 1.1 + 0.2 * 0.2, 0.04);
+
+  /* without a warp the other patient's skin is elsewhere; half a warp is none */
+  g_autofree char *bare = g_strdup_printf("operate %s -o %s --case %s", file[PLAN], file[OUT],
+                                          file[PATIENT2]);
+  json_object_unref(verb_test_run(bare, 2));
+  g_autofree char *half = g_strdup_printf("operate %s -o %s --to %s", file[PLAN], file[OUT], file[TO]);
+  json_object_unref(verb_test_run(half, 2));
+  /* labels without names are no tissue, and nothing falls over them */
+  write_text(file[PLAN], "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, \"tissue\": "
+                         "\"soft tissue\", \"operations\": [{\"solve\": {}}]}");
+  g_remove(file[PATIENT]);
+  g_remove(file[NAMES]);
+  run_ok(g_strdup_printf("case new %s", file[PATIENT]));
+  run_ok(g_strdup_printf("case import %s %s --as labels", file[PATIENT], file[LABELS]));
+  json_object_unref(verb_test_run(here, 1));
+  for (int i = 0; i < N_FILES; i++) {
+    g_remove(file[i]);
+    g_free(file[i]);
+  }
+  g_rmdir(folder);
+}
+
+/* bone that is meshed beside skin is sawn through, and the skin over it stays whole */
+static void
+test_osteotomy(void)
+{
+  g_autofree char *folder = g_dir_make_tmp("platysma-bone-XXXXXX", NULL);
+  g_autofree char *labels = g_build_filename(folder, "slab.nii.gz", NULL);
+  g_autofree char *names = g_build_filename(folder, "slab.tsv", NULL);
+  g_autofree char *patient = g_build_filename(folder, "slab.platysma", NULL);
+  g_autofree char *plan = g_build_filename(folder, "plan.json", NULL);
+  g_autofree char *out = g_build_filename(folder, "out.vtu", NULL);
+  g_autofree char *operate = g_strdup_printf("operate %s -o %s", plan, out);
+  write_slab(folder, labels);
+  write_text(names, "index\tname\n1\tskin\n2\tmandible\n");
+  run_ok(g_strdup_printf("case new %s", patient));
+  run_ok(g_strdup_printf("case import %s %s", patient, labels));
+  write_text(plan,
+             "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, \"bones\": [\"mandible\"], "
+             "\"operations\": ["
+             "{\"cut\": {\"through_mm\": [1.3,0,-14], \"normal\": [1,0.1,0], \"radius_mm\": 60, "
+             "\"tissue\": \"mandible\"}},"
+             "{\"cut\": {\"through_mm\": [-9.2,0,-14], \"normal\": [1,0,0.3], \"radius_mm\": 60, "
+             "\"tissue\": \"mandible\"}},"
+             "{\"cut\": {\"through_mm\": [12.1,0,-14], \"normal\": [1,0,0], \"radius_mm\": 60}}]}");
+  JsonObject *o = verb_test_run(operate, 0);
+  JsonArray *done = json_object_get_array_member(o, "operations");
+  for (guint i = 0; i < 3; i++) /* of the bone, of the bone, and of everything */
+    g_assert_cmpint(json_object_get_int_member(json_array_get_object_element(done, i), "pieces"),
+                    ==, i == 1 ? 3 : 2);
+  json_object_unref(o);
+  write_text(plan, "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, \"bones\": [\"femur\"], "
+                   "\"operations\": [{\"solve\": {}}]}");
+  o = verb_test_run(operate, 2);
+  g_assert_nonnull(strstr(json_object_get_string_member(o, "error"), "'femur'"));
+  json_object_unref(o);
+  const char *const made[] = { labels, names, patient, plan, out };
+  for (size_t i = 0; i < G_N_ELEMENTS(made); i++)
+    g_remove(made[i]);
+  g_rmdir(folder);
+}
+
 int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/app/cut-verb/files", test_files);
   g_test_add_func("/app/cut-verb/operate", test_operate);
+  g_test_add_func("/app/cut-verb/other-patient", test_other_patient);
+  g_test_add_func("/app/cut-verb/osteotomy", test_osteotomy);
   return g_test_run();
 }
