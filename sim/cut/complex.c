@@ -7,7 +7,7 @@
  * the rest.  Representing points by planes follows Bernstein and Fussell, "Fast, exact, linear
  * booleans" (2009); duplicating whole elements for their pieces follows Sifakis, Der and Fedkiw,
  * "Arbitrary cutting of deformable tetrahedralized objects" (2007). */
-#include "sim/cut/complex.h"
+#include "sim/cut/complex-private.h"
 
 #include "anatomy/base/memory.h"
 #include "anatomy/base/union-find.h"
@@ -22,35 +22,17 @@
 /* of barycentric coordinates; worse ones are made from exact minors */
 #define PLA_CUT_ACCURACY 0x1p-38
 
-/* an edge that got a point inside; loops that still have the whole edge are brought up to date
- * before they are used */
-typedef struct {
-  int from, to; /* from < to */
-  int mid;
-} EdgeSplit;
-
-/* what one insertion works with */
-typedef struct {
-  PlaCutComplex *complex;
-  int plane[4]; /* of the triangle */
-  int id;
-  int n_pending, cap_pending;
-  EdgeSplit *pending; /* of the cell at work; dropped when the triangle proves not to reach it */
-  size_t n_split, cap_split; /* a hash table with open addressing */
-  EdgeSplit *split;
-} Insertion;
-
 /* ---- planes and points ---- */
 
-static void
-plane_round(PlaCutPlane *plane)
+void
+pla_cut_plane_round(PlaCutPlane *plane)
 {
   for (int i = 0; i < 4; i++)
     plane->a[i] = (double)plane->d[i];
 }
 
-static int
-add_plane(PlaCutComplex *self, const PlaCutPlane *plane)
+int
+pla_cut_add_plane(PlaCutComplex *self, const PlaCutPlane *plane)
 {
   if (!pla_array_reserve(&self->plane, self->n_planes + 1, &self->cap_planes, sizeof *self->plane))
     return -1;
@@ -91,8 +73,8 @@ pla_cut_complex_side(PlaCutComplex *self, int vert, int plane)
   return side;
 }
 
-static double
-det3(const double *p, const double *q, const double *r, int i, int j, int k)
+double
+pla_cut_det3(const double *p, const double *q, const double *r, int i, int j, int k)
 {
   return p[i] * (q[j] * r[k] - q[k] * r[j]) - p[j] * (q[i] * r[k] - q[k] * r[i]) +
          p[k] * (q[i] * r[j] - q[j] * r[i]);
@@ -121,8 +103,8 @@ sharpen(const PlaCutComplex *self, PlaCutVert *v)
 }
 
 /* The point of three planes.  -1 when memory is short, -2 when they meet in no single point. */
-static int
-add_vert(PlaCutComplex *self, int p, int q, int r)
+int
+pla_cut_add_vert(PlaCutComplex *self, int p, int q, int r)
 {
   static const int rest[4][3] = { { 1, 2, 3 }, { 0, 2, 3 }, { 0, 1, 3 }, { 0, 1, 2 } };
   static const PlaInt128 ones[4] = { 1, 1, 1, 1 };
@@ -134,7 +116,7 @@ add_vert(PlaCutComplex *self, int p, int q, int r)
   double sum = 0.0, bound = 0.0;
   for (int i = 0; i < 4; i++) {
     const int *o = rest[i];
-    double det = det3(a, b, c, o[0], o[1], o[2]);
+    double det = pla_cut_det3(a, b, c, o[0], o[1], o[2]);
     v->l[i] = i % 2 ? det : -det;
     v->bound[i] = permanent3(a, b, c, o[0], o[1], o[2]);
     sum += v->l[i];
@@ -171,8 +153,8 @@ pla_cut_complex_weights(const PlaCutComplex *self, int vert, double weight[4])
 
 /* ---- loops ---- */
 
-static PlaCutPatch *
-add_patch(PlaCutComplex *self, const PlaCutCorner *corner, int n)
+PlaCutPatch *
+pla_cut_add_patch(PlaCutComplex *self, const PlaCutCorner *corner, int n)
 {
   if (!pla_array_reserve(&self->patch, self->n_patches + 1, &self->cap_patches,
                          sizeof *self->patch))
@@ -187,8 +169,8 @@ add_patch(PlaCutComplex *self, const PlaCutCorner *corner, int n)
   return patch;
 }
 
-static bool
-cell_add_patch(PlaCutComplex *self, int cell, int patch)
+bool
+pla_cut_cell_add_patch(PlaCutComplex *self, int cell, int patch)
 {
   PlaCutCell *c = &self->cell[cell];
   if (!pla_array_reserve(&c->patch, c->n_patches + 1, &c->capacity, sizeof *c->patch))
@@ -197,8 +179,8 @@ cell_add_patch(PlaCutComplex *self, int cell, int patch)
   return true;
 }
 
-static int
-add_cell(PlaCutComplex *self)
+int
+pla_cut_add_cell(PlaCutComplex *self)
 {
   if (!pla_array_reserve(&self->cell, self->n_cells + 1, &self->cap_cells, sizeof *self->cell))
     return -1;
@@ -212,14 +194,14 @@ pla_cut_complex_new(void)
   /* corners of face i, counter-clockwise from outside a positive tet */
   static const int face[4][3] = { { 1, 2, 3 }, { 0, 3, 2 }, { 0, 1, 3 }, { 0, 2, 1 } };
   PlaCutComplex *self = pla_array_new0(1, sizeof *self);
-  bool ok = self && add_cell(self) == 0;
+  bool ok = self && pla_cut_add_cell(self) == 0;
   for (int i = 0; ok && i < 4; i++) {
     PlaCutPlane plane = { .d = { i == 0, i == 1, i == 2, i == 3 } };
-    plane_round(&plane);
-    ok = add_plane(self, &plane) == i;
+    pla_cut_plane_round(&plane);
+    ok = pla_cut_add_plane(self, &plane) == i;
   }
   for (int i = 0; ok && i < 4; i++)
-    ok = add_vert(self, (i + 1) % 4, (i + 2) % 4, (i + 3) % 4) == i;
+    ok = pla_cut_add_vert(self, (i + 1) % 4, (i + 2) % 4, (i + 3) % 4) == i;
   for (int f = 0; ok && f < 4; f++) {
     PlaCutCorner corner[3];
     for (int k = 0; k < 3; k++) {
@@ -227,8 +209,8 @@ pla_cut_complex_new(void)
        */
       corner[k] = (PlaCutCorner){ face[f][k], face[f][(k + 2) % 3] };
     }
-    PlaCutPatch *patch = add_patch(self, corner, 3);
-    ok = patch && cell_add_patch(self, 0, f);
+    PlaCutPatch *patch = pla_cut_add_patch(self, corner, 3);
+    ok = patch && pla_cut_cell_add_patch(self, 0, f);
     if (ok) {
       patch->plane = patch->face = f;
       patch->cell[0] = 0;
@@ -257,14 +239,8 @@ pla_cut_complex_free(PlaCutComplex *self)
   free(self);
 }
 
-/* loops under construction */
-typedef struct {
-  int n, capacity;
-  PlaCutCorner *corner;
-} Loop;
-
 static bool
-loop_add(Loop *loop, int vert, int plane)
+loop_add(PlaCutLoop *loop, int vert, int plane)
 {
   if (!pla_array_reserve(&loop->corner, loop->n + 1, &loop->capacity, sizeof *loop->corner))
     return false;
@@ -272,8 +248,8 @@ loop_add(Loop *loop, int vert, int plane)
   return true;
 }
 
-static bool
-loop_copy(Loop *loop, const PlaCutCorner *corner, int n)
+bool
+pla_cut_loop_copy(PlaCutLoop *loop, const PlaCutCorner *corner, int n)
 {
   loop->n = 0;
   for (int i = 0; i < n; i++)
@@ -285,7 +261,7 @@ loop_copy(Loop *loop, const PlaCutCorner *corner, int n)
 /* ---- points inside edges ---- */
 
 static size_t
-edge_slot(const Insertion *ins, int from, int to)
+edge_slot(const PlaCutInsertion *ins, int from, int to)
 {
   uint64_t h = ((uint64_t)(unsigned)from << 32 | (unsigned)to) * 0x9e3779b97f4a7c15u;
   size_t i = (size_t)(h >> 32) & (ins->cap_split - 1);
@@ -295,13 +271,13 @@ edge_slot(const Insertion *ins, int from, int to)
 }
 
 static bool
-split_put(Insertion *ins, EdgeSplit edge)
+split_put(PlaCutInsertion *ins, PlaCutEdgeSplit edge)
 {
   if (2 * (ins->n_split + 1) > ins->cap_split) {
-    EdgeSplit *old = ins->split;
+    PlaCutEdgeSplit *old = ins->split;
     size_t n_old = ins->cap_split;
     size_t capacity = n_old ? 2 * n_old : 64;
-    EdgeSplit *wider = pla_array_new(capacity, sizeof *wider);
+    PlaCutEdgeSplit *wider = pla_array_new(capacity, sizeof *wider);
     if (!wider)
       return false;
     for (size_t i = 0; i < capacity; i++)
@@ -319,7 +295,7 @@ split_put(Insertion *ins, EdgeSplit edge)
 }
 
 static int
-split_find(const Insertion *ins, int u, int v)
+split_find(const PlaCutInsertion *ins, int u, int v)
 {
   if (ins->n_split == 0)
     return -1;
@@ -328,23 +304,23 @@ split_find(const Insertion *ins, int u, int v)
 
 /* where @plane crosses the edge u-v of a patch in @support; its ends lie strictly on both sides */
 static int
-edge_vert(Insertion *ins, int u, int v, int support, int along, int plane)
+edge_vert(PlaCutInsertion *ins, int u, int v, int support, int along, int plane)
 {
   int from = u < v ? u : v, to = u < v ? v : u;
   for (int i = 0; i < ins->n_pending; i++)
     if (ins->pending[i].from == from && ins->pending[i].to == to)
       return ins->pending[i].mid;
-  int mid = add_vert(ins->complex, support, along, plane);
+  int mid = pla_cut_add_vert(ins->complex, support, along, plane);
   assert(mid != -2);
   if (mid < 0 || !pla_array_reserve(&ins->pending, ins->n_pending + 1, &ins->cap_pending,
                                     sizeof *ins->pending))
     return -1;
-  ins->pending[ins->n_pending++] = (EdgeSplit){ from, to, mid };
+  ins->pending[ins->n_pending++] = (PlaCutEdgeSplit){ from, to, mid };
   return mid;
 }
 
 static bool
-commit_pending(Insertion *ins)
+commit_pending(PlaCutInsertion *ins)
 {
   bool ok = true;
   for (int i = 0; ok && i < ins->n_pending; i++)
@@ -355,7 +331,7 @@ commit_pending(Insertion *ins)
 
 /* gives a loop the points that its edges got since */
 static bool
-patch_update(Insertion *ins, PlaCutPatch *patch)
+patch_update(PlaCutInsertion *ins, PlaCutPatch *patch)
 {
   for (int i = 0; i < patch->n_corners;) {
     const PlaCutCorner *at = &patch->corner[i];
@@ -378,9 +354,9 @@ patch_update(Insertion *ins, PlaCutPatch *patch)
 /* ---- polygons against planes ---- */
 
 /* Parts of a convex loop in @support on both sides of @plane, which strictly crosses it. */
-static bool
-split_loop(Insertion *ins, const PlaCutCorner *corner, int n, int support, int plane, Loop *below,
-           Loop *above)
+bool
+pla_cut_split_loop(PlaCutInsertion *ins, const PlaCutCorner *corner, int n, int support, int plane,
+                   PlaCutLoop *below, PlaCutLoop *above)
 {
   PlaCutComplex *self = ins->complex;
   below->n = above->n = 0;
@@ -402,9 +378,9 @@ split_loop(Insertion *ins, const PlaCutCorner *corner, int n, int support, int p
   return ok;
 }
 
-static void
-loop_sides(PlaCutComplex *self, const PlaCutCorner *corner, int n, int plane, bool *below,
-           bool *above)
+void
+pla_cut_loop_sides(PlaCutComplex *self, const PlaCutCorner *corner, int n, int plane, bool *below,
+                   bool *above)
 {
   *below = *above = false;
   for (int i = 0; i < n; i++) {
@@ -417,21 +393,22 @@ loop_sides(PlaCutComplex *self, const PlaCutCorner *corner, int n, int plane, bo
 /* Divides a loop in @support into the part inside the triangle's three edge planes, *inner, and
  * what lies beyond each, outer[k]; loops may come out empty. */
 static bool
-clip_to_triangle(Insertion *ins, const PlaCutCorner *corner, int n, int support, Loop *inner,
-                 Loop outer[3])
+clip_to_triangle(PlaCutInsertion *ins, const PlaCutCorner *corner, int n, int support,
+                 PlaCutLoop *inner, PlaCutLoop outer[3])
 {
   PlaCutComplex *self = ins->complex;
-  Loop rest = { 0 };
-  bool ok = loop_copy(inner, corner, n);
+  PlaCutLoop rest = { 0 };
+  bool ok = pla_cut_loop_copy(inner, corner, n);
   for (int k = 0; ok && k < 3; k++) {
     bool below, above;
-    loop_sides(self, inner->corner, inner->n, ins->plane[1 + k], &below, &above);
+    pla_cut_loop_sides(self, inner->corner, inner->n, ins->plane[1 + k], &below, &above);
     outer[k].n = 0;
     if (!above) {
       inner->n = 0;
     } else if (below) {
-      ok = split_loop(ins, inner->corner, inner->n, support, ins->plane[1 + k], &outer[k], &rest);
-      Loop swap = *inner;
+      ok = pla_cut_split_loop(ins, inner->corner, inner->n, support, ins->plane[1 + k], &outer[k],
+                              &rest);
+      PlaCutLoop swap = *inner;
       *inner = rest;
       rest = swap;
     }
@@ -445,7 +422,8 @@ clip_to_triangle(Insertion *ins, const PlaCutCorner *corner, int n, int support,
 /* the segments in which the plane meets the cell's boundary, in the direction that makes the
  * cross-section an outward face of the part below */
 static bool
-add_segments(Insertion *ins, const PlaCutPatch *patch, bool flip, Loop *from, Loop *to)
+add_segments(PlaCutInsertion *ins, const PlaCutPatch *patch, bool flip, PlaCutLoop *from,
+             PlaCutLoop *to)
 {
   PlaCutComplex *self = ins->complex;
   const int plane = ins->plane[0], n = patch->n_corners;
@@ -484,7 +462,7 @@ add_segments(Insertion *ins, const PlaCutPatch *patch, bool flip, Loop *from, Lo
 
 /* chains the segments into one loop */
 static bool
-chain(const Loop *from, const Loop *to, Loop *loop)
+chain(const PlaCutLoop *from, const PlaCutLoop *to, PlaCutLoop *loop)
 {
   loop->n = 0;
   int at = 0;
@@ -500,13 +478,13 @@ chain(const Loop *from, const Loop *to, Loop *loop)
 }
 
 static bool
-add_section_patch(Insertion *ins, const Loop *loop, int below, int above, int triangle)
+add_section_patch(PlaCutInsertion *ins, const PlaCutLoop *loop, int below, int above, int triangle)
 {
   if (loop->n == 0)
     return true;
   PlaCutComplex *self = ins->complex;
   int p = self->n_patches;
-  PlaCutPatch *patch = add_patch(self, loop->corner, loop->n);
+  PlaCutPatch *patch = pla_cut_add_patch(self, loop->corner, loop->n);
   if (!patch)
     return false;
   patch->plane = ins->plane[0];
@@ -514,15 +492,15 @@ add_section_patch(Insertion *ins, const Loop *loop, int below, int above, int tr
   patch->cell[1] = above;
   patch->triangle = triangle;
   patch->seen = ins->id;
-  return cell_add_patch(self, below, p) && cell_add_patch(self, above, p);
+  return pla_cut_cell_add_patch(self, below, p) && pla_cut_cell_add_patch(self, above, p);
 }
 
 /* @part of patch @p becomes a patch of its own, of the same cells */
 static int
-detach_patch(PlaCutComplex *self, int p, const Loop *part)
+detach_patch(PlaCutComplex *self, int p, const PlaCutLoop *part)
 {
   int q = self->n_patches;
-  if (!add_patch(self, part->corner, part->n))
+  if (!pla_cut_add_patch(self, part->corner, part->n))
     return -1;
   PlaCutPatch *patch = &self->patch[q];
   const PlaCutPatch *old = &self->patch[p];
@@ -532,14 +510,14 @@ detach_patch(PlaCutComplex *self, int p, const Loop *part)
   patch->seen = old->seen;
   for (int s = 0; s < 2; s++) {
     patch->cell[s] = old->cell[s];
-    if (patch->cell[s] >= 0 && !cell_add_patch(self, patch->cell[s], q))
+    if (patch->cell[s] >= 0 && !pla_cut_cell_add_patch(self, patch->cell[s], q))
       return -1;
   }
   return q;
 }
 
 static bool
-patch_set_loop(PlaCutPatch *patch, const Loop *loop)
+patch_set_loop(PlaCutPatch *patch, const PlaCutLoop *loop)
 {
   PlaCutCorner *corner = pla_array_dup(loop->corner, (size_t)loop->n, sizeof *corner);
   if (!corner)
@@ -552,10 +530,10 @@ patch_set_loop(PlaCutPatch *patch, const Loop *loop)
 
 /* distributes the patches of @cell to itself (below) and the new cell @above */
 static bool
-part_patches(Insertion *ins, int cell, int above_cell)
+part_patches(PlaCutInsertion *ins, int cell, int above_cell)
 {
   PlaCutComplex *self = ins->complex;
-  Loop below = { 0 }, above = { 0 };
+  PlaCutLoop below = { 0 }, above = { 0 };
   const int n = self->cell[cell].n_patches;
   int *patches = pla_array_dup(self->cell[cell].patch, (size_t)n, sizeof *patches);
   bool ok = patches != NULL;
@@ -563,22 +541,22 @@ part_patches(Insertion *ins, int cell, int above_cell)
   for (int i = 0; ok && i < n; i++) {
     int p = patches[i];
     bool has_below, has_above;
-    loop_sides(self, self->patch[p].corner, self->patch[p].n_corners, ins->plane[0], &has_below,
-               &has_above);
+    pla_cut_loop_sides(self, self->patch[p].corner, self->patch[p].n_corners, ins->plane[0],
+                       &has_below, &has_above);
     int side = self->patch[p].cell[0] == cell ? 0 : 1;
     if (!has_above) {
-      ok = cell_add_patch(self, cell, p);
+      ok = pla_cut_cell_add_patch(self, cell, p);
     } else if (!has_below) {
       self->patch[p].cell[side] = above_cell;
-      ok = cell_add_patch(self, above_cell, p);
+      ok = pla_cut_cell_add_patch(self, above_cell, p);
     } else {
-      ok = split_loop(ins, self->patch[p].corner, self->patch[p].n_corners, self->patch[p].plane,
-                      ins->plane[0], &below, &above);
+      ok = pla_cut_split_loop(ins, self->patch[p].corner, self->patch[p].n_corners,
+                              self->patch[p].plane, ins->plane[0], &below, &above);
       /* what is above first takes the new cell's place in the patch that is copied */
       self->patch[p].cell[side] = above_cell;
       ok = ok && detach_patch(self, p, &above) >= 0;
       self->patch[p].cell[side] = cell;
-      ok = ok && patch_set_loop(&self->patch[p], &below) && cell_add_patch(self, cell, p);
+      ok = ok && patch_set_loop(&self->patch[p], &below) && pla_cut_cell_add_patch(self, cell, p);
     }
   }
   free(below.corner);
@@ -589,10 +567,10 @@ part_patches(Insertion *ins, int cell, int above_cell)
 
 /* splits @cell, which the triangle's plane crosses, if the triangle itself reaches into it */
 static bool
-split_cell(Insertion *ins, int cell, bool *changed)
+split_cell(PlaCutInsertion *ins, int cell, bool *changed)
 {
   PlaCutComplex *self = ins->complex;
-  Loop from = { 0 }, to = { 0 }, section = { 0 }, inner = { 0 }, outer[3] = { { 0 } };
+  PlaCutLoop from = { 0 }, to = { 0 }, section = { 0 }, inner = { 0 }, outer[3] = { { 0 } };
   const int n_verts = self->n_verts;
   bool ok = true;
   for (int i = 0; ok && i < self->cell[cell].n_patches; i++) {
@@ -605,7 +583,7 @@ split_cell(Insertion *ins, int cell, bool *changed)
     self->n_verts = n_verts;
     ins->n_pending = 0;
   } else if (ok) {
-    int above = add_cell(self);
+    int above = pla_cut_add_cell(self);
     ok = above >= 0 && part_patches(ins, cell, above) &&
          add_section_patch(ins, &inner, cell, above, ins->id);
     for (int k = 0; ok && k < 3; k++)
@@ -624,13 +602,13 @@ split_cell(Insertion *ins, int cell, bool *changed)
 
 /* covers what the triangle shares with patch @p, which lies in its plane */
 static bool
-cover_patch(Insertion *ins, int p, bool *changed)
+cover_patch(PlaCutInsertion *ins, int p, bool *changed)
 {
   PlaCutComplex *self = ins->complex;
   if (self->patch[p].triangle >= 0 || self->patch[p].seen == ins->id)
     return true;
   self->patch[p].seen = ins->id;
-  Loop inner = { 0 }, outer[3] = { { 0 } };
+  PlaCutLoop inner = { 0 }, outer[3] = { { 0 } };
   const int n_verts = self->n_verts;
   bool ok = clip_to_triangle(ins, self->patch[p].corner, self->patch[p].n_corners,
                              self->patch[p].plane, &inner, outer);
@@ -653,7 +631,7 @@ cover_patch(Insertion *ins, int p, bool *changed)
 /* sides of the cell's corners: of the triangle's plane, and whether any is inside each edge plane
  */
 static void
-cell_sides(Insertion *ins, int cell, bool *below, bool *above, bool *reached)
+cell_sides(PlaCutInsertion *ins, int cell, bool *below, bool *above, bool *reached)
 {
   PlaCutComplex *self = ins->complex;
   bool inside[3] = { false, false, false };
@@ -673,7 +651,7 @@ cell_sides(Insertion *ins, int cell, bool *below, bool *above, bool *reached)
 }
 
 static bool
-insert_into_cell(Insertion *ins, int cell, bool *changed)
+insert_into_cell(PlaCutInsertion *ins, int cell, bool *changed)
 {
   PlaCutComplex *self = ins->complex;
   bool ok = true, below, above, reached;
@@ -691,8 +669,8 @@ insert_into_cell(Insertion *ins, int cell, bool *changed)
   for (int i = 0; ok && i < n; i++) {
     int p = self->cell[cell].patch[i];
     bool patch_below, patch_above;
-    loop_sides(self, self->patch[p].corner, self->patch[p].n_corners, ins->plane[0], &patch_below,
-               &patch_above);
+    pla_cut_loop_sides(self, self->patch[p].corner, self->patch[p].n_corners, ins->plane[0],
+                       &patch_below, &patch_above);
     if (!patch_below && !patch_above)
       ok = patch_update(ins, &self->patch[p]) && cover_patch(ins, p, changed);
   }
@@ -702,7 +680,7 @@ insert_into_cell(Insertion *ins, int cell, bool *changed)
 bool
 pla_cut_complex_insert(PlaCutComplex *self, const PlaCutTriangle *triangle, int id, bool *changed)
 {
-  Insertion ins = { .complex = self, .id = id };
+  PlaCutInsertion ins = { .complex = self, .id = id };
   const int n_planes = self->n_planes, n_cells = self->n_cells;
   bool ok = true;
   *changed = false;
@@ -710,7 +688,7 @@ pla_cut_complex_insert(PlaCutComplex *self, const PlaCutTriangle *triangle, int 
   for (int v = 0; v < self->n_verts; v++)
     self->vert[v].asked = -1;
   for (int k = 0; ok && k < 4; k++) {
-    ins.plane[k] = add_plane(self, &triangle->plane[k]);
+    ins.plane[k] = pla_cut_add_plane(self, &triangle->plane[k]);
     ok = ins.plane[k] >= 0;
   }
   for (int c = 0; ok && c < n_cells; c++)
@@ -722,338 +700,6 @@ pla_cut_complex_insert(PlaCutComplex *self, const PlaCutTriangle *triangle, int 
   free(ins.pending);
   free(ins.split);
   return ok;
-}
-
-/* ---- pieces ---- */
-
-int
-pla_cut_complex_pieces(const PlaCutComplex *self, int *piece)
-{
-  int *parent = pla_array_new((size_t)self->n_cells, sizeof *parent);
-  if (!parent)
-    return -1;
-  for (int c = 0; c < self->n_cells; c++)
-    parent[c] = c;
-  for (int p = 0; p < self->n_patches; p++) {
-    const PlaCutPatch *patch = &self->patch[p];
-    if (patch->triangle >= 0 || patch->cell[1] < 0 || patch->cell[0] < 0)
-      continue;
-    int a = pla_union_find_root(parent, patch->cell[0]);
-    int b = pla_union_find_root(parent, patch->cell[1]);
-    if (a != b)
-      parent[a > b ? a : b] = a < b ? a : b;
-  }
-  int n = 0;
-  for (int c = 0; c < self->n_cells; c++) {
-    int root = pla_union_find_root(parent, c);
-    piece[c] = root == c ? n++ : piece[root];
-  }
-  free(parent);
-  return n;
-}
-
-PlaCutComplex *
-pla_cut_complex_extract(const PlaCutComplex *self, const int *piece, int which)
-{
-  PlaCutComplex *out = pla_array_new0(1, sizeof *out);
-  int *vert = pla_array_new((size_t)self->n_verts, sizeof *vert);
-  int *plane = pla_array_new((size_t)self->n_planes, sizeof *plane);
-  int *cell = pla_array_new((size_t)self->n_cells, sizeof *cell);
-  bool ok = out && vert && plane && cell;
-  for (int v = 0; ok && v < self->n_verts; v++)
-    vert[v] = -1;
-  for (int q = 0; ok && q < self->n_planes; q++) {
-    plane[q] = -1;
-    if (q < PLA_CUT_FACES)
-      ok = (plane[q] = add_plane(out, &self->plane[q])) == q;
-  }
-  for (int c = 0; ok && c < self->n_cells; c++) {
-    cell[c] = -1;
-    if (!piece || piece[c] == which)
-      ok = (cell[c] = add_cell(out)) >= 0;
-  }
-  for (int p = 0; ok && p < self->n_patches; p++) {
-    const PlaCutPatch *old = &self->patch[p];
-    int sides[2];
-    for (int s = 0; s < 2; s++)
-      sides[s] = old->cell[s] < 0 ? -1 : cell[old->cell[s]];
-    if (sides[0] < 0 && sides[1] < 0)
-      continue;
-    int q = out->n_patches;
-    PlaCutPatch *patch = add_patch(out, old->corner, old->n_corners);
-    ok = patch != NULL;
-    if (!ok)
-      break;
-    PlaCutCorner *corner = patch->corner;
-    patch->face = old->face;
-    patch->triangle = old->triangle;
-    patch->seen = old->seen;
-    /* planes and points that the piece refers to */
-    for (int k = -1; ok && k < old->n_corners; k++) {
-      int id = k < 0 ? old->plane : old->corner[k].plane;
-      if (plane[id] < 0)
-        ok = (plane[id] = add_plane(out, &self->plane[id])) >= 0;
-      if (k < 0)
-        out->patch[q].plane = plane[id];
-      else
-        corner[k].plane = plane[id];
-    }
-    for (int k = 0; ok && k < old->n_corners; k++) {
-      int id = old->corner[k].vert;
-      if (vert[id] < 0) {
-        const PlaCutVert *v = &self->vert[id];
-        int meets[3];
-        for (int j = 0; ok && j < 3; j++) {
-          if (plane[v->plane[j]] < 0)
-            ok = (plane[v->plane[j]] = add_plane(out, &self->plane[v->plane[j]])) >= 0;
-          meets[j] = plane[v->plane[j]];
-        }
-        ok = ok &&
-             pla_array_reserve(&out->vert, out->n_verts + 1, &out->cap_verts, sizeof *out->vert);
-        if (ok) {
-          PlaCutVert copy = *v;
-          memcpy(copy.plane, meets, sizeof meets);
-          copy.asked = -1;
-          vert[id] = out->n_verts;
-          out->vert[out->n_verts++] = copy;
-        }
-      }
-      corner[k].vert = vert[id];
-    }
-    for (int s = 0; ok && s < 2; s++) {
-      out->patch[q].cell[s] = sides[s];
-      ok = sides[s] < 0 || cell_add_patch(out, sides[s], q);
-    }
-  }
-  free(vert);
-  free(plane);
-  free(cell);
-  if (!ok) {
-    pla_cut_complex_free(out);
-    return NULL;
-  }
-  return out;
-}
-
-PlaCutComplex *
-pla_cut_complex_dup(const PlaCutComplex *self)
-{
-  return pla_cut_complex_extract(self, NULL, 0);
-}
-
-double
-pla_cut_complex_volume(const PlaCutComplex *self)
-{
-  double volume = 0.0;
-  for (int p = 0; p < self->n_patches; p++) {
-    const PlaCutPatch *patch = &self->patch[p];
-    /* a patch with material on both sides counts for neither */
-    int sides = (patch->cell[0] >= 0) - (patch->cell[1] >= 0);
-    if (sides == 0)
-      continue;
-    double first[4], last[4], next[4], sum = 0.0;
-    pla_cut_complex_weights(self, patch->corner[0].vert, first);
-    pla_cut_complex_weights(self, patch->corner[1].vert, last);
-    for (int k = 2; k < patch->n_corners; k++) {
-      pla_cut_complex_weights(self, patch->corner[k].vert, next);
-      sum += det3(first, last, next, 1, 2, 3);
-      memcpy(last, next, sizeof last);
-    }
-    volume += sides * sum;
-  }
-  return volume;
-}
-
-double
-pla_cut_complex_depth(const PlaCutComplex *self, const double weight[4])
-{
-  double best = -INFINITY;
-  for (int c = 0; c < self->n_cells; c++) {
-    double depth = INFINITY;
-    for (int i = 0; i < self->cell[c].n_patches; i++) {
-      const PlaCutPatch *patch = &self->patch[self->cell[c].patch[i]];
-      const double *a = self->plane[patch->plane].a;
-      double at = 0.0, size = 0.0, inside = 0.0;
-      for (int k = 0; k < 4; k++) {
-        at += a[k] * weight[k];
-        size = fmax(size, fabs(a[k]));
-      }
-      /* the cell's own side: that of its corner furthest from the plane */
-      for (int j = 0; j < self->cell[c].n_patches; j++) {
-        const PlaCutPatch *other = &self->patch[self->cell[c].patch[j]];
-        for (int k = 0; k < other->n_corners; k++) {
-          double w[4], side = 0.0;
-          pla_cut_complex_weights(self, other->corner[k].vert, w);
-          for (int d = 0; d < 4; d++)
-            side += a[d] * w[d];
-          if (fabs(side) > fabs(inside))
-            inside = side;
-        }
-      }
-      depth = fmin(depth, (inside < 0.0 ? -at : at) / size);
-    }
-    best = fmax(best, depth);
-  }
-  return best;
-}
-
-/* ---- faces between tets ---- */
-
-bool
-pla_cut_complex_has_face(const PlaCutComplex *self, int face)
-{
-  for (int p = 0; p < self->n_patches; p++)
-    if (self->patch[p].face == face && self->patch[p].triangle < 0)
-      return true;
-  return false;
-}
-
-/* @plane of a tet whose corner corner_b[i] is our corner i; it means something where the others
- * have no weight */
-static PlaCutPlane
-carry_plane(const PlaCutPlane *plane, const int corner_b[4])
-{
-  PlaCutPlane out = { .d = { 0 } };
-  for (int i = 0; i < 4; i++)
-    if (corner_b[i] >= 0)
-      out.d[i] = plane->d[corner_b[i]];
-  plane_round(&out);
-  return out;
-}
-
-/* takes back points and planes that were added for a question */
-static void
-forget(PlaCutComplex *self, int n_verts, int n_planes)
-{
-  self->n_verts = n_verts;
-  self->n_planes = n_planes;
-  for (int v = 0; v < n_verts; v++)
-    if (self->vert[v].asked >= n_planes)
-      self->vert[v].asked = -1;
-}
-
-/* 1 when patch @p of @a keeps an area inside patch @q of @b */
-static int
-patches_overlap(PlaCutComplex *a, int p, PlaCutComplex *b, int q, const int corner_b[4])
-{
-  Insertion ins = { .complex = a };
-  Loop inner = { 0 }, below = { 0 }, above = { 0 };
-  const int n_verts = a->n_verts, n_planes = a->n_planes;
-  const PlaCutPatch *other = &b->patch[q];
-  bool ok = loop_copy(&inner, a->patch[p].corner, a->patch[p].n_corners);
-  for (int k = 0; ok && inner.n && k < other->n_corners; k++) {
-    /* collinear corners follow each other: one line for all of them */
-    int id = other->corner[k].plane;
-    if (k > 0 && other->corner[k - 1].plane == id)
-      continue;
-    int inside = 0;
-    for (int j = 0; j < other->n_corners && inside == 0; j++)
-      inside = pla_cut_complex_side(b, other->corner[j].vert, id);
-    PlaCutPlane carried = carry_plane(&b->plane[id], corner_b);
-    int plane = add_plane(a, &carried);
-    ok = plane >= 0;
-    if (!ok)
-      break;
-    bool has[2];
-    loop_sides(a, inner.corner, inner.n, plane, &has[0], &has[1]);
-    bool in = inside > 0 ? has[1] : has[0], out = inside > 0 ? has[0] : has[1];
-    if (!in) {
-      inner.n = 0;
-    } else if (out) {
-      ins.n_pending = 0;
-      ok = split_loop(&ins, inner.corner, inner.n, a->patch[p].plane, plane, &below, &above) &&
-           loop_copy(&inner, inside > 0 ? above.corner : below.corner,
-                     inside > 0 ? above.n : below.n);
-    }
-  }
-  forget(a, n_verts, n_planes);
-  int n = inner.n;
-  free(inner.corner);
-  free(below.corner);
-  free(above.corner);
-  free(ins.pending);
-  return ok ? n > 0 : -1;
-}
-
-int
-pla_cut_complex_faces_overlap(PlaCutComplex *a, int face_a, PlaCutComplex *b, int face_b,
-                              const int corner_b[4])
-{
-  int found = 0;
-  for (int p = 0; p < a->n_patches && found == 0; p++) {
-    if (a->patch[p].face != face_a || a->patch[p].triangle >= 0)
-      continue;
-    for (int q = 0; q < b->n_patches && found == 0; q++)
-      if (b->patch[q].face == face_b && b->patch[q].triangle < 0)
-        found = patches_overlap(a, p, b, q, corner_b);
-  }
-  return found;
-}
-
-/* the guest as a point of ours, or -1 */
-static int
-invite(PlaCutComplex *self, const PlaCutGuest *guest)
-{
-  const PlaCutVert *v = &guest->complex->vert[guest->vert];
-  int zero[4], n_zero = 0; /* our faces that the point is on */
-  for (int i = 0; i < 4; i++)
-    if (guest->corner[i] < 0 || v->faces >> guest->corner[i] & 1)
-      zero[n_zero++] = i;
-  assert(n_zero > 0);
-  if (n_zero == 3)
-    return add_vert(self, zero[0], zero[1], zero[2]);
-  int plane[3];
-  for (int k = 0; k < 3; k++) {
-    PlaCutPlane carried = carry_plane(&guest->complex->plane[v->plane[k]], guest->corner);
-    plane[k] = add_plane(self, &carried);
-    if (plane[k] < 0)
-      return -1;
-  }
-  /* some of the other tet's planes say nothing new here: take the first that meet in a point */
-  int found = -2;
-  for (int k = 0; k < 3 && found == -2; k++)
-    found = n_zero == 2 ? add_vert(self, zero[0], zero[1], plane[k])
-                        : add_vert(self, zero[0], plane[k], plane[(k + 1) % 3]);
-  assert(found != -2);
-  return found;
-}
-
-int
-pla_cut_complex_same_point(PlaCutComplex *self, int vert, const PlaCutGuest *guest)
-{
-  const int n_verts = self->n_verts, n_planes = self->n_planes;
-  int p = invite(self, guest), same = p < 0 ? -1 : 1;
-  for (int k = 0; k < 3 && same == 1; k++)
-    same = pla_cut_complex_side(self, p, self->vert[vert].plane[k]) == 0;
-  forget(self, n_verts, n_planes);
-  return same;
-}
-
-/* whether @p lies on the same side as @v of a plane through @u that does not hold the edge u-v */
-static bool
-beyond(PlaCutComplex *self, int u, int v, int p)
-{
-  for (int k = 0; k < 3; k++) {
-    int plane = self->vert[u].plane[k], side = pla_cut_complex_side(self, v, plane);
-    if (side != 0)
-      return pla_cut_complex_side(self, p, plane) == side;
-  }
-  return false;
-}
-
-int
-pla_cut_complex_inside_edge(PlaCutComplex *self, int p, int k, const PlaCutGuest *guest)
-{
-  const PlaCutPatch *patch = &self->patch[p];
-  const int n_verts = self->n_verts, n_planes = self->n_planes;
-  int u = patch->corner[k].vert, v = patch->corner[(k + 1) % patch->n_corners].vert;
-  int x = invite(self, guest), inside = x < 0 ? -1 : 0;
-  if (inside == 0)
-    inside = pla_cut_complex_side(self, x, patch->plane) == 0 &&
-             pla_cut_complex_side(self, x, patch->corner[k].plane) == 0 && beyond(self, u, v, x) &&
-             beyond(self, v, u, x);
-  forget(self, n_verts, n_planes);
-  return inside;
 }
 
 /* ---- triangles ---- */
@@ -1110,6 +756,6 @@ pla_cut_triangle_init(PlaCutTriangle *self, const int64_t tri[3][3], const int64
       self->plane[1 + e].d[i] = area[axis] > 0 ? side : -side;
     }
   for (int k = 0; k < 4; k++)
-    plane_round(&self->plane[k]);
+    pla_cut_plane_round(&self->plane[k]);
   return true;
 }
