@@ -23,6 +23,8 @@ void
 pla_surgery_contacts_clear(PlaSurgeryContacts *self)
 {
   free(self->place);
+  free(self->last);
+  free(self->deep);
   free(self->rest);
   free(self->middle);
   free(self->rest_normal);
@@ -152,6 +154,8 @@ pla_surgery_contacts_init(PlaSurgeryContacts *self, PlaSurgery *body, PlaError *
     n_tris += s->cut[t] >= 0;
   self->surface = s;
   self->place = pla_array_new(n, 3 * sizeof *self->place);
+  self->last = pla_array_new(n, 3 * sizeof *self->last);
+  self->deep = pla_array_new0(n, sizeof *self->deep);
   self->rest = pla_array_new(n, 3 * sizeof *self->rest);
   self->middle = pla_array_new((size_t)n_tris, 3 * sizeof *self->middle);
   self->rest_normal = pla_array_new((size_t)n_tris, 3 * sizeof *self->rest_normal);
@@ -162,7 +166,7 @@ pla_surgery_contacts_init(PlaSurgeryContacts *self, PlaSurgery *body, PlaError *
   self->each = pla_array_new0(n, sizeof *self->each);
   self->touch = pla_array_new(n, sizeof *self->touch);
   self->foot = pla_array_new(n, 3 * sizeof *self->foot);
-  if (!self->place || !self->tri || !self->normal || !self->vert_normal || !self->area || !self->each ||
+  if (!self->place || !self->last || !self->deep || !self->tri || !self->normal || !self->vert_normal || !self->area || !self->each ||
       !self->rest || !self->middle || !self->rest_normal || !self->touch || !self->foot) {
     pla_surgery_contacts_clear(self);
     return pla_fail_memory(err, "the walls of the wounds");
@@ -239,6 +243,26 @@ find_touch(const PlaSurgeryContacts *self, const PlaTriTree *tree, int v, double
   pla_vec3_sub(p, foot, e);
   *depth = -pla_vec3_dot(e, &self->normal[3 * t]);
   return *depth > -self->margin && fabs(*depth) >= STRAIGHT * far ? t : -1;
+}
+
+/* how far surface vertex @v has gone since the last look, m */
+static double
+went(const PlaSurgeryContacts *self, int v)
+{
+  double e[3];
+  pla_vec3_sub(&self->place[3 * v], &self->last[3 * v], e);
+  return pla_vec3_norm(e);
+}
+
+/* Whether @v can be that deep behind wall @t: no deeper than it was at the last look and both have gone since.
+ * Else the wall is the far side of something between them. */
+static bool
+can_be_deep(const PlaSurgeryContacts *self, int v, int t, double depth)
+{
+  double wall = 0.0;
+  for (int k = 0; k < 3; k++)
+    wall = fmax(wall, went(self, self->tri[3 * t + k]));
+  return depth < self->deep[v] + self->margin + went(self, v) + wall;
 }
 
 /* adds @part of what carries surface vertex @v */
@@ -341,7 +365,11 @@ pla_surgery_contacts_update(PlaSurgeryContacts *self, const PlaSurgery *body, co
     return PLA_OK;
   double *depth = pla_array_new0((size_t)n_verts, sizeof *depth);
   self->n = 0;
+  memcpy(self->last, self->place, 3 * (size_t)n_verts * sizeof *self->last);
   pla_cut_surface_place(self->surface, body->cut, pos, self->place);
+  if (!self->looked) /* what they have gone before is not known */
+    memcpy(self->last, self->place, 3 * (size_t)n_verts * sizeof *self->last);
+  self->looked = true;
   find_normals(self);
   int *before = pla_array_dup(self->touch, (size_t)n_verts, sizeof *before);
   PlaStatus st = depth && before ? pla_tri_tree_new(&self->walls, &tree, err)
@@ -352,6 +380,9 @@ pla_surgery_contacts_update(PlaSurgeryContacts *self, const PlaSurgery *body, co
       self->touch[v] =
           self->area[v] > 0.0 ? find_touch(self, tree, v, &self->foot[3 * v], &depth[v]) : -1;
     for (int v = 0; st == PLA_OK && v < n_verts; v++) {
+      if (self->touch[v] >= 0 && !can_be_deep(self, v, self->touch[v], depth[v]))
+        self->touch[v] = -1;
+      self->deep[v] = self->touch[v] >= 0 ? fmax(depth[v], 0.0) : 0.0;
       if (self->touch[v] < 0)
         continue;
       self->n_new += before[v] < 0 && depth[v] > NEWS;

@@ -14,6 +14,9 @@ typedef struct {
   const PlaCutSurface *surface; /* borrowed */
   PlaTriMesh walls;             /* triangles of the surface that blades made; the arrays are ours */
   double *place;                /* of the surface's vertices, m (n_verts x 3) */
+  bool looked;                  /* once at least */
+  double *last;                 /* where they were at the last look, m (n_verts x 3) */
+  double *deep;                 /* and how deep in a wall, m (n_verts) */
   double *rest;                 /* the same at rest (n_verts x 3) */
   int *tri;                     /* (n_tris x 3) */
   double *middle, *rest_normal; /* of triangles at rest (n_tris x 3) */
