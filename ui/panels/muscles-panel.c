@@ -233,6 +233,11 @@ show_body(PlaMusclesPanel *self)
     return;
   add_body_row(self, _("Elements"), g_strdup_printf("%d", p->body->mesh->n_tets));
   add_body_row(self, _("Muscles"), g_strdup_printf("%d", pla_active_n_muscles(p->body->model)));
+  int n_absent = 0;
+  for (int m = 0; m < p->body->muscles.list.n; m++)
+    n_absent += p->body->muscles.muscle_start[m] == p->body->muscles.muscle_start[m + 1];
+  if (n_absent > 0)
+    add_body_row(self, _("Muscles outside of it"), g_strdup_printf("%d", n_absent));
   add_body_row(self, _("Jaw"),
                g_strdup(pla_active_jaw(p->body->model) ? _("opens and slides") : _("none")));
   add_body_row(self, _("Places for markers"), g_strdup_printf("%d", p->body->markers.n));
