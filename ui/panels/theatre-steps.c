@@ -478,7 +478,7 @@ pla_theatre_build_steps(PlaSurgeryPanel *self)
       /* the first stage reaches the wall of the pocket */
       double at[3];
       place_inside(self, at);
-      from = pla_sketcher_wall(self->sketcher, at);
+      from = fmin(pla_sketcher_wall(self->sketcher, at), gtk_spin_button_get_value(self->radius));
     }
     if (grows)
       set_stage(self, step, from, k, n);
