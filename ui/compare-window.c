@@ -3,8 +3,9 @@
 #include "app/plan-compare.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
 
-enum { WIDTH = 420, HEIGHT = 340 };
+enum { WIDTH = 420, HEIGHT = 440 };
 
 struct _PlaCompareWindow {
   AdwWindow parent_instance;
@@ -81,6 +82,7 @@ fill(PlaCompareWindow *self)
   GtkGrid *grid = GTK_GRID(self->grid);
   int n_lines;
   const PlaPlanLine *lines = pla_plan_lines_get(&n_lines);
+  gboolean starred = FALSE;
   for (guint i = 0; i < self->sides->len; i++) {
     const PlaPlanSide *side = self->sides->pdata[i];
     const int column = (int)i + 1;
@@ -96,6 +98,7 @@ fill(PlaCompareWindow *self)
     g_ptr_array_add(self->pictures, picture);
     for (int l = 0; l < n_lines; l++) {
       g_autofree char *text = lines[l].text(side);
+      starred |= strchr(text, '*') != NULL;
       if (i == 0)
         gtk_grid_attach(grid, label_new(_(lines[l].title), "dim-label", 0.0f), 0, l + 2, 1, 1);
       gtk_grid_attach(grid, label_new(text, "numeric", 0.5f), column, l + 2, 1, 1);
@@ -103,6 +106,7 @@ fill(PlaCompareWindow *self)
   }
   GtkWidget *note = label_new(_("* tissue has not settled since the last step"), "caption", 0.0f);
   gtk_grid_attach(grid, note, 0, n_lines + 2, (int)self->sides->len + 1, 1);
+  gtk_widget_set_visible(note, starred);
 }
 
 static void

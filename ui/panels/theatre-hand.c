@@ -73,6 +73,23 @@ show_points(PlaSurgeryPanel *self, const PlaSketch *sketch)
   g_string_free(text, TRUE);
 }
 
+/* a flap of a few cells is cut, but sewn badly: its tips have no edges of their own */
+static void
+hint_at_cells(PlaSurgeryPanel *self)
+{
+  const double cells = 4.0; /* across the smallest flap that closes well */
+  JsonObject *surgery = self->content ? pla_body_get_surgery(self->content) : NULL;
+  const double cell =
+      surgery ? json_object_get_double_member_with_default(surgery, "lattice_mm", 0.0) : 0.0;
+  const double size = gtk_spin_button_get_value(self->size);
+  g_autofree char *text = NULL;
+  if (self->instrument == PLA_TEMPLATE && size < cells * cell)
+    text = g_strdup_printf(_("The body has cells of %.1f mm. A flap of %.0f mm closes better in "
+                             "cells of %.1f mm or less."),
+                           cell, size, size / cells);
+  pla_theatre_say(self, text, FALSE);
+}
+
 /* the path and the blade that the step would make, and the stitches that are there */
 void
 pla_theatre_show_sketch(PlaSurgeryPanel *self)
@@ -99,7 +116,7 @@ pla_theatre_show_sketch(PlaSurgeryPanel *self)
     if (pla_sketcher_draw(self->sketcher, step, &sketch, &err) != PLA_OK)
       pla_theatre_say(self, err.message, TRUE);
     else
-      pla_theatre_say(self, NULL, FALSE);
+      hint_at_cells(self);
   } else if (!self->working) {
     const gboolean trouble = mapped && self->trouble.message[0];
     pla_theatre_say(self, trouble ? self->trouble.message : NULL, trouble);
