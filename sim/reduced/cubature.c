@@ -126,25 +126,42 @@ segment_force(const PlaFemModel *fem, const PlaReducedBasis *basis, const PlaDom
   pla_reduced_basis_reduce(basis, nodal, reduced);
 }
 
-/* reduced force of one tet: sum over corners of (P V grad N_a) phi(a) */
-static void
-tet_force(const PlaFemModel *fem, const PlaReducedBasis *basis, int t, const double *pos,
-          double factor, double *reduced)
+/* functions that are not zero everywhere in segment @s; their number */
+static int
+functions_of(const PlaFemModel *fem, const PlaReducedBasis *basis, const PlaDomains *domains, int s,
+             int *func)
 {
-  const int m = basis->n_funcs;
+  int n = 0;
+  for (int k = 0; k < basis->n_funcs; k++) {
+    bool there = false;
+    for (int t = 0; !there && t < fem->n_tets; t++)
+      for (int a = 0; !there && segment_of(domains, t) == s && a < 4; a++)
+        there = basis->phi[(size_t)fem->tet[4 * (size_t)t + a] * (size_t)basis->n_funcs + (size_t)k] != 0.0;
+    if (there)
+      func[n++] = k;
+  }
+  return n;
+}
+
+/* reduced force of one tet on @m functions: sum over corners of (P V grad N_a) phi(a) */
+static void
+tet_force(const PlaFemModel *fem, const PlaReducedBasis *basis, int m, const int *func, int t,
+          const double *pos, double factor, double *reduced)
+{
   double p[9], shape[4][3];
   tet_stress(fem, t, pos, p);
   pla_fem_tet_shape(fem, t, shape);
   memset(reduced, 0, 3 * (size_t)m * sizeof *reduced);
   for (int a = 0; a < 4; a++) {
-    const double *phi = basis->phi + (size_t)fem->tet[4 * (size_t)t + a] * (size_t)m;
+    const double *phi = basis->phi + (size_t)fem->tet[4 * (size_t)t + a] *
+                                         (size_t)basis->n_funcs;
     double f[3];
     for (int i = 0; i < 3; i++)
       f[i] = factor * (p[3 * i] * shape[a][0] + p[3 * i + 1] * shape[a][1] +
                        p[3 * i + 2] * shape[a][2]);
     for (int k = 0; k < m; k++)
       for (int i = 0; i < 3; i++)
-        reduced[3 * k + i] += phi[k] * f[i];
+        reduced[3 * k + i] += phi[func[k]] * f[i];
   }
 }
 
@@ -200,12 +217,23 @@ static bool
 train_segment(const Training *self, int s, const PlaCubatureOptions *options, PlaCubature *out,
               double *left2)
 {
-  const size_t n = 3 * (size_t)self->basis->n_funcs, rows = n * (size_t)self->n_poses;
-  const double *target = self->target + (size_t)s * rows;
+  const size_t all = 3 * (size_t)self->basis->n_funcs;
   int *tet = pla_array_new((size_t)options->pool, sizeof *tet);
-  double volume;
-  if (!tet)
+  int *func = pla_array_new((size_t)self->basis->n_funcs, sizeof *func);
+  double *target = pla_array_new(all, (size_t)self->n_poses * sizeof *target), volume;
+  if (!tet || !func || !target) {
+    free(tet);
+    free(func);
+    free(target);
     return false;
+  }
+  /* a segment sees few domains: what is zero for all of its tets is left out of the columns */
+  const int m = functions_of(self->fem, self->basis, self->domains, s, func);
+  const size_t n = 3 * (size_t)m, rows = n * (size_t)self->n_poses;
+  for (size_t k = 0; k < (size_t)self->n_poses; k++)
+    for (size_t i = 0; i < n; i++)
+      target[k * n + i] = self->target[((size_t)s * (size_t)self->n_poses + k) * all +
+                                       3 * (size_t)func[i / 3] + i % 3];
   const int pool = spread(self->fem, self->domains, s, options->pool, tet, &volume);
   double *column = pla_array_new(rows, (size_t)(pool + 1) * sizeof *column);
   double *gram = pla_array_new((size_t)pool + 1, (size_t)(pool + 1) * sizeof *gram);
@@ -216,7 +244,7 @@ train_segment(const Training *self, int s, const PlaCubatureOptions *options, Pl
 #pragma omp parallel for schedule(static)
     for (int e = 0; e < pool; e++)
       for (int k = 0; k < self->n_poses; k++)
-        tet_force(self->fem, self->basis, tet[e],
+        tet_force(self->fem, self->basis, m, func, tet[e],
                   self->poses + 3 * (size_t)k * (size_t)self->basis->n_verts, self->scale[k],
                   column + (size_t)e * rows + (size_t)k * n);
     enum { TILE = 64 }; /* fixed tiles: the same bits for any number of threads */
@@ -246,6 +274,8 @@ train_segment(const Training *self, int s, const PlaCubatureOptions *options, Pl
     enough = enough && append(out, kept, tet, x);
   }
   free(tet);
+  free(func);
+  free(target);
   free(column);
   free(gram);
   free(rhs);

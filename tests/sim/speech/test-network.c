@@ -105,11 +105,13 @@ test_gradient(void)
   check_gradient(0.3);
 }
 
-/* the size that the literature gives: 917,214 weights and 4,800 of batch normalisation */
+/* the size that the literature gives: seven frames of 39, 917,214 weights and 4,800 of batch normalisation */
 static void
 test_size(void)
 {
   const PlaNetShape shape = { 273, 6, 400, 14 };
+  const PlaContext context = pla_context_default();
+  g_assert_cmpint(context.n * PLA_N_FEATURES, ==, shape.n_in);
   g_assert_cmpuint(pla_net_n_params(&shape), ==, 917214 + 4800);
 }
 
