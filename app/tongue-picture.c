@@ -135,3 +135,77 @@ pla_tongue_picture_draw(const PlaTongueMotion *motion, cairo_t *cr, double width
   cairo_show_text(cr, caption);
   cairo_restore(cr);
 }
+
+/* ---- muscles ---- */
+
+/* how much of a channel's name is the muscle's: all before the side */
+static size_t
+muscle_length(const char *name)
+{
+  const char *comma = strrchr(name, ',');
+  const bool sided = comma && (strcmp(comma, ", left") == 0 || strcmp(comma, ", right") == 0);
+  return sided ? (size_t)(comma - name) : strlen(name);
+}
+
+/* channels from @c on that are the same muscle */
+static int
+channels_of_muscle(const PlaTrack *track, int c)
+{
+  const size_t length = muscle_length(track->name[c]);
+  int n = 1;
+  while (c + n < track->n_channels && muscle_length(track->name[c + n]) == length &&
+         strncmp(track->name[c + n], track->name[c], length) == 0)
+    n++;
+  return n;
+}
+
+static void
+draw_time(const PlaTrack *track, double left, double right, double y, cairo_t *cr)
+{
+  const double seconds = track->n_samples / track->rate_hz, per_s = (right - left) / seconds;
+  double step = 0.1;
+  for (int i = 0; step * per_s < 60.0; i++)
+    step *= i % 3 == 1 ? 2.5 : 2.0;
+  for (int i = 0; left + i * step * per_s < right - 30.0; i++) {
+    g_autofree char *words = g_strdup_printf(step < 0.95 ? "%.1f s" : "%.0f s", i * step);
+    cairo_move_to(cr, left + i * step * per_s, y);
+    cairo_show_text(cr, words);
+  }
+}
+
+void
+pla_tongue_picture_draw_muscles(const PlaTrack *activations, cairo_t *cr, double width, double height)
+{
+  enum { NAMES = 170, AXIS = 22 };
+  int lanes = 0;
+  for (int c = 0; c < activations->n_channels; c += channels_of_muscle(activations, c))
+    lanes++;
+  const double lane = (height - AXIS) / MAX(lanes, 1), per_frame = (width - NAMES - 8.0) / activations->n_samples;
+  cairo_set_source_rgb(cr, 1, 1, 1);
+  cairo_paint(cr);
+  cairo_select_font_face(cr, "Liberation Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+  cairo_set_font_size(cr, 12.0);
+  for (int c = 0, k = 0, n; c < activations->n_channels; c += n, k++) {
+    const double low = lane * (k + 1) - 3.0;
+    n = channels_of_muscle(activations, c);
+    g_autofree char *name = g_strndup(activations->name[c], muscle_length(activations->name[c]));
+    cairo_move_to(cr, NAMES, low);
+    for (int f = 0; f < activations->n_samples; f++) {
+      double sum = 0.0;
+      for (int i = c; i < c + n; i++)
+        sum += activations->value[(size_t)f * (size_t)activations->n_channels + (size_t)i] / n;
+      cairo_line_to(cr, NAMES + (f + 0.5) * per_frame, low - (lane - 6.0) * CLAMP(sum, 0.0, 1.0));
+    }
+    cairo_line_to(cr, width - 8.0, low);
+    cairo_close_path(cr);
+    cairo_set_source_rgba(cr, 0.75, 0.20, 0.24, 0.75);
+    cairo_fill(cr);
+    cairo_set_source_rgb(cr, 0.6, 0.6, 0.6);
+    cairo_rectangle(cr, NAMES, low, width - 8.0 - NAMES, 0.7);
+    cairo_fill(cr);
+    cairo_set_source_rgb(cr, 0.1, 0.1, 0.1);
+    cairo_move_to(cr, 8.0, low - 0.35 * lane + 4.0);
+    cairo_show_text(cr, name);
+  }
+  draw_time(activations, NAMES, width - 8.0, height - 7.0, cr);
+}

@@ -1,5 +1,5 @@
-/* The midsagittal view of a tongue in motion: palate, teeth and jaw in section, the tongue's outline now and
- * at rest, its coils.  The front is to the left, as coils are usually drawn. */
+/* Pictures of a tongue in motion.  The midsagittal view: palate, teeth and jaw in section, the tongue's outline now
+ * and at rest, its coils; the front is to the left, as coils are usually drawn.  And what its muscles do. */
 #pragma once
 
 #include "app/tongue-motion.h"
@@ -9,3 +9,6 @@
 /* Fills width x height user units with the newest frame of @motion. */
 void pla_tongue_picture_draw(const PlaTongueMotion *motion, cairo_t *cr, double width, double height,
                              const char *caption);
+/* Activations over time, a lane for each muscle; left and right are one, their mean. */
+void pla_tongue_picture_draw_muscles(const PlaTrack *activations, cairo_t *cr, double width,
+                                     double height);

@@ -146,7 +146,8 @@ views_add(Views *self, const PlaTongueMotion *motion, const PlaTrack *track, int
 
 /* what muscles do, frame by frame; all NULL where nobody asks */
 typedef struct {
-  const char *path;
+  const char *path, *picture;
+  bool wanted;
   PlaTongueMuscles *muscles;
   PlaTrack *track;
   double *moved, *left; /* squares, mm^2 (frames) */
@@ -157,7 +158,9 @@ explained_init(Explained *self, PlaInvocation *inv, const PlaTongueMotion *motio
                const PlaTrack *track, PlaError *err)
 {
   self->path = pla_invocation_text(inv, "activations", 0, NULL);
-  if (!self->path)
+  self->picture = pla_invocation_text(inv, "muscles", 0, NULL);
+  self->wanted = self->path || self->picture;
+  if (!self->wanted)
     return PLA_OK;
   PlaProgress *progress = pla_invocation_progress(inv);
   pla_progress_phase(progress, "Building the muscles", 0.6);
@@ -223,7 +226,16 @@ explained_write(const Explained *self, PlaInvocation *inv, PlaError *err)
   pla_json_number(json, "residual_rms_mm", sqrt(left));
   json_builder_end_object(json);
   pla_say(inv, "  muscles explain %.2f mm of motion to %.2f mm", sqrt(moved), sqrt(left));
-  return pla_item_write(self->path, &item, &opts, err);
+  PlaStatus st = self->path ? pla_item_write(self->path, &item, &opts, err) : PLA_OK;
+  if (st != PLA_OK || !self->picture)
+    return st;
+  cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1000, 520);
+  cairo_t *cr = cairo_create(image);
+  pla_tongue_picture_draw_muscles(self->track, cr, 1000, 520);
+  cairo_destroy(cr);
+  st = pla_picture_write_surface(self->picture, image, err);
+  cairo_surface_destroy(image);
+  return st;
 }
 
 /* what one stretch of frames is given to, besides the result */
@@ -253,7 +265,7 @@ run_stretch(const Frames *self, PlaTongueMotion *motion, int from, int to, PlaEr
       break;
     note_frame(motion, i, self->track->n_channels, self->result);
     views_add(self->views, motion, self->track, i);
-    if (self->explained->path)
+    if (self->explained->wanted)
       st = explain_frame(self->explained, motion, i, err);
     if (st == PLA_OK && self->animation->list)
       st = animation_add(self->animation, pla_tongue_motion_get_pos(motion),
@@ -423,9 +435,10 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
     st = pla_format_for_output(pla_invocation_text(inv, "activations", 0, NULL), PLA_KIND_TRACK, &format,
                                err);
   }
-  if (st == PLA_OK && pla_invocation_has(inv, "activations") && pla_invocation_has(inv, "mesh"))
+  if (st == PLA_OK && (pla_invocation_has(inv, "activations") || pla_invocation_has(inv, "muscles")) &&
+      pla_invocation_has(inv, "mesh"))
     st = pla_fail(err, PLA_ERR_USAGE,
-                  "--activations are those of the phantom's muscles; a tongue given by --mesh has none");
+                  "Activations are those of the phantom's muscles; a tongue given by --mesh has none");
   if (st == PLA_OK && animation.list && !g_str_has_suffix(animation.list, ".pvd"))
     st = pla_fail(err, PLA_ERR_USAGE, "An animation is written as a .pvd file, not %s", animation.list);
   all[0] = *track;
@@ -476,7 +489,7 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
     describe(inv, motion, &stats, *track, build_s);
     if (heard)
       compare_formants(inv, result, (*track)->n_channels);
-    if (explained.path)
+    if (explained.wanted)
       st = explained_write(&explained, inv, err);
   }
   if (st == PLA_OK) {

@@ -107,6 +107,8 @@ test_refused(void)
   json_object_unref(verb_test_run(none, 2));
   g_autofree char *kind = g_strdup_printf("speak --sensors %s", mesh);
   json_object_unref(verb_test_run(kind, 2));
+  g_autofree char *muscles = g_strdup_printf("speak --sensors %s --mesh %s --muscles x.png", track, mesh);
+  json_object_unref(verb_test_run(muscles, 2));
   g_autofree char *moving = g_strdup_printf("speak --sensors %s --mesh %s --animation x.vtu", track, mesh);
   json_object_unref(verb_test_run(moving, 2));
 }

@@ -1,9 +1,12 @@
 /* Stretches that run side by side against one run, and the muscles behind a motion. */
 #include "app/tongue-muscles.h"
+#include "app/tongue-picture.h"
+#include "anatomy/base/memory.h"
 #include "sim/speech/sounds.h"
 
 #include <glib.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FRAMES = 60, FIRST = 45 };
@@ -105,6 +108,41 @@ test_muscles(void)
   pla_tongue_muscles_free(muscles);
 }
 
+/* three muscles, two of them on both sides: the first strains in the second half, the others never */
+static void
+test_picture(void)
+{
+  static const char *const names[5] = { "hyoglossus, left", "hyoglossus, right", "verticalis",
+                                        "styloglossus, left", "styloglossus, right" };
+  PlaTrack *strain;
+  PlaError err;
+  g_assert_cmpint(pla_track_new(100, 5, &strain, &err), ==, PLA_OK);
+  strain->rate_hz = 100.0;
+  for (int c = 0; c < 5; c++) {
+    free(strain->name[c]);
+    strain->name[c] = pla_strdup(names[c]);
+    for (int f = 0; f < 100; f++)
+      strain->value[5 * f + c] = c < 2 && f >= 50 ? 1.0 : 0.0;
+  }
+  cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 600, 322);
+  cairo_t *cr = cairo_create(image);
+  pla_tongue_picture_draw_muscles(strain, cr, 600, 322);
+  cairo_destroy(cr);
+  cairo_surface_flush(image);
+  const unsigned char *data = cairo_image_surface_get_data(image);
+  const int stride = cairo_image_surface_get_stride(image);
+  static const struct {
+    int x, y;
+    bool red;
+  } places[] = { { 270, 50, false }, { 500, 50, true }, { 500, 150, false }, { 500, 250, false } };
+  for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
+    const unsigned char *p = data + places[i].y * stride + 4 * places[i].x;
+    g_assert_true((p[2] > p[1] + 60) == places[i].red);
+  }
+  cairo_surface_destroy(image);
+  pla_track_free(strain);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -112,6 +150,7 @@ main(int argc, char **argv)
   g_setenv("PLATYSMA_CACHE", "none", TRUE);
   g_test_add_func("/tongue-muscles/seek", test_seek);
   g_test_add_func("/tongue-muscles/muscles", test_muscles);
+  g_test_add_func("/tongue-muscles/picture", test_picture);
   build();
   const int status = g_test_run();
   pla_tongue_motion_free(motion);
