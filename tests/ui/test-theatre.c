@@ -4,6 +4,7 @@
 #include "tests/ui/pointer.h"
 #include "tests/ui/theatre.h"
 #include "ui/compare-window.h"
+#include "ui/panels/surgery-panel.h"
 #include "ui/scene-view.h"
 
 #include <math.h>
@@ -67,6 +68,20 @@ on_moved(int *shapes)
   ++*shapes;
 }
 
+/* which shape the panel says is shown */
+static gboolean
+says_shown(PlaWindow *window, const char *what)
+{
+  GtkWidget *panel = find_type(GTK_WIDGET(window), PLA_TYPE_SURGERY_PANEL, 0);
+  for (int i = 0;; i++) {
+    GtkWidget *label = find_type(panel, GTK_TYPE_LABEL, i);
+    if (!label)
+      return FALSE;
+    if (g_str_has_prefix(gtk_label_get_label(GTK_LABEL(label)), what))
+      return TRUE;
+  }
+}
+
 /* a hook beside the seam: the skin follows the hand, then comes to rest */
 static void
 pull_hook(PlaWindow *window)
@@ -90,6 +105,7 @@ pull_hook(PlaWindow *window)
   for (int i = 0; i < 1000 && shapes == 0; i++)
     let_run(50);
   g_assert_cmpint(shapes, >=, 1);
+  g_assert_true(says_shown(window, "Shown: following the hand"));
   pla_tools_drag(tools, n_marks - 1, pull, TRUE);
   for (int i = 0; i < 400; i++) {
     let_run(50);
@@ -106,6 +122,7 @@ pull_hook(PlaWindow *window)
   g_assert_cmpfloat(json_object_get_double_member(readings, "max_hook_force_n"), >, 0.01);
   pla_tools_get_marks(tools, &n_marks);
   g_assert_cmpint(n_marks, ==, 1);
+  g_assert_true(says_shown(window, "Shown: the equilibrium."));
   shoot(window, "8-hook");
   pla_window_activate(window, "surgery.release");
   settle(window);
