@@ -3,7 +3,6 @@
 #include "app/cli/cli-private.h"
 #include "app/cli/describe.h"
 #include "io/format.h"
-#include "io/label-files.h"
 
 #include <string.h>
 
@@ -92,9 +91,7 @@ run_phantom(PlaInvocation *inv, PlaError *err)
     item.mesh = phantom.mesh;
   }
   if (st == PLA_OK)
-    st = format->write(out, &item, &opts, err);
-  if (st == PLA_OK && phantom.labels)
-    st = pla_label_sidecar_write(out, &phantom.labels->table, err);
+    st = pla_item_write(out, &item, &opts, err);
   if (st == PLA_OK)
     st = pla_describe_item(inv, &item, err);
   if (st == PLA_OK && phantom.labels)

@@ -3,7 +3,6 @@
 #include "app/cli/cli-private.h"
 #include "app/cli/describe.h"
 #include "io/format.h"
-#include "io/label-files.h"
 
 #include <glib.h>
 
@@ -66,8 +65,7 @@ write_labels(PlaInvocation *inv, const PlaLabelMap *map, PlaError *err)
   PlaWriteOptions write = pla_write_options_default();
   write.progress = pla_invocation_progress(inv);
   const PlaItem item = { .kind = PLA_KIND_VOLUME, .volume = map->volume, .labels = map->table };
-  PlaStatus st = pla_item_write(path, &item, &write, err);
-  return st == PLA_OK ? pla_label_sidecar_write(path, &map->table, err) : st;
+  return pla_item_write(path, &item, &write, err);
 }
 
 static PlaStatus

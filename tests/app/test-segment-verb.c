@@ -56,6 +56,20 @@ test_files(void)
   g_assert_cmpstr(pla_label_table_find(&labels.labels, 4)->name, ==, "upper teeth");
   pla_item_clear(&source);
   pla_item_clear(&labels);
+
+  /* into a case and out of it: the names come along */
+  g_autofree char *cased = g_build_filename(folder, "in.platysma", NULL);
+  g_autofree char *copy = g_build_filename(folder, "copy.nii", NULL);
+  g_autofree char *copy_names = g_build_filename(folder, "copy.tsv", NULL);
+  json_object_unref(verb_test_runf(0, "case new %s", cased));
+  json_object_unref(verb_test_runf(0, "case import %s %s --name teeth", cased, out));
+  json_object_unref(verb_test_runf(0, "case export %s teeth -o %s", cased, copy));
+  g_assert_cmpint(pla_item_read(copy, &read, &labels, &err), ==, PLA_OK);
+  g_assert_cmpstr(pla_label_table_find(&labels.labels, 4)->name, ==, "upper teeth");
+  pla_item_clear(&labels);
+  g_assert_cmpint(g_remove(cased), ==, 0);
+  g_assert_cmpint(g_remove(copy), ==, 0);
+  g_assert_cmpint(g_remove(copy_names), ==, 0);
   g_assert_cmpint(g_remove(out), ==, 0);
   g_assert_cmpint(g_remove(names), ==, 0);
 
