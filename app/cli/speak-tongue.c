@@ -249,7 +249,9 @@ typedef struct {
   int *done; /* frames of all stretches */
 } Frames;
 
-enum { STRETCH = 240 }; /* frames */
+/* Frames of a stretch at most, and those of a track that is not worth its run-ups.  Stretches are even in
+ * number and alike: two threads end together. */
+enum { STRETCH = 240, SHORT_TRACK = 120 };
 
 /* frames from @from up to @to */
 static PlaStatus
@@ -283,12 +285,13 @@ run_stretch(const Frames *self, PlaTongueMotion *motion, int from, int to, PlaEr
   return st;
 }
 
-/* Stretches of fixed length, each with a run-up of its own: on as many threads as there are, with the same
- * result; one after the other where they are drawn or written. */
+/* Stretches by the length of the track alone, each with a run-up of its own: on as many threads as there are,
+ * with the same result; one after the other where they are drawn or written. */
 static PlaStatus
 run_frames(const Frames *self, const PlaTongueMotion *motion, PlaTongueStats *stats, PlaError *err)
 {
-  const int n = self->track->n_samples, n_stretches = (n + STRETCH - 1) / STRETCH;
+  const int n = self->track->n_samples;
+  const int n_stretches = n > SHORT_TRACK ? 2 * ((n + 2 * STRETCH - 1) / (2 * STRETCH)) : 1;
   g_autofree PlaStatus *status = g_new0(PlaStatus, n_stretches);
   g_autofree PlaError *errors = g_new0(PlaError, n_stretches);
   g_autofree PlaTongueStats *each = g_new0(PlaTongueStats, n_stretches);
@@ -299,7 +302,8 @@ run_frames(const Frames *self, const PlaTongueMotion *motion, PlaTongueStats *st
     PlaTongueMotion *own = NULL;
     status[k] = pla_tongue_motion_fork(motion, &own, &errors[k]);
     if (status[k] == PLA_OK)
-      status[k] = run_stretch(self, own, k * STRETCH, MIN(n, (k + 1) * STRETCH), &errors[k]);
+      status[k] = run_stretch(self, own, (int)((int64_t)n * k / n_stretches),
+                              (int)((int64_t)n * (k + 1) / n_stretches), &errors[k]);
     if (status[k] == PLA_OK)
       each[k] = *pla_tongue_motion_stats(own);
     pla_tongue_motion_free(own);
