@@ -225,3 +225,12 @@ pla_json_choice(PlaJson json, const char *const *choices, int *out, PlaError *er
   g_autofree char *list = g_strjoinv(", ", (char **)choices);
   return pla_json_fail(json, err, "is '%s', and must be one of %s", text, list);
 }
+
+JsonArray *
+pla_json_array_of(const double *value, int n)
+{
+  JsonArray *array = json_array_new();
+  for (int i = 0; i < n; i++)
+    json_array_add_double_element(array, value[i]);
+  return array;
+}

@@ -40,3 +40,6 @@ PlaStatus pla_json_text_value(PlaJson json, char **out, PlaError *err); /* g_fre
 PlaStatus pla_json_vector(PlaJson json, int n, double *out, PlaError *err);
 /* Index into the NULL-terminated @choices. */
 PlaStatus pla_json_choice(PlaJson json, const char *const *choices, int *out, PlaError *err);
+
+/* Writing: @n numbers as an array. */
+JsonArray *pla_json_array_of(const double *value, int n);

@@ -1,6 +1,7 @@
 /* A plan carried onto another patient: its places go where a warp takes them, its directions turn with it.
  * Lengths, depths and angles stay what the surgeon said. */
 #include "anatomy/base/mat3.h"
+#include "app/json.h"
 #include "app/plan.h"
 
 #include <math.h>
@@ -25,15 +26,6 @@ get_triple(JsonNode *node, double out[3])
   return true;
 }
 
-static JsonArray *
-new_triple(const double v[3])
-{
-  JsonArray *list = json_array_new();
-  for (int d = 0; d < 3; d++)
-    json_array_add_double_element(list, v[d]);
-  return list;
-}
-
 static void
 warp_list(JsonObject *object, const char *key, const PlaWarp *warp)
 {
@@ -46,7 +38,7 @@ warp_list(JsonObject *object, const char *key, const PlaWarp *warp)
     JsonNode *one = json_array_get_element(from, i);
     if (get_triple(one, p)) {
       pla_warp_apply(warp, 1, p, p);
-      json_array_add_array_element(to, new_triple(p));
+      json_array_add_array_element(to, pla_json_array_of(p, 3));
     } else {
       json_array_add_element(to, json_node_copy(one));
     }
@@ -66,7 +58,7 @@ warp_direction(JsonObject *object, const char *key, const double place[3], const
   const double length = pla_vec3_norm(turned);
   for (int d = 0; d < 3 && length > 0.0; d++)
     turned[d] *= pla_vec3_norm(v) / length;
-  json_object_set_array_member(object, key, new_triple(turned));
+  json_object_set_array_member(object, key, pla_json_array_of(turned, 3));
 }
 
 static void
@@ -79,7 +71,7 @@ warp_object(JsonObject *object, const PlaWarp *warp)
     for (int k = 0; directions[k]; k++)
       warp_direction(object, directions[k], place, warp);
     pla_warp_apply(warp, 1, place, moved);
-    json_object_set_array_member(object, places[i], new_triple(moved));
+    json_object_set_array_member(object, places[i], pla_json_array_of(moved, 3));
   }
   for (int i = 0; lists[i]; i++)
     warp_list(object, lists[i], warp);

@@ -1,5 +1,6 @@
 #include "ui/measure.h"
 
+#include "app/json.h"
 #include "ui/annotations.h"
 
 #include <glib/gi18n.h>
@@ -69,15 +70,6 @@ free_name(PlaMeasure *self)
   }
 }
 
-static JsonArray *
-point_json(const double *point)
-{
-  JsonArray *array = json_array_new();
-  for (int d = 0; d < 3; d++)
-    json_array_add_double_element(array, point[d]);
-  return array;
-}
-
 /* ---------------------------------------------------------------------- notes */
 
 static void
@@ -130,18 +122,18 @@ finish(PlaMeasure *self)
   g_autofree char *name = free_name(self);
   json_object_set_string_member(params, "name", name);
   if (strcmp(id, "note") == 0) {
-    json_object_set_array_member(params, "at_mm", point_json(point));
+    json_object_set_array_member(params, "at_mm", pla_json_array_of(point, 3));
     ask_note(self, params);
     stop(self);
     return;
   }
   if (strcmp(id, "landmark") == 0) {
-    json_object_set_array_member(params, "at_mm", point_json(point));
+    json_object_set_array_member(params, "at_mm", pla_json_array_of(point, 3));
     pla_document_run(self->document, _("Setting the landmark"), "landmark", params);
   } else {
     JsonArray *list = json_array_new();
     for (int i = 0; i < n; i++)
-      json_array_add_array_element(list, point_json(point + 3 * i));
+      json_array_add_array_element(list, pla_json_array_of(point + 3 * i, 3));
     json_object_set_string_member(params, "what", id);
     json_object_set_array_member(params, "points_mm", list);
     pla_document_run(self->document, _("Measuring"), "measure", params);

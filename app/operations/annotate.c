@@ -1,5 +1,6 @@
 /* Notes, landmarks and measurements: small items that hold JSON. */
 #include "app/operations/operations.h"
+#include "app/json.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,15 +24,6 @@ put(PlaWork *work, const char *name, PlaContent *content, PlaError *err)
   return PLA_OK;
 }
 
-static JsonArray *
-numbers(const double *value, int n)
-{
-  JsonArray *array = json_array_new();
-  for (int i = 0; i < n; i++)
-    json_array_add_double_element(array, value[i]);
-  return array;
-}
-
 static PlaStatus
 run_note(PlaWork *work, PlaError *err)
 {
@@ -40,7 +32,7 @@ run_note(PlaWork *work, PlaError *err)
   if (!pla_work_is_null(work, "at_mm")) {
     double at[3];
     pla_work_point(work, "at_mm", at);
-    json_object_set_array_member(content->meta, "at_mm", numbers(at, 3));
+    json_object_set_array_member(content->meta, "at_mm", pla_json_array_of(at, 3));
   }
   return put(work, pla_work_text(work, "name"), content, err);
 }
@@ -66,7 +58,7 @@ run_landmark(PlaWork *work, PlaError *err)
   double at[3];
   PlaContent *content = pla_content_new(PLA_ITEM_LANDMARK);
   pla_work_point(work, "at_mm", at);
-  json_object_set_array_member(content->meta, "at_mm", numbers(at, 3));
+  json_object_set_array_member(content->meta, "at_mm", pla_json_array_of(at, 3));
   return put(work, pla_work_text(work, "name"), content, err);
 }
 
@@ -196,7 +188,7 @@ run_measure(PlaWork *work, PlaError *err)
   if (n > 0) {
     JsonArray *list = json_array_new();
     for (int i = 0; i < n; i++)
-      json_array_add_array_element(list, numbers(points + 3 * i, 3));
+      json_array_add_array_element(list, pla_json_array_of(points + 3 * i, 3));
     json_object_set_array_member(content->meta, "points_mm", list);
   }
   if (of)

@@ -4,6 +4,7 @@
  * preset, what is held, hooks.  They are put together into a scene, so that an operation of a case
  * and a scene of the command line are solved by the same code. */
 #include "app/operations/operations.h"
+#include "app/json.h"
 #include "app/simulation.h"
 #include "sim/material/presets.h"
 
@@ -211,11 +212,8 @@ write_scene(PlaWork *work, const PlaMesh *mesh, char **out, PlaError *err)
   json_object_set_double_member(solver, "tolerance_rel", pla_work_number(work, "tolerance_rel"));
   json_object_set_int_member(solver, "max_iterations", pla_work_int(work, "max_iterations"));
   double gravity[3];
-  JsonArray *vector = json_array_new();
   pla_work_point(work, "gravity_m_s2", gravity);
-  for (int d = 0; d < 3; d++)
-    json_array_add_double_element(vector, gravity[d]);
-  json_object_set_array_member(scene, "gravity_m_s2", vector);
+  json_object_set_array_member(scene, "gravity_m_s2", pla_json_array_of(gravity, 3));
 
   PlaStatus st = add_fixed(work, mesh, constraints, err);
   if (st == PLA_OK)
@@ -256,9 +254,7 @@ describe(PlaWork *work, const PlaSimulation *scene, const PlaSimulationResult *r
   json_object_set_string_member(found, "solver", solve->method);
   json_object_set_int_member(found, "iterations", solve->iterations);
   json_object_set_double_member(found, "residual_rel", solve->residual_rel);
-  JsonArray *residuals = json_array_new();
-  for (int i = 0; i < solve->n_residuals; i++)
-    json_array_add_double_element(residuals, solve->residuals[i]);
+  JsonArray *residuals = pla_json_array_of(solve->residuals, solve->n_residuals);
   json_object_set_array_member(found, "residuals", residuals);
   json_object_set_double_member(found, "energy_j", solve->energy_j);
   json_object_set_int_member(found, "inverted", solve->inverted);

@@ -1,5 +1,6 @@
 #include "ui/panels/simulate-panel.h"
 
+#include "app/json.h"
 #include "app/live-solve.h"
 #include "app/picture.h"
 #include "sim/material/presets.h"
@@ -152,20 +153,11 @@ update_pull_rows(PlaSimulatePanel *self)
 
 /* -------------------------------------------------------------------- scene */
 
-static JsonArray *
-vector(const double v[3])
-{
-  JsonArray *array = json_array_new();
-  for (int d = 0; d < 3; d++)
-    json_array_add_double_element(array, v[d]);
-  return array;
-}
-
 static JsonObject *
 near(const Place *place)
 {
   JsonObject *where = json_object_new(), *near_ = json_object_new();
-  json_object_set_array_member(near_, "at_mm", vector(place->at_mm));
+  json_object_set_array_member(near_, "at_mm", pla_json_array_of(place->at_mm, 3));
   json_object_set_double_member(near_, "radius_mm", place->radius_mm);
   json_object_set_object_member(where, "near", near_);
   return where;
@@ -187,7 +179,7 @@ build_params(PlaSimulatePanel *self)
   json_object_set_array_member(params, "hooks", hooks);
   json_object_set_array_member(params, "loads", loads);
   json_object_set_array_member(params, "gravity_m_s2",
-                               vector(gravities[adw_combo_row_get_selected(self->gravity)]));
+                               pla_json_array_of(gravities[adw_combo_row_get_selected(self->gravity)], 3));
   json_object_set_int_member(params, "steps", gtk_spin_button_get_value_as_int(self->steps));
 
   for (guint r = 0; r < self->regions->len; r++) {
@@ -208,8 +200,8 @@ build_params(PlaSimulatePanel *self)
       json_object_set_string_member(inner, "item", pla_document_get_labels_name(self->document));
       json_object_set_int_member(inner, "id", holder->label);
     } else {
-      json_object_set_array_member(inner, "through_mm", vector(holder->through_mm));
-      json_object_set_array_member(inner, "normal", vector(holder->normal));
+      json_object_set_array_member(inner, "through_mm", pla_json_array_of(holder->through_mm, 3));
+      json_object_set_array_member(inner, "normal", pla_json_array_of(holder->normal, 3));
     }
     json_object_set_double_member(inner, "within_mm", holder->within_mm);
     json_object_set_object_member(where, holder->label > 0 ? "label" : "plane", inner);
@@ -231,8 +223,8 @@ build_params(PlaSimulatePanel *self)
       json_array_add_object_element(fixed, near(place));
       break;
     case PLA_MARK_HOOK:
-      json_object_set_array_member(object, "at_mm", vector(place->at_mm));
-      json_object_set_array_member(object, "pull_mm", vector(place->way_mm));
+      json_object_set_array_member(object, "at_mm", pla_json_array_of(place->at_mm, 3));
+      json_object_set_array_member(object, "pull_mm", pla_json_array_of(place->way_mm, 3));
       json_object_set_double_member(object, "radius_mm", place->radius_mm);
       json_array_add_object_element(hooks, object);
       break;
@@ -241,7 +233,7 @@ build_params(PlaSimulatePanel *self)
       for (int d = 0; d < 3; d++)
         newton[d] = force * place->way_mm[d];
       json_object_set_object_member(object, "where", near(place));
-      json_object_set_array_member(object, "force_n", vector(newton));
+      json_object_set_array_member(object, "force_n", pla_json_array_of(newton, 3));
       json_array_add_object_element(loads, object);
       break;
     }

@@ -4,6 +4,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "app/body.h"
+#include "app/json.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -61,15 +62,6 @@ hundredths(double mm)
   return round(100.0 * mm) / 100.0 + 0.0;
 }
 
-static JsonArray *
-vector(const double v[3])
-{
-  JsonArray *array = json_array_new();
-  for (int d = 0; d < 3; d++)
-    json_array_add_double_element(array, v[d]);
-  return array;
-}
-
 /* the line through the points, as a plan has it */
 static JsonArray *
 path_of(PlaSurgeryPanel *self)
@@ -82,7 +74,7 @@ path_of(PlaSurgeryPanel *self)
     line = pla_sketcher_smooth(self->sketcher, points, n, self->instrument == PLA_EXCISE);
   const GArray *use = line ? line : self->points;
   for (guint i = 0; i + 2 < use->len; i += 3)
-    json_array_add_array_element(path, vector(&g_array_index(use, double, i)));
+    json_array_add_array_element(path, pla_json_array_of(&g_array_index(use, double, i), 3));
   return path;
 }
 
@@ -133,8 +125,8 @@ add_template(PlaSurgeryPanel *self, JsonObject *what)
     at[d] = hundredths(g_array_index(self->points, double, d));
   json_object_set_string_member(what, "kind", kind->id);
   json_object_set_string_member(what, "name", gtk_editable_get_text(GTK_EDITABLE(self->name)));
-  json_object_set_array_member(what, "at_mm", vector(at));
-  json_object_set_array_member(what, "direction", vector(direction));
+  json_object_set_array_member(what, "at_mm", pla_json_array_of(at, 3));
+  json_object_set_array_member(what, "direction", pla_json_array_of(direction, 3));
   json_object_set_double_member(what, "size_mm", gtk_spin_button_get_value(self->size));
   if (kind->angle > 0.0)
     json_object_set_double_member(what, "angle_deg", gtk_spin_button_get_value(self->angle));
@@ -200,8 +192,8 @@ add_plane(PlaSurgeryPanel *self, PlaBladeKind kind, JsonObject *what)
     at[d] = hundredths(at[d]);
     normal[d] = round(1e6 * normal[d]) / 1e6 + 0.0;
   }
-  json_object_set_array_member(what, "through_mm", vector(at));
-  json_object_set_array_member(what, "normal", vector(normal));
+  json_object_set_array_member(what, "through_mm", pla_json_array_of(at, 3));
+  json_object_set_array_member(what, "normal", pla_json_array_of(normal, 3));
   json_object_set_double_member(what, "radius_mm", gtk_spin_button_get_value(self->radius));
   return TRUE;
 }
@@ -216,7 +208,7 @@ add_triangles(const double *pos, double to_mm, int n_verts, const int *tri, int 
     double mm[3];
     for (int d = 0; d < 3; d++)
       mm[d] = round(1e3 * to_mm * pos[3 * i + d]) / 1e3 + 0.0;
-    json_array_add_array_element(points, vector(mm));
+    json_array_add_array_element(points, pla_json_array_of(mm, 3));
   }
   for (int t = 0; t < n_tris; t++) {
     JsonArray *corners = json_array_new();
@@ -319,7 +311,7 @@ add_filling(PlaSurgeryPanel *self, JsonObject *what)
         what, "name", there ? there->name : gtk_editable_get_text(GTK_EDITABLE(self->name)));
   if (!there) {
     place_inside(self, at);
-    json_object_set_array_member(what, "at_mm", vector(at));
+    json_object_set_array_member(what, "at_mm", pla_json_array_of(at, 3));
   }
   json_object_set_double_member(what, "radius_mm", gtk_spin_button_get_value(self->radius));
   if (self->instrument == PLA_EXPAND)
@@ -343,8 +335,8 @@ add_tension(PlaSurgeryPanel *self, JsonObject *what)
       at[d] = hundredths(0.5 * (p[d] + p[3 + d]));
       way[d] = hundredths(p[3 + d] - p[d]);
     }
-    json_object_set_array_member(line, "at_mm", vector(at));
-    json_object_set_array_member(line, "direction", vector(way));
+    json_object_set_array_member(line, "at_mm", pla_json_array_of(at, 3));
+    json_object_set_array_member(line, "direction", pla_json_array_of(way, 3));
     json_array_add_object_element(lines, line);
   }
   json_object_set_array_member(what, "lines", lines);
@@ -412,8 +404,8 @@ pla_theatre_build_step(PlaSurgeryPanel *self)
     add_template(self, what);
     break;
   case PLA_HOOK:
-    json_object_set_array_member(what, "at_mm", vector(self->hook_at));
-    json_object_set_array_member(what, "pull_mm", vector(self->hook_pull));
+    json_object_set_array_member(what, "at_mm", pla_json_array_of(self->hook_at, 3));
+    json_object_set_array_member(what, "pull_mm", pla_json_array_of(self->hook_pull, 3));
     break;
   case PLA_CUT:
     if (!add_cut(self, what))
