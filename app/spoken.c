@@ -4,9 +4,7 @@
 #include "anatomy/boundary.h"
 #include "anatomy/phantom/phantom.h"
 #include "anatomy/surface/surface.h"
-#include "app/speech-text.h"
-#include "app/tongue-motion.h"
-#include "sim/speech/sounds.h"
+#include "app/spoken-tongue.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,51 +15,6 @@
 static const double section_at[2] = { 0.0, -112.0 }; /* mm: forward, up */
 static const int section_dims[2] = { 220, 200 };
 static const double section_step = 0.5;
-
-/* ---- the tongue, made once for all that was predicted ---------------------------------------- */
-
-/* Predicted coils are in the built-in head's own plane, so its tongue is the same for every sound. */
-static struct {
-  GMutex lock; /* held while it moves */
-  double cell_mm;
-  PlaTongueMotion *motion;
-} shared;
-
-static PlaStatus
-make_tongue(const PlaTrack *speaker, bool own_plane, double cell_mm, PlaProgress *progress,
-            PlaTongueMotion **out, PlaError *err)
-{
-  PlaTongueMotionOptions options = pla_tongue_motion_options_default();
-  options.cell_mm = cell_mm;
-  options.own_plane = own_plane;
-  options.progress = progress;
-  return pla_tongue_motion_new(&options, &speaker, 1, out, err);
-}
-
-/* the mouth at rest stands for the speaker */
-static PlaStatus
-take_shared(double cell_mm, PlaProgress *progress, PlaTongueMotion **out, PlaError *err)
-{
-  PlaTrack *rest = NULL;
-  PlaStatus st = PLA_OK;
-  g_mutex_lock(&shared.lock);
-  if (shared.motion && shared.cell_mm != cell_mm)
-    g_clear_pointer(&shared.motion, pla_tongue_motion_free);
-  if (!shared.motion) {
-    st = pla_sensor_track_new(4, &rest, err);
-    for (int f = 0; st == PLA_OK && f < 4; f++)
-      memcpy(rest->value + (size_t)f * PLA_SENSOR_CHANNELS, pla_sound_neutral(),
-             PLA_SENSOR_CHANNELS * sizeof *rest->value);
-    if (st == PLA_OK)
-      st = make_tongue(rest, true, cell_mm, progress, &shared.motion, err);
-    shared.cell_mm = cell_mm;
-    pla_track_free(rest);
-  }
-  *out = shared.motion;
-  if (st != PLA_OK)
-    g_mutex_unlock(&shared.lock);
-  return st;
-}
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -419,6 +372,7 @@ to_content(const Making *m, const PlaSpokenInput *input, PlaContent **out, PlaEr
 PlaStatus
 pla_spoken_make(const PlaSpokenInput *input, PlaProgress *progress, PlaContent **out, PlaError *err)
 {
+  const PlaTrack *measured = input->measured ? input->track : NULL;
   Making m = { 0 };
   *out = NULL;
   if (input->track->rate_hz <= 0.0 || input->track->n_samples < 1)
@@ -431,8 +385,7 @@ pla_spoken_make(const PlaSpokenInput *input, PlaProgress *progress, PlaContent *
   pla_progress_phase(progress, "Making the tongue", 0.5);
   PlaProgressSpan span = pla_progress_push(progress);
   if (st == PLA_OK)
-    st = input->measured ? make_tongue(input->track, false, input->cell_mm, progress, &m.motion, err)
-                         : take_shared(input->cell_mm, progress, &m.motion, err);
+    st = pla_spoken_tongue_take(measured, input->cell_mm, progress, &m.motion, err);
   pla_progress_pop(progress, span);
   if (st != PLA_OK) {
     pla_coil_paths_clear(&m.paths);
@@ -451,10 +404,7 @@ pla_spoken_make(const PlaSpokenInput *input, PlaProgress *progress, PlaContent *
     st = hear(&m, input->audio, progress, err);
   if (st == PLA_OK)
     st = to_content(&m, input, out, err);
-  if (input->measured)
-    pla_tongue_motion_free(m.motion);
-  else
-    g_mutex_unlock(&shared.lock);
+  pla_spoken_tongue_release(measured, m.motion);
   making_clear(&m);
   return st;
 }
@@ -495,7 +445,7 @@ pla_spoken_make_mouth(double cell_mm, PlaProgress *progress, PlaContent *out[3],
   PlaMesh *mesh[3] = { NULL };
   for (int i = 0; i < 3; i++)
     out[i] = NULL;
-  PlaStatus st = take_shared(cell_mm, progress, &motion, err);
+  PlaStatus st = pla_spoken_tongue_take(NULL, cell_mm, progress, &motion, err);
   if (st != PLA_OK)
     return st;
   for (int i = 0; st == PLA_OK && i < 2; i++) {
@@ -503,7 +453,7 @@ pla_spoken_make_mouth(double cell_mm, PlaProgress *progress, PlaContent *out[3],
     st = pla_surface_from_levelset(
         pla_tongue_get_solid(pla_tongue_motion_get_tongue(motion), i, &with_jaw), &mesh[i], err);
   }
-  g_mutex_unlock(&shared.lock);
+  pla_spoken_tongue_release(NULL, motion);
   if (st == PLA_OK)
     st = make_head(&mesh[2], progress, err);
   for (int i = 0; i < 3; i++) {

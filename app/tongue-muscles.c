@@ -7,6 +7,7 @@
 
 #include <glib.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CELL_MM 9.0  /* of the flesh whose answers are asked for */
@@ -250,4 +251,99 @@ pla_tongue_muscles_explain(const PlaTongueMuscles *self, const PlaTongueMotion *
   frame->motion_mm = 1000.0 * sqrt(moved / self->n_places);
   frame->residual_mm = 1000.0 * sqrt(left / self->n_places);
   return st;
+}
+
+/* ---- over a track ---- */
+
+PlaStatus
+pla_tongue_activations_init(PlaTongueActivations *self, const PlaTongueMuscles *muscles,
+                            const PlaTrack *like, PlaError *err)
+{
+  const int n = pla_tongue_muscles_count(muscles);
+  *self = (PlaTongueActivations){ 0 };
+  PlaStatus st = pla_track_new(like->n_samples, n, &self->track, err);
+  for (int c = 0; st == PLA_OK && c < n; c++) {
+    free(self->track->name[c]);
+    free(self->track->unit[c]);
+    self->track->name[c] = pla_strdup(pla_tongue_muscles_name(muscles, c));
+    self->track->unit[c] = pla_strdup("");
+    if (!self->track->name[c] || !self->track->unit[c])
+      st = pla_fail_memory(err, "the activations");
+  }
+  if (st == PLA_OK) {
+    self->track->rate_hz = like->rate_hz;
+    self->track->start_s = like->start_s;
+    self->moved = g_new0(double, like->n_samples);
+    self->left = g_new0(double, like->n_samples);
+  }
+  return st;
+}
+
+void
+pla_tongue_activations_clear(PlaTongueActivations *self)
+{
+  pla_track_free(self->track);
+  g_free(self->moved);
+  g_free(self->left);
+  *self = (PlaTongueActivations){ 0 };
+}
+
+PlaStatus
+pla_tongue_activations_explain(PlaTongueActivations *self, const PlaTongueMuscles *muscles,
+                               const PlaTongueMotion *motion, int frame, PlaError *err)
+{
+  PlaTongueMusclesFrame found;
+  double *row = self->track->value + (size_t)frame * (size_t)self->track->n_channels;
+  const PlaStatus st = pla_tongue_muscles_explain(muscles, motion, row, &found, err);
+  self->moved[frame] = found.motion_mm * found.motion_mm;
+  self->left[frame] = found.residual_mm * found.residual_mm;
+  return st;
+}
+
+PlaTongueMusclesFrame
+pla_tongue_activations_rms(const PlaTongueActivations *self)
+{
+  double moved = 0.0, left = 0.0;
+  for (int i = 0; i < self->track->n_samples; i++) {
+    moved += self->moved[i] / self->track->n_samples;
+    left += self->left[i] / self->track->n_samples;
+  }
+  return (PlaTongueMusclesFrame){ sqrt(moved), sqrt(left) };
+}
+
+/* how much of a channel's name is the muscle's: all before the side */
+static size_t
+muscle_length(const char *name)
+{
+  const char *comma = strrchr(name, ',');
+  const bool sided = comma && (strcmp(comma, ", left") == 0 || strcmp(comma, ", right") == 0);
+  return sided ? (size_t)(comma - name) : strlen(name);
+}
+
+bool
+pla_tongue_lane_next(const PlaTrack *activations, PlaTongueLane *lane)
+{
+  const int c = lane->first + lane->n;
+  if (c >= activations->n_channels)
+    return false;
+  const char *name = activations->name[c];
+  const size_t length = muscle_length(name);
+  lane->first = c;
+  lane->n = 1;
+  while (c + lane->n < activations->n_channels &&
+         muscle_length(activations->name[c + lane->n]) == length &&
+         strncmp(activations->name[c + lane->n], name, length) == 0)
+    lane->n++;
+  g_snprintf(lane->name, sizeof lane->name, "%.*s", (int)length, name);
+  return true;
+}
+
+double
+pla_tongue_lane_at(const PlaTrack *activations, const PlaTongueLane *lane, int frame)
+{
+  const double *row = activations->value + (size_t)frame * (size_t)activations->n_channels;
+  double sum = 0.0;
+  for (int c = lane->first; c < lane->first + lane->n; c++)
+    sum += row[c] / lane->n;
+  return CLAMP(sum, 0.0, 1.0);
 }

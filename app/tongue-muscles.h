@@ -28,3 +28,27 @@ typedef struct {
 /* Activations, 0..1 (count), of the newest frame of @motion.  Threads may share @self. */
 PlaStatus pla_tongue_muscles_explain(const PlaTongueMuscles *self, const PlaTongueMotion *motion,
                                      double *activation, PlaTongueMusclesFrame *frame, PlaError *err);
+
+/* The same over a whole track. */
+typedef struct {
+  PlaTrack *track;      /* a channel for each muscle, 0..1 */
+  double *moved, *left; /* squares of what a frame comes to, mm^2 (n_samples) */
+} PlaTongueActivations;
+
+/* Room for the frames of @like. */
+PlaStatus pla_tongue_activations_init(PlaTongueActivations *self, const PlaTongueMuscles *muscles,
+                                      const PlaTrack *like, PlaError *err);
+void pla_tongue_activations_clear(PlaTongueActivations *self);
+/* Fills in @frame from the newest of @motion.  Threads may fill different ones. */
+PlaStatus pla_tongue_activations_explain(PlaTongueActivations *self, const PlaTongueMuscles *muscles,
+                                         const PlaTongueMotion *motion, int frame, PlaError *err);
+PlaTongueMusclesFrame pla_tongue_activations_rms(const PlaTongueActivations *self); /* over all frames */
+
+/* One muscle among the channels: its left and right follow each other. */
+typedef struct {
+  int first, n;  /* channels */
+  char name[64]; /* without the side */
+} PlaTongueLane;
+/* From { 0 } to the first one and on to the next; false after the last. */
+bool pla_tongue_lane_next(const PlaTrack *activations, PlaTongueLane *lane);
+double pla_tongue_lane_at(const PlaTrack *activations, const PlaTongueLane *lane, int frame); /* mean */

@@ -1,5 +1,7 @@
 #include "app/tongue-picture.h"
 
+#include "app/tongue-muscles.h"
+
 #include <glib.h>
 #include <math.h>
 #include <stdlib.h>
@@ -138,27 +140,6 @@ pla_tongue_picture_draw(const PlaTongueMotion *motion, cairo_t *cr, double width
 
 /* ---- muscles ---- */
 
-/* how much of a channel's name is the muscle's: all before the side */
-static size_t
-muscle_length(const char *name)
-{
-  const char *comma = strrchr(name, ',');
-  const bool sided = comma && (strcmp(comma, ", left") == 0 || strcmp(comma, ", right") == 0);
-  return sided ? (size_t)(comma - name) : strlen(name);
-}
-
-/* channels from @c on that are the same muscle */
-static int
-channels_of_muscle(const PlaTrack *track, int c)
-{
-  const size_t length = muscle_length(track->name[c]);
-  int n = 1;
-  while (c + n < track->n_channels && muscle_length(track->name[c + n]) == length &&
-         strncmp(track->name[c + n], track->name[c], length) == 0)
-    n++;
-  return n;
-}
-
 static void
 draw_time(const PlaTrack *track, double left, double right, double y, cairo_t *cr)
 {
@@ -173,39 +154,103 @@ draw_time(const PlaTrack *track, double left, double right, double y, cairo_t *c
   }
 }
 
+static int
+count_lanes(const PlaTrack *activations)
+{
+  PlaTongueLane lane = { 0 };
+  int n = 0;
+  while (pla_tongue_lane_next(activations, &lane))
+    n++;
+  return n;
+}
+
+/* a hill on @low, @tall where the muscle does all it can; @x_s is at 0, @per_s for a second */
+static void
+trace_lane(const PlaTrack *activations, const PlaTongueLane *lane, double x_s, double per_s, double low,
+           double tall, cairo_t *cr)
+{
+  const double per_frame = per_s / activations->rate_hz;
+  const double first = (activations->start_s - x_s) * per_s;
+  cairo_move_to(cr, first - 0.5 * per_frame, low);
+  for (int f = 0; f < activations->n_samples; f++)
+    cairo_line_to(cr, first + f * per_frame, low - tall * pla_tongue_lane_at(activations, lane, f));
+  cairo_line_to(cr, first + (activations->n_samples - 0.5) * per_frame, low);
+  cairo_close_path(cr);
+}
+
 void
 pla_tongue_picture_draw_muscles(const PlaTrack *activations, cairo_t *cr, double width, double height)
 {
   enum { NAMES = 170, AXIS = 22 };
-  int lanes = 0;
-  for (int c = 0; c < activations->n_channels; c += channels_of_muscle(activations, c))
-    lanes++;
-  const double lane = (height - AXIS) / MAX(lanes, 1), per_frame = (width - NAMES - 8.0) / activations->n_samples;
+  const double tall = (height - AXIS) / MAX(count_lanes(activations), 1), wide = width - NAMES - 8.0;
+  const double per_s = wide / activations->n_samples * activations->rate_hz;
+  PlaTongueLane lane = { 0 };
   cairo_set_source_rgb(cr, 1, 1, 1);
   cairo_paint(cr);
   cairo_select_font_face(cr, "Liberation Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
   cairo_set_font_size(cr, 12.0);
-  for (int c = 0, k = 0, n; c < activations->n_channels; c += n, k++) {
-    const double low = lane * (k + 1) - 3.0;
-    n = channels_of_muscle(activations, c);
-    g_autofree char *name = g_strndup(activations->name[c], muscle_length(activations->name[c]));
-    cairo_move_to(cr, NAMES, low);
-    for (int f = 0; f < activations->n_samples; f++) {
-      double sum = 0.0;
-      for (int i = c; i < c + n; i++)
-        sum += activations->value[(size_t)f * (size_t)activations->n_channels + (size_t)i] / n;
-      cairo_line_to(cr, NAMES + (f + 0.5) * per_frame, low - (lane - 6.0) * CLAMP(sum, 0.0, 1.0));
-    }
-    cairo_line_to(cr, width - 8.0, low);
-    cairo_close_path(cr);
+  for (int k = 0; pla_tongue_lane_next(activations, &lane); k++) {
+    const double low = tall * (k + 1) - 3.0;
+    cairo_save(cr);
+    cairo_translate(cr, NAMES, 0);
+    trace_lane(activations, &lane, activations->start_s - 0.5 / activations->rate_hz, per_s, low,
+               tall - 6.0, cr);
+    cairo_restore(cr);
     cairo_set_source_rgba(cr, 0.75, 0.20, 0.24, 0.75);
     cairo_fill(cr);
     cairo_set_source_rgb(cr, 0.6, 0.6, 0.6);
-    cairo_rectangle(cr, NAMES, low, width - 8.0 - NAMES, 0.7);
+    cairo_rectangle(cr, NAMES, low, wide, 0.7);
     cairo_fill(cr);
     cairo_set_source_rgb(cr, 0.1, 0.1, 0.1);
-    cairo_move_to(cr, 8.0, low - 0.35 * lane + 4.0);
-    cairo_show_text(cr, name);
+    cairo_move_to(cr, 8.0, low - 0.35 * tall + 4.0);
+    cairo_show_text(cr, lane.name);
   }
   draw_time(activations, NAMES, width - 8.0, height - 7.0, cr);
+}
+
+/* letters that hills may lie behind */
+static void
+draw_name(const char *name, double x, double y, double ink, double ground, cairo_t *cr)
+{
+  g_autofree char *title = g_strdup(name);
+  title[0] = g_ascii_toupper(title[0]);
+  cairo_move_to(cr, x, y);
+  cairo_text_path(cr, title);
+  cairo_set_source_rgba(cr, ground, ground, ground, 0.85);
+  cairo_set_line_width(cr, 3.0);
+  cairo_stroke_preserve(cr);
+  cairo_set_source_rgb(cr, ink, ink, ink);
+  cairo_fill(cr);
+}
+
+void
+pla_tongue_picture_draw_lanes(const PlaTrack *activations, double from_s, double to_s, bool dark,
+                              cairo_t *cr, double width, double height)
+{
+  const double tall = height / MAX(count_lanes(activations), 1);
+  const double per_s = width / fmax(to_s - from_s, 1e-6), letters = CLAMP(0.72 * tall, 8.0, 12.0);
+  const double ground = dark ? 0.13 : 0.98, ink = dark ? 0.93 : 0.15;
+  PlaTongueLane lane = { 0 };
+  cairo_save(cr);
+  cairo_rectangle(cr, 0, 0, width, height);
+  cairo_clip(cr);
+  cairo_set_source_rgb(cr, ground, ground, ground);
+  cairo_paint(cr);
+  cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
+  cairo_select_font_face(cr, "Liberation Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+  cairo_set_font_size(cr, letters);
+  for (int k = 0; pla_tongue_lane_next(activations, &lane); k++) {
+    const double low = floor(tall * (k + 1)) - 1.0;
+    trace_lane(activations, &lane, from_s, per_s, low, tall - 3.0, cr);
+    if (dark)
+      cairo_set_source_rgba(cr, 0.93, 0.45, 0.47, 0.75);
+    else
+      cairo_set_source_rgba(cr, 0.75, 0.20, 0.24, 0.70);
+    cairo_fill(cr);
+    cairo_set_source_rgba(cr, ink, ink, ink, 0.3);
+    cairo_rectangle(cr, 0, low, width, 1.0);
+    cairo_fill(cr);
+    draw_name(lane.name, 4.0, low - 0.5 * (tall - 0.72 * letters), ink, ground, cr);
+  }
+  cairo_restore(cr);
 }

@@ -149,6 +149,8 @@ static const PlaActionInfo rows[] = {
   { "speech.pace::quarter", N_("Play a Quarter as Fast"), NULL, PLA_GROUP_TOOLS },
   { "speech.cut", N_("Look at the Middle of the Head"), NULL, PLA_GROUP_TOOLS },
   { "speech.beside", N_("Two Recordings Side by Side"), NULL, PLA_GROUP_TOOLS },
+  { "speech.muscles", N_("Show What the Tongue’s Muscles Do"), NULL, PLA_GROUP_TOOLS },
+  { "speech.activations", N_("Save What the Muscles Do…"), NULL, PLA_GROUP_TOOLS },
   { "speech.table", N_("Save the Numbers of a Motion…"), NULL, PLA_GROUP_TOOLS },
   { "speech.video", N_("Save a Motion as Video…"), NULL, PLA_GROUP_TOOLS },
 };

@@ -22,6 +22,13 @@ struct _PlaSpeechDesk {
   PlaHash read_state; /* that the above are of */
   gboolean read;
 
+  gboolean muscles_wanted;
+  GHashTable *muscles;   /* what was found: of the motion's hash, PlaTongueActivations */
+  PlaJob *finding;       /* or NULL */
+  PlaHash finding_of;
+  char *muscles_failure;
+  double cell_mm;
+
   double time_s, from_s, to_s, speed;
   gboolean loop, beside, active;
   PlaSoundPlayer *player; /* while playing */
@@ -31,7 +38,7 @@ struct _PlaSpeechDesk {
 
 G_DEFINE_FINAL_TYPE(PlaSpeechDesk, pla_speech_desk, G_TYPE_OBJECT)
 
-enum { CHANGED, MOVED, STATE, N_SIGNALS };
+enum { CHANGED, MOVED, STATE, MUSCLES, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 static void
@@ -183,6 +190,7 @@ read_utterance(Reading *r, PlaStore *store, const char *name, PlaUtterance **out
     st = listen(u, progress, err);
   if (st == PLA_OK && motion) {
     u->motion_name = g_strdup(motion->name);
+    u->motion_hash = motion->hash;
     st = pla_content_load(store, &motion->hash, progress, &moved, err);
     if (st == PLA_OK)
       st = pla_spoken_new(moved, &u->spoken, err);
@@ -312,6 +320,142 @@ place_shapes(PlaSpeechDesk *self, gboolean first)
     pla_document_foreach(self->document, place_entry, &(Walk){ self, first });
 }
 
+/* --------------------------------------------------------------------- muscles */
+
+typedef struct {
+  PlaSpeechDesk *self;
+  PlaSpoken *spoken;
+  PlaHash hash;
+  double cell_mm;
+  PlaTongueActivations *found;
+} Finding;
+
+static void
+activations_free(gpointer data)
+{
+  if (data)
+    pla_tongue_activations_clear(data);
+  g_free(data);
+}
+
+static void
+finding_free(gpointer data)
+{
+  Finding *f = data;
+  g_object_unref(f->self);
+  pla_spoken_free(f->spoken);
+  activations_free(f->found);
+  g_free(f);
+}
+
+static PlaStatus
+find_muscles(gpointer data, PlaProgress *progress, PlaError *err)
+{
+  Finding *f = data;
+  return pla_spoken_explain(f->spoken, f->cell_mm, progress, f->found, err);
+}
+
+static const PlaTongueActivations *
+known_muscles(PlaSpeechDesk *self)
+{
+  const PlaUtterance *u = self->utterance[0];
+  char key[33];
+  return u && u->spoken ? g_hash_table_lookup(self->muscles, pla_hash_text(&u->motion_hash, key)) : NULL;
+}
+
+static void want_muscles(PlaSpeechDesk *self);
+
+static void
+on_found(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+{
+  Finding *f = data;
+  PlaSpeechDesk *self = f->self;
+  char key[33];
+  const gboolean mine = job == self->finding;
+  if (!self->document)
+    return;
+  pla_hash_text(&f->hash, key);
+  if (status == PLA_OK && !g_hash_table_contains(self->muscles, key)) /* what is lent stays */
+    g_hash_table_insert(self->muscles, g_strdup(key), g_steal_pointer(&f->found));
+  if (mine) {
+    g_clear_object(&self->finding);
+    if (status != PLA_OK)
+      self->muscles_wanted = FALSE;
+    if (status != PLA_OK && status != PLA_ERR_CANCELLED)
+      self->muscles_failure = g_strdup(err->message);
+    want_muscles(self);
+    g_signal_emit(self, signals[MUSCLES], 0);
+  }
+  pla_document_retire_job(self->document, job);
+}
+
+static void
+stop_finding(PlaSpeechDesk *self)
+{
+  if (self->finding)
+    pla_job_cancel(self->finding);
+  g_clear_object(&self->finding);
+}
+
+/* those of the motion that is shown, where they are wanted and not known */
+static void
+want_muscles(PlaSpeechDesk *self)
+{
+  const PlaUtterance *u = self->utterance[0];
+  PlaSpoken *spoken = NULL;
+  PlaError err;
+  const gboolean needed = self->muscles_wanted && u && u->spoken && !known_muscles(self);
+  if (needed && self->finding && pla_hash_equal(&self->finding_of, &u->motion_hash))
+    return;
+  stop_finding(self);
+  if (!needed || pla_spoken_new(u->spoken->content, &spoken, &err) != PLA_OK)
+    return;
+  Finding *f = g_new0(Finding, 1);
+  f->self = g_object_ref(self);
+  f->spoken = spoken;
+  f->hash = self->finding_of = u->motion_hash;
+  f->cell_mm = self->cell_mm;
+  f->found = g_new0(PlaTongueActivations, 1);
+  g_clear_pointer(&self->muscles_failure, g_free);
+  self->finding = pla_job_start(_("Finding what the muscles do"), find_muscles, on_found, f, finding_free);
+  pla_document_add_job(self->document, self->finding);
+}
+
+gboolean
+pla_speech_desk_get_muscles_wanted(PlaSpeechDesk *self)
+{
+  return self->muscles_wanted;
+}
+
+void
+pla_speech_desk_set_muscles_wanted(PlaSpeechDesk *self, gboolean wanted)
+{
+  if (wanted == self->muscles_wanted)
+    return;
+  self->muscles_wanted = wanted;
+  g_clear_pointer(&self->muscles_failure, g_free);
+  want_muscles(self);
+  g_signal_emit(self, signals[MUSCLES], 0);
+}
+
+const PlaTongueActivations *
+pla_speech_desk_get_muscles(PlaSpeechDesk *self)
+{
+  return self->muscles_wanted ? known_muscles(self) : NULL;
+}
+
+const char *
+pla_speech_desk_get_muscles_failure(PlaSpeechDesk *self)
+{
+  return self->muscles_failure;
+}
+
+void
+pla_speech_desk_set_cell(PlaSpeechDesk *self, double cell_mm)
+{
+  self->cell_mm = cell_mm;
+}
+
 /* ----------------------------------------------------------------------- state */
 
 static void
@@ -343,6 +487,7 @@ take_reading(PlaSpeechDesk *self, Reading *r)
   self->time_s = CLAMP(self->time_s, 0.0, pla_speech_desk_get_seconds(self));
   /* looks that the user has changed stay */
   place_shapes(self, g_strcmp0(motion, self->utterance[0] ? self->utterance[0]->motion_name : NULL) != 0);
+  want_muscles(self);
   g_signal_emit(self, signals[CHANGED], 0);
   g_signal_emit(self, signals[MOVED], 0);
 }
@@ -365,6 +510,7 @@ clear_all(PlaSpeechDesk *self)
   self->serial++;
   self->read = FALSE;
   pla_speech_desk_set_playing(self, FALSE);
+  stop_finding(self);
   g_clear_pointer(&self->names, g_strfreev);
   self->names = g_new0(char *, 1);
   for (int i = 0; i < 2; i++)
@@ -698,6 +844,8 @@ pla_speech_desk_dispose(GObject *object)
   for (int i = 0; i < 2; i++)
     g_clear_pointer(&self->wanted[i], g_free);
   g_clear_pointer(&self->silence, g_free);
+  g_clear_pointer(&self->muscles, g_hash_table_unref);
+  g_clear_pointer(&self->muscles_failure, g_free);
   self->document = NULL;
   G_OBJECT_CLASS(pla_speech_desk_parent_class)->dispose(object);
 }
@@ -705,7 +853,7 @@ pla_speech_desk_dispose(GObject *object)
 static void
 pla_speech_desk_class_init(PlaSpeechDeskClass *klass)
 {
-  static const char *const names[N_SIGNALS] = { "changed", "moved", "state" };
+  static const char *const names[N_SIGNALS] = { "changed", "moved", "state", "muscles" };
   G_OBJECT_CLASS(klass)->dispose = pla_speech_desk_dispose;
   for (int i = 0; i < N_SIGNALS; i++)
     signals[i] = g_signal_new(names[i], PLA_TYPE_SPEECH_DESK, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
@@ -717,12 +865,14 @@ pla_speech_desk_init(PlaSpeechDesk *self)
 {
   self->names = g_new0(char *, 1);
   self->speed = 1.0;
+  self->muscles = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, activations_free);
 }
 
 static void
 on_document_gone(gpointer data)
 {
   PlaSpeechDesk *self = data;
+  stop_finding(self);
   self->document = NULL;
   g_object_unref(self);
 }

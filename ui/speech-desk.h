@@ -4,10 +4,11 @@
  * Main thread only; reading happens on workers.  Signals:
  *   "changed": another recording, motion or comparison, or other lists
  *   "moved": the moment, or what is selected
- *   "state": playing, pace, loop, side by side */
+ *   "state": playing, pace, loop, side by side
+ *   "muscles": whether they are wanted, and what was found of them */
 #pragma once
 
-#include "app/spoken.h"
+#include "app/spoken-muscles.h"
 #include "ui/document.h"
 
 G_BEGIN_DECLS
@@ -22,6 +23,7 @@ PlaSpeechDesk *pla_speech_desk_get(PlaDocument *document);
 typedef struct {
   char *name;          /* of the sound or track */
   char *motion_name;   /* or NULL */
+  PlaHash motion_hash; /* of its content */
   PlaContent *source;  /* held; audio or track */
   PlaSpoken *spoken;   /* or NULL: not made yet */
   PlaSpectrogram spectrogram; /* n_columns 0 without sound */
@@ -58,6 +60,15 @@ gboolean pla_speech_desk_get_loop(PlaSpeechDesk *self);
 void pla_speech_desk_set_loop(PlaSpeechDesk *self, gboolean loop);
 gboolean pla_speech_desk_get_beside(PlaSpeechDesk *self); /* side by side, else overlaid */
 void pla_speech_desk_set_beside(PlaSpeechDesk *self, gboolean beside);
+
+/* What the tongue's muscles do in the motion that is shown.  While they are wanted they are found on a worker, once
+ * for every motion while the document is open; who cancels that wants them no longer. */
+gboolean pla_speech_desk_get_muscles_wanted(PlaSpeechDesk *self);
+void pla_speech_desk_set_muscles_wanted(PlaSpeechDesk *self, gboolean wanted);
+/* NULL: not wanted, not yet.  Stays as long as the desk. */
+const PlaTongueActivations *pla_speech_desk_get_muscles(PlaSpeechDesk *self);
+const char *pla_speech_desk_get_muscles_failure(PlaSpeechDesk *self); /* why there are none, or NULL */
+void pla_speech_desk_set_cell(PlaSpeechDesk *self, double cell_mm); /* of the tongue; 0: its default */
 
 /* The 3-D shapes follow the moment only while the workspace is seen. */
 void pla_speech_desk_set_active(PlaSpeechDesk *self, gboolean active);

@@ -1,6 +1,7 @@
 #include "ui/speech-sound.h"
 
 #include "app/spoken-picture.h"
+#include "app/tongue-picture.h"
 #include "ui/export.h"
 #include "ui/speech-desk.h"
 
@@ -35,7 +36,7 @@ G_DEFINE_FINAL_TYPE(PlaSpeechSound, pla_speech_sound, GTK_TYPE_WIDGET)
 
 enum { LEFT = 6, RIGHT = 6, AXIS = 16, LANE = 20 };
 
-/* lanes from above: waveform, spectrogram, phonemes, coils, distance, time */
+/* lanes from above: waveform, spectrogram, phonemes, coils or the muscles that move them, distance, time */
 typedef struct {
   double wave, spectrum, phonemes, coils, apart, axis, end; /* where each begins */
 } Lanes;
@@ -49,8 +50,10 @@ lanes_of(PlaSpeechSound *self, double height)
   const double phoneme = phonemes ? LANE : 0.0, apart = pair ? 2.2 * LANE : 0.0;
   const double rest = fmax(0.0, height - AXIS - phoneme - apart);
   const gboolean coils = u && u->spoken;
-  const double wave = sound ? (coils ? 0.18 : 0.3) * rest : 0.0,
-               spectrum = sound ? (coils ? 0.44 : 0.7) * rest : 0.0;
+  /* eleven muscles take more room than five coils */
+  const gboolean muscles = pla_speech_desk_get_muscles(self->desk) != NULL;
+  const double wave = sound ? (muscles ? 0.10 : coils ? 0.18 : 0.3) * rest : 0.0,
+               spectrum = sound ? (muscles ? 0.21 : coils ? 0.44 : 0.7) * rest : 0.0;
   Lanes l = { .wave = 0.0, .spectrum = wave };
   l.phonemes = l.spectrum + spectrum;
   l.coils = l.phonemes + phoneme;
@@ -328,7 +331,11 @@ draw_still(PlaSpeechSound *self, const PlaUtterance *u, cairo_t *cr, double w, d
   if (l.coils > l.phonemes)
     draw_phonemes(self, u, &span, cr, l.coils - l.phonemes, &ink);
   cairo_translate(cr, 0, l.coils - l.phonemes);
-  if (u->spoken && l.apart - l.coils > 20.0)
+  const PlaTongueActivations *muscles = pla_speech_desk_get_muscles(self->desk);
+  if (muscles && l.apart - l.coils > 20.0)
+    pla_tongue_picture_draw_lanes(muscles->track, span.from_s, span.to_s, is_dark(), cr, span.width,
+                                  l.apart - l.coils);
+  else if (u->spoken && l.apart - l.coils > 20.0)
     pla_spoken_draw_traces(u->spoken, pair && other ? other->spoken : NULL, pair, span.from_s, span.to_s,
                            is_dark(), cr, span.width, l.apart - l.coils);
   cairo_translate(cr, 0, l.apart - l.coils);
@@ -339,7 +346,7 @@ draw_still(PlaSpeechSound *self, const PlaUtterance *u, cairo_t *cr, double w, d
   cairo_restore(cr);
 }
 
-/* another stretch: the picture is drawn anew, the spectrogram's image stays */
+/* another stretch, or other lanes: the picture is drawn anew, the spectrogram's image stays */
 static void
 on_stretch(PlaSpeechSound *self)
 {
@@ -546,6 +553,7 @@ pla_speech_sound_new(PlaDocument *document)
   PlaSpeechSound *self = g_object_new(PLA_TYPE_SPEECH_SOUND, NULL);
   self->desk = pla_speech_desk_get(document);
   g_signal_connect_object(self->desk, "changed", G_CALLBACK(forget), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object(self->desk, "muscles", G_CALLBACK(on_stretch), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(self->desk, "moved", G_CALLBACK(follow_moment), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(adw_style_manager_get_default(), "notify::dark", G_CALLBACK(forget), self,
                           G_CONNECT_SWAPPED);

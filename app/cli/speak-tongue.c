@@ -149,8 +149,7 @@ typedef struct {
   const char *path, *picture;
   bool wanted;
   PlaTongueMuscles *muscles;
-  PlaTrack *track;
-  double *moved, *left; /* squares, mm^2 (frames) */
+  PlaTongueActivations found;
 } Explained;
 
 static PlaStatus
@@ -168,70 +167,36 @@ explained_init(Explained *self, PlaInvocation *inv, const PlaTongueMotion *motio
   PlaStatus st = pla_tongue_muscles_new(pla_tongue_motion_get_tongue(motion), progress,
                                         &self->muscles, err);
   pla_progress_pop(progress, span);
-  const int n = st == PLA_OK ? pla_tongue_muscles_count(self->muscles) : 0;
-  if (st == PLA_OK)
-    st = pla_track_new(track->n_samples, n, &self->track, err);
-  for (int c = 0; st == PLA_OK && c < n; c++) {
-    free(self->track->name[c]);
-    free(self->track->unit[c]);
-    self->track->name[c] = pla_strdup(pla_tongue_muscles_name(self->muscles, c));
-    self->track->unit[c] = pla_strdup("");
-    if (!self->track->name[c] || !self->track->unit[c])
-      st = pla_fail_memory(err, "the activations");
-  }
-  if (st == PLA_OK) {
-    self->track->rate_hz = track->rate_hz;
-    self->track->start_s = track->start_s;
-    self->moved = g_new0(double, track->n_samples);
-    self->left = g_new0(double, track->n_samples);
-  }
-  return st;
+  return st == PLA_OK ? pla_tongue_activations_init(&self->found, self->muscles, track, err) : st;
 }
 
 static void
 explained_clear(Explained *self)
 {
   pla_tongue_muscles_free(self->muscles);
-  pla_track_free(self->track);
-  g_free(self->moved);
-  g_free(self->left);
-}
-
-static PlaStatus
-explain_frame(Explained *self, const PlaTongueMotion *motion, int frame, PlaError *err)
-{
-  PlaTongueMusclesFrame found;
-  double *row = self->track->value + (size_t)frame * (size_t)self->track->n_channels;
-  const PlaStatus st = pla_tongue_muscles_explain(self->muscles, motion, row, &found, err);
-  self->moved[frame] = found.motion_mm * found.motion_mm;
-  self->left[frame] = found.residual_mm * found.residual_mm;
-  return st;
+  pla_tongue_activations_clear(&self->found);
 }
 
 static PlaStatus
 explained_write(const Explained *self, PlaInvocation *inv, PlaError *err)
 {
   JsonBuilder *json = pla_invocation_json(inv);
-  const PlaItem item = { .kind = PLA_KIND_TRACK, .track = self->track };
+  const PlaItem item = { .kind = PLA_KIND_TRACK, .track = self->found.track };
+  const PlaTongueMusclesFrame rms = pla_tongue_activations_rms(&self->found);
   PlaWriteOptions opts = pla_write_options_default();
-  double moved = 0.0, left = 0.0;
-  for (int i = 0; i < self->track->n_samples; i++) {
-    moved += self->moved[i] / self->track->n_samples;
-    left += self->left[i] / self->track->n_samples;
-  }
   json_builder_set_member_name(json, "muscles");
   json_builder_begin_object(json);
-  pla_json_int(json, "channels", self->track->n_channels);
-  pla_json_number(json, "motion_rms_mm", sqrt(moved));
-  pla_json_number(json, "residual_rms_mm", sqrt(left));
+  pla_json_int(json, "channels", item.track->n_channels);
+  pla_json_number(json, "motion_rms_mm", rms.motion_mm);
+  pla_json_number(json, "residual_rms_mm", rms.residual_mm);
   json_builder_end_object(json);
-  pla_say(inv, "  muscles explain %.2f mm of motion to %.2f mm", sqrt(moved), sqrt(left));
+  pla_say(inv, "  muscles explain %.2f mm of motion to %.2f mm", rms.motion_mm, rms.residual_mm);
   PlaStatus st = self->path ? pla_item_write(self->path, &item, &opts, err) : PLA_OK;
   if (st != PLA_OK || !self->picture)
     return st;
   cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1000, 520);
   cairo_t *cr = cairo_create(image);
-  pla_tongue_picture_draw_muscles(self->track, cr, 1000, 520);
+  pla_tongue_picture_draw_muscles(self->found.track, cr, 1000, 520);
   cairo_destroy(cr);
   st = pla_picture_write_surface(self->picture, image, err);
   cairo_surface_destroy(image);
@@ -268,7 +233,7 @@ run_stretch(const Frames *self, PlaTongueMotion *motion, int from, int to, PlaEr
     note_frame(motion, i, self->track->n_channels, self->result);
     views_add(self->views, motion, self->track, i);
     if (self->explained->wanted)
-      st = explain_frame(self->explained, motion, i, err);
+      st = pla_tongue_activations_explain(&self->explained->found, self->explained->muscles, motion, i, err);
     if (st == PLA_OK && self->animation->list)
       st = animation_add(self->animation, pla_tongue_motion_get_pos(motion),
                          self->track->start_s + i / self->track->rate_hz, err);

@@ -3,6 +3,8 @@
 #include "anatomy/base/parallel.h"
 #include "app/report.h"
 #include "app/session.h"
+#include "app/speech-text.h"
+#include "app/spoken-muscles.h"
 #include "app/spoken-picture.h"
 
 #include <glib/gstdio.h>
@@ -226,6 +228,73 @@ test_compare(void)
   g_object_unref(session);
 }
 
+/* muscles of a motion that is kept against those of the track itself, whose axes point back and down */
+static void
+check_muscles(const PlaSpoken *spoken, const PlaTrack *track)
+{
+  PlaTongueMotionOptions options = pla_tongue_motion_options_default();
+  PlaTongueMotion *motion = NULL;
+  PlaTongueMuscles *muscles = NULL;
+  PlaTongueActivations found, direct;
+  PlaError err;
+  bool more;
+  options.cell_mm = 8.0;
+  options.own_plane = !spoken->measured;
+  ok(pla_spoken_explain(spoken, 8.0, NULL, &found, &err), &err);
+  ok(pla_tongue_motion_new(&options, &track, 1, &motion, &err), &err);
+  ok(pla_tongue_muscles_new(pla_tongue_motion_get_tongue(motion), NULL, &muscles, &err), &err);
+  ok(pla_tongue_activations_init(&direct, muscles, track, &err), &err);
+  ok(pla_tongue_motion_start(motion, track, &err), &err);
+  double most = 0.0;
+  for (int f = 0; f < track->n_samples; f++) {
+    ok(pla_tongue_motion_step(motion, &more, &err), &err);
+    ok(pla_tongue_activations_explain(&direct, muscles, motion, f, &err), &err);
+  }
+  g_assert_cmpint(found.track->n_samples, ==, direct.track->n_samples);
+  g_assert_cmpint(found.track->n_channels, ==, direct.track->n_channels);
+  g_assert_cmpfloat(found.track->rate_hz, ==, spoken->rate_hz);
+  g_assert_cmpfloat(found.track->start_s, ==, spoken->start_s);
+  for (int i = 0; i < direct.track->n_samples * direct.track->n_channels; i++)
+    most = fmax(most, fabs(found.track->value[i] - direct.track->value[i]));
+  const PlaTongueMusclesFrame rms = pla_tongue_activations_rms(&found);
+  g_test_message("%s: %.2f mm explained to %.2f mm; activations within %.1e of the track's own",
+                 spoken->measured ? "recorded" : "predicted", rms.motion_mm, rms.residual_mm, most);
+  g_assert_cmpfloat(most, <, 1e-9);
+  g_assert_cmpfloat(rms.residual_mm, <, rms.motion_mm);
+  pla_tongue_activations_clear(&found);
+  pla_tongue_activations_clear(&direct);
+  pla_tongue_muscles_free(muscles);
+  pla_tongue_motion_free(motion);
+}
+
+static void
+test_muscles(void)
+{
+  PlaSession *session = new_case("muscles.platysma");
+  PlaTrack *track = NULL;
+  PlaTongueActivations none;
+  PlaError err;
+  say_and_move(session, "key");
+  PlaSpoken *spoken = motion_of(session, "key, motion");
+  ok(pla_sensor_track_new(spoken->n_frames, &track, &err), &err);
+  for (int i = 0; i < spoken->n_frames * PLA_SENSOR_CHANNELS; i++)
+    track->value[i] = -spoken->coil_mm[i];
+  check_muscles(spoken, track);
+  /* the same coils as if they had been recorded: fitted by their means */
+  PlaSpoken recorded = *spoken;
+  recorded.measured = true;
+  check_muscles(&recorded, track);
+  /* who cancels is let go */
+  PlaProgress progress;
+  pla_progress_init(&progress, NULL, NULL);
+  pla_progress_cancel(&progress);
+  g_assert_cmpint(pla_spoken_explain(spoken, 8.0, &progress, &none, &err), ==, PLA_ERR_CANCELLED);
+  pla_tongue_activations_clear(&none);
+  pla_spoken_free(spoken);
+  pla_track_free(track);
+  g_object_unref(session);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -234,9 +303,11 @@ main(int argc, char **argv)
   g_test_add_func("/spoken/shapes", test_shapes);
   g_test_add_func("/spoken/hashes", test_hashes);
   g_test_add_func("/spoken/compare", test_compare);
+  g_test_add_func("/spoken/muscles", test_muscles);
   const int failed = g_test_run();
   for (const char *const *name = (const char *[]){ "shapes.platysma", "hashes.platysma",
-                                                   "compare.platysma", "speech.csv", NULL };
+                                                   "compare.platysma", "muscles.platysma",
+                                                   "speech.csv", NULL };
        *name; name++) {
     g_autofree char *path = g_build_filename(folder, *name, NULL);
     g_remove(path);

@@ -52,7 +52,23 @@ choose(PlaWindow *window, const char *title, guint which)
   }
 }
 
-/* pixels of the 3-D view that are more red than green and blue */
+/* pixels of a part of a picture that are more red than green and blue */
+static int
+count_red_in(const char *path, int x0, int y0, int width, int height)
+{
+  cairo_surface_t *png = cairo_image_surface_create_from_png(path);
+  int n = 0;
+  for (int y = y0; y < y0 + height; y++)
+    for (int x = x0; x < x0 + width; x++) {
+      const uint8_t *p = cairo_image_surface_get_data(png) +
+                         (size_t)y * (size_t)cairo_image_surface_get_stride(png) + 4 * (size_t)x;
+      n += p[2] > 90 && p[2] > 1.5 * p[1] && p[2] > 1.4 * p[0];
+    }
+  cairo_surface_destroy(png);
+  return n;
+}
+
+/* of the 3-D view */
 static int
 count_red(PlaWindow *window)
 {
@@ -60,16 +76,22 @@ count_red(PlaWindow *window)
   PlaError err;
   if (pla_scene_view_save(PLA_SCENE_VIEW(pla_window_get_scene(window)), 320, 240, path, &err) != PLA_OK)
     g_error("%s", err.message);
-  cairo_surface_t *png = cairo_image_surface_create_from_png(path);
-  int n = 0;
-  for (int y = 0; y < 240; y++)
-    for (int x = 0; x < 320; x++) {
-      const uint8_t *p = cairo_image_surface_get_data(png) +
-                         (size_t)y * (size_t)cairo_image_surface_get_stride(png) + 4 * (size_t)x;
-      n += p[2] > 90 && p[2] > 1.5 * p[1] && p[2] > 1.4 * p[0];
-    }
-  cairo_surface_destroy(png);
-  return n;
+  return count_red_in(path, 0, 0, 320, 240);
+}
+
+/* of the lower half of the sound */
+static int
+count_lane_red(PlaWindow *window, GtkWidget *sound)
+{
+  g_autofree char *path = g_build_filename(fixture_dir, "lanes.png", NULL);
+  graphene_rect_t box;
+  PlaError err;
+  settle(window);
+  if (pla_window_save(window, path, &err) != PLA_OK)
+    g_error("%s", err.message);
+  g_assert_true(gtk_widget_compute_bounds(sound, GTK_WIDGET(window), &box));
+  return count_red_in(path, (int)box.origin.x + 4, (int)(box.origin.y + 0.5f * box.size.height),
+                      (int)box.size.width - 8, (int)(0.45f * box.size.height));
 }
 
 static void
@@ -217,6 +239,51 @@ check_playing(PlaWindow *window, PlaSpeechDesk *desk)
   g_signal_handler_disconnect(desk, time);
 }
 
+/* lanes below the sound, once and for all motions that were asked for; a sentence; a table */
+static void
+check_muscles(PlaWindow *window, PlaSpeechDesk *desk)
+{
+  PlaSpeechPanel *panel = PLA_SPEECH_PANEL(pla_window_get_panel(window, "speech"));
+  GtkWidget *sound = find_type(GTK_WIDGET(window), PLA_TYPE_SPEECH_SOUND, 0);
+  g_autofree char *csv = g_build_filename(fixture_dir, "muscles.csv", NULL);
+  const int before = count_lane_red(window, sound);
+  int told = 0;
+  const gulong handler = g_signal_connect_swapped(desk, "muscles", G_CALLBACK(count), &told);
+  g_assert_null(pla_speech_desk_get_muscles(desk));
+  /* who cancels wants them no longer, and nothing is kept */
+  pla_window_activate(window, "speech.muscles");
+  g_assert_true(pla_speech_desk_get_muscles_wanted(desk));
+  pla_window_activate(window, "speech.muscles");
+  settle(window);
+  g_assert_null(pla_speech_desk_get_muscles(desk));
+  pla_window_activate(window, "speech.muscles");
+  settle(window);
+  const PlaTongueActivations *found = pla_speech_desk_get_muscles(desk);
+  const PlaSpoken *spoken = pla_speech_desk_get_shown(desk)->spoken;
+  g_assert_nonnull(found);
+  g_assert_cmpint(found->track->n_samples, ==, spoken->n_frames);
+  g_assert_cmpfloat(found->track->start_s, ==, spoken->start_s);
+  const PlaTongueMusclesFrame rms = pla_tongue_activations_rms(found);
+  g_test_message("muscles explain %.2f mm to %.2f mm", rms.motion_mm, rms.residual_mm);
+  g_assert_cmpfloat(rms.motion_mm, >, 1.0);
+  g_assert_cmpfloat(rms.residual_mm, <, 0.6 * rms.motion_mm);
+  g_assert_cmpint(count_lane_red(window, sound), >, before + 300);
+  shoot(window, "4-muscles");
+  pla_speech_panel_save_activations(panel, csv);
+  settle(window);
+  g_autofree char *table = NULL;
+  g_assert_true(g_file_get_contents(csv, &table, NULL, NULL));
+  g_assert_nonnull(strstr(table, "styloglossus, left"));
+  /* what is known is shown again at once */
+  pla_window_activate(window, "speech.muscles");
+  g_assert_null(pla_speech_desk_get_muscles(desk));
+  pla_window_activate(window, "speech.muscles");
+  g_assert_true(pla_speech_desk_get_muscles(desk) == found);
+  pla_window_activate(window, "speech.muscles");
+  g_assert_cmpint(told, >=, 5);
+  g_signal_handler_disconnect(desk, handler);
+}
+
 static void
 check_saving(PlaWindow *window, PlaSpeechDesk *desk)
 {
@@ -301,6 +368,7 @@ test_speech(void)
   check_zoom(window, desk);
   check_playing(window, desk);
   check_saving(window, desk);
+  check_muscles(window, desk);
 
   /* a second recording */
   type_and_say(window, "two cars");

@@ -20,8 +20,9 @@ struct _PlaSpeechPanel {
   GtkLevelBar *level;
   AdwEntryRow *text;
   AdwComboRow *voice, *speaker, *recording, *other;
-  GtkSwitch *heard, *beside;
-  GtkLabel *failure, *notes, *trained, *facts, *apart;
+  AdwActionRow *activations_row;
+  GtkSwitch *heard, *beside, *muscles;
+  GtkLabel *failure, *notes, *trained, *facts, *explained, *apart;
 
   PlaDocument *document;
   PlaSpeechDesk *desk;
@@ -332,6 +333,7 @@ void
 pla_speech_panel_set_cell(PlaSpeechPanel *self, double cell_mm)
 {
   self->cell_mm = cell_mm;
+  pla_speech_desk_set_cell(self->desk, cell_mm);
 }
 
 static void
@@ -399,17 +401,35 @@ on_beside(PlaSpeechPanel *self)
   pla_speech_desk_set_beside(self->desk, gtk_switch_get_active(self->beside));
 }
 
+static void
+on_muscles_action(GtkWidget *widget, const char *action, GVariant *param)
+{
+  PlaSpeechPanel *self = PLA_SPEECH_PANEL(widget);
+  gtk_switch_set_active(self->muscles, !gtk_switch_get_active(self->muscles));
+}
+
+static void
+on_muscles(PlaSpeechPanel *self)
+{
+  if (!self->following)
+    pla_speech_desk_set_muscles_wanted(self->desk, gtk_switch_get_active(self->muscles));
+}
+
 /* ------------------------------------------------------------------------ save */
+
+typedef enum { SAVE_TABLE, SAVE_ACTIVATIONS, SAVE_VIDEO } What;
 
 /* writes on a worker, from contents that it holds */
 typedef struct {
   PlaSpeechPanel *self;
+  PlaSpeechDesk *desk; /* owns the activations */
+  const PlaTongueActivations *muscles;
   char *path;
   PlaSpoken *spoken, *other;
   PlaContent *source;
   int *pair; /* frames of the other, or NULL */
   PlaSpokenVideo video;
-  gboolean table;
+  What what;
 } Saving;
 
 static void
@@ -417,6 +437,7 @@ saving_free(gpointer data)
 {
   Saving *s = data;
   g_object_unref(s->self);
+  g_object_unref(s->desk);
   g_free(s->path);
   pla_spoken_free(s->spoken);
   pla_spoken_free(s->other);
@@ -429,8 +450,13 @@ static PlaStatus
 save(gpointer data, PlaProgress *progress, PlaError *err)
 {
   Saving *s = data;
-  if (s->table)
+  if (s->what == SAVE_TABLE)
     return pla_spoken_write_csv(s->spoken, s->path, err);
+  if (s->what == SAVE_ACTIVATIONS) {
+    const PlaItem item = { .kind = PLA_KIND_TRACK, .track = s->muscles->track };
+    const PlaWriteOptions opts = pla_write_options_default();
+    return pla_item_write(s->path, &item, &opts, err);
+  }
   const PlaSpokenPair pair = { .n = s->spoken->n_frames, .other = s->pair };
   s->video.spoken = s->spoken;
   s->video.other = s->other;
@@ -451,18 +477,23 @@ on_saved(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 }
 
 static void
-start_saving(PlaSpeechPanel *self, const char *path, gboolean table)
+start_saving(PlaSpeechPanel *self, const char *path, What what)
 {
+  static const char *const titles[] = { N_("Saving a table"), N_("Saving what the muscles do"),
+                                        N_("Saving a video") };
   const PlaUtterance *a = pla_speech_desk_get_shown(self->desk), *b = pla_speech_desk_get_other(self->desk);
   const PlaSpokenPair *pair = pla_speech_desk_get_pair(self->desk);
   PlaError err;
-  if (!a || !a->spoken)
+  const PlaTongueActivations *muscles = pla_speech_desk_get_muscles(self->desk);
+  if (!a || !a->spoken || (what == SAVE_ACTIVATIONS && !muscles))
     return;
   Saving *s = g_new0(Saving, 1);
   s->self = g_object_ref(self);
+  s->desk = g_object_ref(self->desk);
+  s->muscles = muscles;
   s->path = g_strdup(path);
   s->source = pla_content_ref(a->source);
-  s->table = table;
+  s->what = what;
   PlaStatus st = pla_spoken_new(a->spoken->content, &s->spoken, &err);
   if (st == PLA_OK && pair && b) {
     st = pla_spoken_new(b->spoken->content, &s->other, &err);
@@ -479,21 +510,26 @@ start_saving(PlaSpeechPanel *self, const char *path, gboolean table)
     saving_free(s);
     return;
   }
-  g_autoptr(PlaJob) job = pla_job_start(table ? _("Saving a table") : _("Saving a video"), save,
-                                        on_saved, s, saving_free);
+  g_autoptr(PlaJob) job = pla_job_start(_(titles[what]), save, on_saved, s, saving_free);
   pla_document_add_job(self->document, job);
 }
 
 void
 pla_speech_panel_save_table(PlaSpeechPanel *self, const char *path)
 {
-  start_saving(self, path, TRUE);
+  start_saving(self, path, SAVE_TABLE);
+}
+
+void
+pla_speech_panel_save_activations(PlaSpeechPanel *self, const char *path)
+{
+  start_saving(self, path, SAVE_ACTIVATIONS);
 }
 
 void
 pla_speech_panel_save_video(PlaSpeechPanel *self, const char *path)
 {
-  start_saving(self, path, FALSE);
+  start_saving(self, path, SAVE_VIDEO);
 }
 
 static void
@@ -501,7 +537,7 @@ on_table_response(GtkNativeDialog *dialog, int response, PlaSpeechPanel *self)
 {
   g_autofree char *path = take_path(self, dialog, response);
   if (path)
-    start_saving(self, path, TRUE);
+    start_saving(self, path, SAVE_TABLE);
 }
 
 static void
@@ -512,11 +548,26 @@ on_table(GtkWidget *widget, const char *action, GVariant *param)
 }
 
 static void
+on_activations_response(GtkNativeDialog *dialog, int response, PlaSpeechPanel *self)
+{
+  g_autofree char *path = take_path(self, dialog, response);
+  if (path)
+    start_saving(self, path, SAVE_ACTIVATIONS);
+}
+
+static void
+on_activations(GtkWidget *widget, const char *action, GVariant *param)
+{
+  choose(PLA_SPEECH_PANEL(widget), _("Save What the Muscles Do"), GTK_FILE_CHOOSER_ACTION_SAVE,
+         _("_Save"), "muscles.csv", G_CALLBACK(on_activations_response));
+}
+
+static void
 on_video_response(GtkNativeDialog *dialog, int response, PlaSpeechPanel *self)
 {
   g_autofree char *path = take_path(self, dialog, response);
   if (path)
-    start_saving(self, path, FALSE);
+    start_saving(self, path, SAVE_VIDEO);
 }
 
 static void
@@ -585,11 +636,61 @@ show_notes(PlaSpeechPanel *self, const PlaUtterance *u)
   set_text(self->trained, trained);
 }
 
+/* the muscles that do most in a frame, at most three: "styloglossus 40 %, hyoglossus 12 %" */
+static char *
+most_active(const PlaTrack *track, int frame)
+{
+  enum { MOST = 3 };
+  PlaTongueLane lane = { 0 }, best[MOST] = { 0 };
+  double done[MOST] = { 0.005, 0.005, 0.005 }; /* less would read as nothing */
+  int n = 0;
+  while (pla_tongue_lane_next(track, &lane)) {
+    const double now = pla_tongue_lane_at(track, &lane, frame);
+    int at = MOST;
+    while (at > 0 && now > done[at - 1])
+      at--;
+    if (at == MOST)
+      continue;
+    for (int i = MOST - 1; i > at; i--) {
+      done[i] = done[i - 1];
+      best[i] = best[i - 1];
+    }
+    done[at] = now;
+    best[at] = lane;
+    n = MIN(n + 1, MOST);
+  }
+  GString *text = g_string_new(n > 0 ? NULL : _("none"));
+  for (int i = 0; i < n; i++)
+    g_string_append_printf(text, _("%s%s %.0f %%"), i > 0 ? ", " : "", best[i].name, 100.0 * done[i]);
+  return g_string_free(text, FALSE);
+}
+
+static void
+show_muscles(PlaSpeechPanel *self)
+{
+  const PlaTongueActivations *found = pla_speech_desk_get_muscles(self->desk);
+  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
+  if (!found || !u || !u->spoken) {
+    set_text(self->explained,
+             pla_speech_desk_get_muscles_wanted(self->desk) ? _("What the muscles do is being found.") : NULL);
+    return;
+  }
+  const int frame = pla_spoken_frame_at(u->spoken, pla_speech_desk_get_time(self->desk));
+  const PlaTongueMusclesFrame rms = pla_tongue_activations_rms(found);
+  g_autofree char *active = most_active(found->track, frame);
+  g_autofree char *text =
+      g_strdup_printf(_("Apart from the jaw the tongue moves by %.1f mm from rest; the muscles leave %.1f mm of that "
+                        "unexplained, at this moment %.1f mm.\nMost active now: %s."),
+                      rms.motion_mm, rms.residual_mm, sqrt(found->left[frame]), active);
+  set_text(self->explained, text);
+}
+
 /* what is known of the moment */
 static void
 show_moment(PlaSpeechPanel *self)
 {
   const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
+  show_muscles(self);
   if (!u || !u->spoken) {
     set_text(self->facts, NULL);
     return;
@@ -654,8 +755,12 @@ update(PlaSpeechPanel *self)
   gtk_widget_action_set_enabled(widget, "speech.say", writable && !busy);
   gtk_widget_action_set_enabled(widget, "speech.move", u && !busy && !self->moving);
   gtk_widget_action_set_enabled(widget, "speech.play", u != NULL);
-  static const char *const of_motion[] = { "speech.cut", "speech.beside", "speech.table",
-                                           "speech.video" };
+  const gboolean found = pla_speech_desk_get_muscles(self->desk) != NULL;
+  gtk_widget_action_set_enabled(widget, "speech.activations", found);
+  adw_action_row_set_subtitle(self->activations_row,
+                              found ? _("How active, over time") : _("Show them first, in step 3"));
+  static const char *const of_motion[] = { "speech.cut", "speech.muscles", "speech.beside",
+                                           "speech.table", "speech.video" };
   for (size_t i = 0; i < G_N_ELEMENTS(of_motion); i++)
     gtk_widget_action_set_enabled(widget, of_motion[i], moved);
   GtkWidget *heard_row = gtk_widget_get_ancestor(GTK_WIDGET(self->heard), ADW_TYPE_ACTION_ROW);
@@ -683,6 +788,18 @@ on_desk_changed(PlaSpeechPanel *self)
   }
   update(self);
   show_moment(self);
+}
+
+static void
+on_muscles_found(PlaSpeechPanel *self)
+{
+  self->following = TRUE;
+  gtk_switch_set_active(self->muscles, pla_speech_desk_get_muscles_wanted(self->desk));
+  self->following = FALSE;
+  if (pla_speech_desk_get_muscles_failure(self->desk))
+    show_failure(self, pla_speech_desk_get_muscles_failure(self->desk));
+  update(self);
+  show_muscles(self);
 }
 
 static void
@@ -773,6 +890,9 @@ pla_speech_panel_class_init(PlaSpeechPanelClass *klass)
   CHILD(other);
   CHILD(heard);
   CHILD(beside);
+  CHILD(muscles);
+  CHILD(explained);
+  CHILD(activations_row);
   CHILD(notes);
   CHILD(trained);
   CHILD(facts);
@@ -788,6 +908,8 @@ pla_speech_panel_class_init(PlaSpeechPanelClass *klass)
   gtk_widget_class_install_action(widget, "speech.pace", "s", on_pace);
   gtk_widget_class_install_action(widget, "speech.beside", NULL, on_beside_action);
   gtk_widget_class_install_action(widget, "speech.table", NULL, on_table);
+  gtk_widget_class_install_action(widget, "speech.muscles", NULL, on_muscles_action);
+  gtk_widget_class_install_action(widget, "speech.activations", NULL, on_activations);
   gtk_widget_class_install_action(widget, "speech.video", NULL, on_video);
 }
 
@@ -815,11 +937,14 @@ pla_speech_panel_new(PlaDocument *document)
   g_signal_connect_object(document, "notify::busy", G_CALLBACK(update), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(self->desk, "changed", G_CALLBACK(on_desk_changed), self,
                           G_CONNECT_SWAPPED);
+  g_signal_connect_object(self->desk, "muscles", G_CALLBACK(on_muscles_found), self,
+                          G_CONNECT_SWAPPED);
   g_signal_connect_object(self->desk, "moved", G_CALLBACK(on_moved), self, G_CONNECT_SWAPPED);
   g_signal_connect_swapped(self->text, "entry-activated", G_CALLBACK(on_text_entered), self);
   g_signal_connect_swapped(self->recording, "notify::selected", G_CALLBACK(on_recording), self);
   g_signal_connect_swapped(self->other, "notify::selected", G_CALLBACK(on_other), self);
   g_signal_connect_swapped(self->beside, "notify::active", G_CALLBACK(on_beside), self);
+  g_signal_connect_swapped(self->muscles, "notify::active", G_CALLBACK(on_muscles), self);
   g_signal_connect(self, "map", G_CALLBACK(on_map), NULL);
   g_signal_connect(self, "unmap", G_CALLBACK(on_unmap), NULL);
   update(self);

@@ -16,6 +16,7 @@ GtkWidget *pla_speech_panel_new(PlaDocument *document);
 void pla_speech_panel_set_cell(PlaSpeechPanel *self, double cell_mm);
 /* Without a dialog. */
 void pla_speech_panel_save_table(PlaSpeechPanel *self, const char *path);
+void pla_speech_panel_save_activations(PlaSpeechPanel *self, const char *path);
 void pla_speech_panel_save_video(PlaSpeechPanel *self, const char *path);
 
 G_END_DECLS
