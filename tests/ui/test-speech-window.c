@@ -250,12 +250,19 @@ check_muscles(PlaWindow *window, PlaSpeechDesk *desk)
   int told = 0;
   const gulong handler = g_signal_connect_swapped(desk, "muscles", G_CALLBACK(count), &told);
   g_assert_null(pla_speech_desk_get_muscles(desk));
-  /* who cancels wants them no longer, and nothing is kept */
+  /* who cancels wants them no longer, and nothing is kept: by the switch, and by the list of jobs */
   pla_window_activate(window, "speech.muscles");
   g_assert_true(pla_speech_desk_get_muscles_wanted(desk));
   pla_window_activate(window, "speech.muscles");
   settle(window);
   g_assert_null(pla_speech_desk_get_muscles(desk));
+  pla_window_activate(window, "speech.muscles");
+  GListModel *jobs = pla_document_get_jobs(pla_window_get_document(window));
+  g_autoptr(PlaJob) job = g_list_model_get_item(jobs, g_list_model_get_n_items(jobs) - 1);
+  pla_job_cancel(job);
+  settle(window);
+  g_assert_false(pla_speech_desk_get_muscles_wanted(desk));
+  g_assert_cmpint((int)g_list_model_get_n_items(jobs), ==, 0);
   pla_window_activate(window, "speech.muscles");
   settle(window);
   const PlaTongueActivations *found = pla_speech_desk_get_muscles(desk);
