@@ -112,6 +112,7 @@ pla_plan_side_new(const char *name, PlaContent *body)
     side->closure_force_n = number(r, "closure_force_n");
     side->max_tension_n = number(r, "max_tension_n");
     side->edge_gap_mm = number(r, "edge_gap_mm");
+    side->tip_gap_mm = json_object_get_double_member_with_default(r, "tip_gap_mm", NAN);
     side->dog_ear_mm = number(r, "dog_ear_mm");
   }
   side->stretch_percent =
@@ -201,6 +202,13 @@ gap_text(const PlaPlanSide *s)
 }
 
 static char *
+tip_text(const PlaPlanSide *s)
+{
+  return s->n_stitches && isfinite(s->tip_gap_mm) ? g_strdup_printf("%.2f mm", s->tip_gap_mm)
+                                                  : g_strdup("–");
+}
+
+static char *
 ear_text(const PlaPlanSide *s)
 {
   return s->n_stitches ? g_strdup_printf("%.1f mm", s->dog_ear_mm) : g_strdup("–");
@@ -251,6 +259,7 @@ pla_plan_lines_get(int *n)
     { N_("Closure force"), closure_text },
     { N_("Strongest stitch"), tension_text },
     { N_("Widest gap"), gap_text },
+    { N_("Gap at the tips"), tip_text },
     { N_("Dog-ear"), ear_text },
     { N_("Skin stretch, all but 0.5 %"), stretch_text },
     { N_("Skin tension, all but 0.5 %"), skin_tension_text },

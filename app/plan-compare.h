@@ -15,6 +15,7 @@ typedef struct {
   double closure_force_n; /* of all stitches */
   double max_tension_n;   /* of one */
   double edge_gap_mm;     /* widest */
+  double tip_gap_mm;      /* where edges meet within a cell; NAN: not known */
   double dog_ear_mm;
   double stretch_percent; /* largest on the skin, but for half a percent of it */
   double above_cm2;       /* skin stretched beyond the limit */
@@ -38,9 +39,9 @@ typedef struct {
 } PlaPlanLine;
 const PlaPlanLine *pla_plan_lines_get(int *n);
 
-/* The body with the map @map, such as "tissue" or "skin-stretch", the latter up to the limit.
- * @camera NULL: fitted from opts->view.  cairo_surface_destroy() by the caller. */
 /* Towards the wounds of a body from outside; false where it has none. */
 bool pla_body_wound_camera(const PlaContent *body, PlaCamera *out);
+/* The body with the map @map, such as "tissue" or "skin-stretch", the latter up to the limit.
+ * @camera NULL: fitted from opts->view.  cairo_surface_destroy() by the caller. */
 PlaStatus pla_body_draw(const PlaContent *body, const char *map, const PlaCamera *camera,
                         const PlaPictureOptions *opts, cairo_surface_t **out, PlaError *err);

@@ -8,6 +8,7 @@
 #include "io/source.h"
 #include "platysma-config.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- what every sub-verb prints ------------------------------------------------------------ */
@@ -395,6 +396,8 @@ run_plans(PlaInvocation *inv, PlaError *err)
     pla_json_number(json, "closure_force_n", side->closure_force_n);
     pla_json_number(json, "max_tension_n", side->max_tension_n);
     pla_json_number(json, "edge_gap_mm", side->edge_gap_mm);
+    if (isfinite(side->tip_gap_mm))
+      pla_json_number(json, "tip_gap_mm", side->tip_gap_mm);
     pla_json_number(json, "dog_ear_mm", side->dog_ear_mm);
     pla_json_number(json, "stretch_percent", side->stretch_percent);
     pla_json_number(json, "tension_kpa", side->tension_kpa);

@@ -290,9 +290,10 @@ describe(PlaInvocation *inv, PlaPlanResult *r)
           r->readings.max_stretch);
   if (r->readings.n_stitches)
     pla_say(inv,
-            "%d stitches: widest gap %.2f mm (%.2f mm between them), at most %.2f N each, %.2f N "
-            "in all",
+            "%d stitches: widest gap %.2f mm (%.2f mm between them, %.2f mm at the tips), at most "
+            "%.2f N each, %.2f N in all",
             r->readings.n_stitches, 1e3 * r->readings.closed_gap, 1e3 * r->readings.edge_gap,
+            1e3 * r->readings.tip_gap,
             r->readings.max_tension, r->readings.closure_force);
   if (r->readings.n_hooks)
     pla_say(inv, "hooks pull with at most %.2f N", r->readings.max_hook_force);
