@@ -289,7 +289,8 @@ explain(Take *self)
   const double *c = out->control + (size_t)out->worst_frame * (size_t)out->n_controls;
   char limits[160] = "";
   int n_limits = 0;
-  if (out->worst_frame_rms_m < fmax(unexplained_m, 4.0 * sqrt(3.0) * out->noise_m) &&
+  /* noise alone varies from frame to frame by a few percent; its estimate has a share of what cannot be made */
+  if (out->worst_frame_rms_m < fmax(unexplained_m, 2.0 * sqrt(3.0) * out->noise_m) &&
       out->worst_frame_rms_m < 2.0 * unexplained_m)
     return;
   for (int m = 0; m < out->n_muscles; m++)

@@ -384,7 +384,7 @@ test_tongue(void)
 
   double rest[3 * 22];
   memcpy(rest, take->pos, sizeof rest);
-  double left[2]; /* without the jaw, and with it: its worst frame, m */
+  double worst = 0.0, left[2]; /* m: of a frame without the jaw; in all, without and with it */
   for (int k = 0; k < 2; k++) {
     bool told = false;
     ask_forward(take, rest, 0.010);
@@ -395,13 +395,14 @@ test_tongue(void)
     g_test_message("all points 10 mm forward, jaw %s: %.2f mm rms remain in frame %d, %.2f mm in all%s",
                    k ? "too" : "at rest", 1e3 * result.worst_frame_rms_m, result.worst_frame + 1,
                    1e3 * result.rms_m, told ? "; it is told" : "");
-    left[k] = result.worst_frame_rms_m;
+    worst = fmax(worst, result.worst_frame_rms_m);
+    left[k] = result.rms_m;
     g_assert_true(told || k > 0);
     pla_activation_clear(&found);
     pla_fit_result_clear(&result);
   }
   /* nothing promises that such a shape can be made; the jaw takes most of it over */
-  g_assert_cmpfloat(left[0], >, 1e-3);
+  g_assert_cmpfloat(worst, >, 1e-3);
   g_assert_cmpfloat(left[1], <, 0.5 * left[0]);
   pla_activation_clear(&truth);
   pla_take_free(take);
