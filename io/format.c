@@ -2,7 +2,6 @@
 #include "io/format.h"
 
 #include "io/formats.h"
-#include "io/label-files.h"
 #include "io/source.h"
 
 #include <stdlib.h>
@@ -177,9 +176,5 @@ pla_item_write(const char *path, const PlaItem *item, const PlaWriteOptions *opt
 {
   const PlaFormat *format;
   PlaStatus st = pla_format_for_output(path, item->kind, &format, err);
-  if (st == PLA_OK)
-    st = format->write(path, item, opts, err);
-  if (st == PLA_OK && item->kind == PLA_KIND_VOLUME && item->labels.n > 0)
-    st = pla_label_sidecar_write(path, &item->labels, err);
-  return st;
+  return st == PLA_OK ? format->write(path, item, opts, err) : st;
 }

@@ -98,6 +98,5 @@ PlaStatus pla_format_for_output(const char *path, PlaKind kind, const PlaFormat 
 
 /* Detects and reads.  On failure *out is empty and the sentence names @path. */
 PlaStatus pla_item_read(const char *path, const PlaReadOptions *opts, PlaItem *out, PlaError *err);
-/* Names and colours of labels go into a table beside their volume (label-files.h). */
 PlaStatus pla_item_write(const char *path, const PlaItem *item, const PlaWriteOptions *opts,
                          PlaError *err);

@@ -4,6 +4,7 @@
 #include "app/plan-compare.h"
 #include "app/session.h"
 #include "app/table.h"
+#include "io/label-files.h"
 #include "io/output.h"
 #include "io/source.h"
 #include "platysma-config.h"
@@ -238,6 +239,8 @@ run_export(PlaInvocation *inv, PlaError *err)
     st = pla_content_borrow_item(content, &borrowed, err);
     if (st == PLA_OK)
       st = pla_item_write(path, &borrowed, &opts, err);
+    if (st == PLA_OK && content->labels)
+      st = pla_label_sidecar_write(path, &content->labels->table, err);
   }
   if (st == PLA_OK) {
     pla_json_text(pla_invocation_json(inv), "kind", content->kind);

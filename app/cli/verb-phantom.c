@@ -3,6 +3,7 @@
 #include "app/cli/cli-private.h"
 #include "app/cli/describe.h"
 #include "io/format.h"
+#include "io/label-files.h"
 
 #include <string.h>
 
@@ -91,7 +92,9 @@ run_phantom(PlaInvocation *inv, PlaError *err)
     item.mesh = phantom.mesh;
   }
   if (st == PLA_OK)
-    st = pla_item_write(out, &item, &opts, err);
+    st = format->write(out, &item, &opts, err);
+  if (st == PLA_OK && phantom.labels)
+    st = pla_label_sidecar_write(out, &phantom.labels->table, err);
   if (st == PLA_OK)
     st = pla_describe_item(inv, &item, err);
   if (st == PLA_OK && phantom.labels)

@@ -3,6 +3,7 @@
 #include "app/cli/cli-private.h"
 #include "app/cli/describe.h"
 #include "io/format.h"
+#include "io/label-files.h"
 
 #include <glib.h>
 
@@ -65,7 +66,8 @@ write_labels(PlaInvocation *inv, const PlaLabelMap *map, PlaError *err)
   PlaWriteOptions write = pla_write_options_default();
   write.progress = pla_invocation_progress(inv);
   const PlaItem item = { .kind = PLA_KIND_VOLUME, .volume = map->volume, .labels = map->table };
-  return pla_item_write(path, &item, &write, err);
+  PlaStatus st = pla_item_write(path, &item, &write, err);
+  return st == PLA_OK ? pla_label_sidecar_write(path, &map->table, err) : st;
 }
 
 static PlaStatus

@@ -3,6 +3,7 @@
 #include "app/landmarks.h"
 #include "app/muscles.h"
 #include "io/format.h"
+#include "io/label-files.h"
 #include "io/output.h"
 
 #include <glib.h>
@@ -174,6 +175,8 @@ write_result(PlaInvocation *inv, const PlaWarp *warp, Template *t, PlaError *err
                              .volume = moved->volume,
                              .labels = moved->table };
       st = pla_item_write(out, &item, &write, err);
+      if (st == PLA_OK)
+        st = pla_label_sidecar_write(out, &moved->table, err);
     }
     pla_label_map_free(map);
     pla_label_map_free(moved);
