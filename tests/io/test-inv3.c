@@ -190,6 +190,17 @@ test_image(void)
     g_assert_cmpstr(pla_label_table_find(&item.labels, 2)->name, ==, "B & C");
     g_assert_cmpint(pla_label_table_find(&item.labels, 1)->rgba[0], ==, 84);
     g_assert_null(strstr(vol->description, "SECRET"));
+
+    /* written in another format it is an image still: no table of labels beside it makes it a label map */
+    g_autofree char *image = pla_test_path("image.nii");
+    PlaWriteOptions write = pla_write_options_default();
+    PlaError err = { 0 };
+    g_assert_cmpint(pla_item_write(image, &item, &write, &err), ==, PLA_OK);
+    PlaItem again = pla_test_item_read(image, NULL);
+    g_assert_cmpint(again.labels.n, ==, 0);
+    pla_item_clear(&again);
+    g_assert_cmpint(g_remove(image), ==, 0);
+
     pla_item_clear(&item);
     PlaReadOptions opts = pla_read_options_default();
     opts.keep_identity = true;
