@@ -351,10 +351,10 @@ path_place(const PlaSkinPoint *path, int n, bool closed, const double pos[3], co
 }
 
 /* Where a cut runs on beyond a corner, the edge has two points there, one on each side: which of them comes
- * first on the path, the walls tell that they belong to.  @at: places and walls of the points. */
+ * first on the path, the walls tell that they belong to.  @vert: the surface's vertices at the points. */
 static void
-part_corners(const PlaSkinPoint *path, int n, double length, const double *at,
-             PlaSurgeryLipPoint *points, int n_points)
+part_corners(const PlaSkinPoint *path, int n, double length, const double *pos, const double *wall,
+             const int *vert, PlaSurgeryLipPoint *points, int n_points)
 {
   const double same = 1e-9, apart = 1e-7; /* m */
   for (int i = 0; i < n; i++) {
@@ -363,14 +363,14 @@ part_corners(const PlaSkinPoint *path, int n, double length, const double *at,
     double lean[2];
     for (int k = 0; path[i].knot && k < n_points && count < 2; k++) {
       double e[3], side[2];
-      pla_vec3_sub(&at[6 * k], path[i].pos, e);
+      pla_vec3_sub(&pos[3 * vert[k]], path[i].pos, e);
       if (pla_vec3_norm(e) > same)
         continue;
       for (int s = 0; s < 2; s++) {
         double along[3], left[3];
         pla_vec3_sub(ends[s + 1]->pos, ends[s]->pos, along);
         pla_vec3_cross(path[i].normal, along, left);
-        side[s] = fabs(pla_vec3_dot(left, &at[6 * k + 3])) / pla_vec3_norm(left);
+        side[s] = fabs(pla_vec3_dot(left, &wall[3 * vert[k]])) / pla_vec3_norm(left);
       }
       lean[count] = side[1] - side[0];
       found[count++] = k;
@@ -420,14 +420,17 @@ find_lips(PlaSurgery *self, const PlaSkinPoint *path, int n, int first, PlaSurge
   bool *taken = pla_array_new0((size_t)s->n_verts, sizeof *taken);
   bool *walled = pla_array_new0((size_t)s->n_verts, sizeof *walled); /* a corner of a new wall */
   double *wall = pla_array_new0(3 * (size_t)s->n_verts, sizeof *wall);
+  int *of_lips = pla_array_new(2 * (size_t)s->n_verts, sizeof *of_lips); /* vertices of each lip's points */
   for (int k = 0; k < 2; k++)
     wound->lip[k] = pla_array_new((size_t)s->n_verts, sizeof *wound->lip[k]);
-  if (!taken || !walled || !wall || !wound->lip[0] || !wound->lip[1]) {
+  if (!taken || !walled || !wall || !of_lips || !wound->lip[0] || !wound->lip[1]) {
     free(taken);
     free(walled);
     free(wall);
+    free(of_lips);
     return pla_fail_memory(err, "the wound");
   }
+  int *const vert[2] = { of_lips, of_lips + s->n_verts };
   /* The wall of the wound faces away from the piece that it belongs to, and so tells on which side
    * of the path that lies.  Twice its area: slivers do not count. */
   for (int t = 0; t < s->n_tris; t++) {
@@ -457,46 +460,35 @@ find_lips(PlaSurgery *self, const PlaSkinPoint *path, int n, int first, PlaSurge
     }
   if (n_edges > 1)
     qsort(edge, (size_t)n_edges, sizeof *edge, compare_edges);
-  double *at = pla_array_new(6 * (size_t)s->n_verts, sizeof *at); /* places, walls of both lips */
-  for (int side = 0; st == PLA_OK && side < 2; side++) {
-    for (int i = 0; at && i < s->n_verts; i++)
-      taken[i] = false;
-    PlaSurgeryLipPoint *lip = wound->lip[side];
-    int count = 0;
-    for (int i = 0; at && i + 1 < n_edges; i++) {
-      const Edge *a = &edge[i], *b = &edge[i + 1];
-      if (a->u != b->u || a->v != b->v || (s->cut[a->tri] < 0) == (s->cut[b->tri] < 0))
+  for (int i = 0; st == PLA_OK && i + 1 < n_edges; i++) {
+    const Edge *a = &edge[i], *b = &edge[i + 1];
+    if (a->u != b->u || a->v != b->v || (s->cut[a->tri] < 0) == (s->cut[b->tri] < 0))
+      continue;
+    const int ends[2] = { a->u, a->v };
+    for (int k = 0; k < 2; k++) {
+      const int v = ends[k];
+      if (taken[v])
         continue;
-      const int ends[2] = { a->u, a->v };
-      for (int k = 0; k < 2; k++) {
-        const int v = ends[k];
-        if (taken[v])
-          continue;
-        taken[v] = true;
-        const PathPlace place = path_place(path, n, wound->closed, &pos[3 * v], &wall[3 * v]);
-        if ((pla_vec3_dot(&wall[3 * v], place.left) < 0.0 ? 0 : 1) != side)
-          continue;
-        lip[count].anchor.tet = s->tet[v];
-        memcpy(lip[count].anchor.weight, &s->weight[4 * v], sizeof lip->anchor.weight);
-        lip[count].along = place.along;
-        memcpy(&at[6 * count], &pos[3 * v], 3 * sizeof *at);
-        memcpy(&at[6 * count + 3], &wall[3 * v], 3 * sizeof *at);
-        count++;
-      }
+      taken[v] = true;
+      const PathPlace place = path_place(path, n, wound->closed, &pos[3 * v], &wall[3 * v]);
+      const int side = pla_vec3_dot(&wall[3 * v], place.left) < 0.0 ? 0 : 1;
+      const int at_lip = wound->n_lip[side]++;
+      PlaSurgeryLipPoint *p = &wound->lip[side][at_lip];
+      p->anchor.tet = s->tet[v];
+      memcpy(p->anchor.weight, &s->weight[4 * v], sizeof p->anchor.weight);
+      p->along = place.along;
+      vert[side][at_lip] = v;
     }
-    wound->n_lip[side] = count;
-    if (at && wound->closed)
-      part_corners(path, n, wound->length, at, lip, count);
   }
-  if (!at)
-    st = pla_fail_memory(err, "the wound");
-  free(at);
+  for (int k = 0; k < 2 && wound->closed; k++)
+    part_corners(path, n, wound->length, pos, wall, vert[k], wound->lip[k], wound->n_lip[k]);
   for (int k = 0; k < 2; k++)
     qsort(wound->lip[k], (size_t)wound->n_lip[k], sizeof *wound->lip[k], compare_lip);
   free(edge);
   free(taken);
   free(walled);
   free(wall);
+  free(of_lips);
   return st;
 }
 
