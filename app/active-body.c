@@ -6,6 +6,7 @@
 #include "anatomy/mesher/tets.h"
 #include "app/cache.h"
 #include "app/face-mesh.h"
+#include "app/json.h"
 #include "app/marker-layout.h"
 #include "app/muscles.h"
 #include "sim/material/registry.h"
@@ -388,7 +389,8 @@ recall(const Kind *kind, const PlaActiveBodyOptions *opts)
   const PlaNamedArray *meta = pla_arrays_find(&arrays, "meta");
   g_autofree char *text =
       meta ? g_strndup(meta->data, pla_named_array_count(meta)) : g_strdup("");
-  g_autoptr(JsonNode) root = json_from_string(text, NULL);
+  g_autoptr(JsonNode) root = NULL;
+  pla_json_parse(text, strlen(text), "the cache", &root, NULL);
   PlaStatus st = mesh_from_arrays(&arrays, &mesh->mesh, NULL);
   if (st == PLA_OK && root && JSON_NODE_HOLDS_OBJECT(root)) {
     json_object_unref(muscles->meta);

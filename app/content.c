@@ -14,6 +14,7 @@
 #include "app/content.h"
 
 #include "anatomy/base/memory.h"
+#include "app/json.h"
 
 #include <limits.h>
 #include <math.h>
@@ -366,52 +367,6 @@ audio_to_bundle(Maker *m, JsonObject *meta, const PlaAudio *audio)
   json_object_set_int_member(meta, "bits", audio->bits);
 }
 
-static int
-compare_texts(gconstpointer a, gconstpointer b)
-{
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* objects with their keys in order, so that equal contents have equal texts */
-static JsonNode *
-sorted_node(JsonNode *node)
-{
-  if (JSON_NODE_HOLDS_OBJECT(node)) {
-    JsonObject *object = json_node_get_object(node), *sorted = json_object_new();
-    g_autoptr(GPtrArray) keys = g_ptr_array_new();
-    JsonObjectIter iter;
-    const char *key;
-    json_object_iter_init(&iter, object);
-    while (json_object_iter_next(&iter, &key, NULL))
-      g_ptr_array_add(keys, (gpointer)key);
-    g_ptr_array_sort(keys, compare_texts);
-    for (guint k = 0; k < keys->len; k++)
-      json_object_set_member(sorted, keys->pdata[k],
-                             sorted_node(json_object_get_member(object, keys->pdata[k])));
-    JsonNode *result = json_node_new(JSON_NODE_OBJECT);
-    json_node_take_object(result, sorted);
-    return result;
-  }
-  if (JSON_NODE_HOLDS_ARRAY(node)) {
-    JsonArray *array = json_node_get_array(node), *sorted = json_array_new();
-    for (guint i = 0; i < json_array_get_length(array); i++)
-      json_array_add_element(sorted, sorted_node(json_array_get_element(array, i)));
-    JsonNode *result = json_node_new(JSON_NODE_ARRAY);
-    json_node_take_array(result, sorted);
-    return result;
-  }
-  return json_node_copy(node);
-}
-
-char *
-pla_json_canonical(JsonObject *object)
-{
-  g_autoptr(JsonNode) node = json_node_new(JSON_NODE_OBJECT);
-  json_node_set_object(node, object);
-  g_autoptr(JsonNode) sorted = sorted_node(node);
-  return json_to_string(sorted, FALSE);
-}
-
 PlaStatus
 pla_content_to_bundle(const PlaContent *self, const char *name, PlaBundle *out, PlaError *err)
 {
@@ -446,15 +401,19 @@ pla_content_to_bundle(const PlaContent *self, const char *name, PlaBundle *out, 
     if (m.fine)
       memcpy(out->array[out->n_arrays - 1].shape, array->shape, sizeof array->shape);
   }
-  g_autofree char *text = pla_json_canonical(meta);
+  PlaError why;
+  g_autofree char *text = NULL;
+  PlaStatus st = pla_json_write_object(meta, PLA_JSON_SORTED, &text, &why);
+  if (st != PLA_OK)
+    st = pla_fail(err, st, "the %s '%s' cannot be kept: %s", self->kind, name, why.message);
   out->kind = pla_strdup(self->kind);
   out->name = pla_strdup(name);
-  out->meta = pla_strdup(text);
-  if (!m.fine || !out->kind || !out->name || !out->meta) {
+  out->meta = pla_strdup(text ? text : "");
+  if (st == PLA_OK && (!m.fine || !out->kind || !out->name || !out->meta))
+    st = pla_fail_memory(err, name);
+  if (st != PLA_OK)
     pla_content_bundle_clear(out);
-    return pla_fail_memory(err, name);
-  }
-  return PLA_OK;
+  return st;
 }
 
 /* ---- from a bundle ------------------------------------------------------------------------ */
@@ -464,6 +423,7 @@ typedef struct {
   PlaStore *store;
   const PlaBundle *bundle;
   PlaProgress *progress;
+  bool check; /* voxels need no reading: their array is as long as its shape says, or is refused */
   PlaContent *content;
   PlaStatus st;
   PlaError *err;
@@ -509,8 +469,18 @@ static void *
 data_of(Loader *l, const PlaStoreArray *array)
 {
   void *data = NULL;
-  if (array && l->st == PLA_OK)
+  if (!array || l->st != PLA_OK)
+    return NULL;
+  if (!l->check)
     l->st = pla_store_dup_array(l->store, array, l->progress, &data, l->err);
+  else if (strcmp(array->name, "voxels") == 0)
+    data = pla_array_new0(1, 1);
+  else if (array->data)
+    data = pla_array_dup(array->data, pla_store_array_bytes(array), 1);
+  else
+    l->st = pla_store_dup_array(l->store, array, l->progress, &data, l->err);
+  if (l->st == PLA_OK && !data)
+    l->st = pla_fail_memory(l->err, l->bundle->name);
   return data;
 }
 
@@ -831,9 +801,10 @@ drop_members(JsonObject *meta)
     json_object_remove_member(meta, own[i]);
 }
 
-PlaStatus
-pla_content_load(PlaStore *store, const PlaHash *hash, PlaProgress *progress, PlaContent **out,
-                 PlaError *err)
+/* builds what the bundle describes */
+static PlaStatus
+build(PlaStore *store, const PlaBundle *bundle, bool check, PlaProgress *progress, PlaContent **out,
+      PlaError *err)
 {
   static const struct {
     const char *kind;
@@ -843,36 +814,63 @@ pla_content_load(PlaStore *store, const PlaHash *hash, PlaProgress *progress, Pl
     { PLA_ITEM_MARKERS, load_take },  { PLA_ITEM_TRACK, load_track },
     { PLA_ITEM_AUDIO, load_audio },   { PLA_ITEM_BODY, load_body },
   };
-  PlaBundle bundle;
-  *out = NULL;
-  PlaStatus st = pla_store_read_bundle(store, hash, &bundle, err);
-  if (st != PLA_OK)
-    return st;
-  g_autoptr(PlaContent) content = pla_content_new(bundle.kind);
-  Loader l = { store, &bundle, progress, content, PLA_OK, err };
-  g_autoptr(JsonNode) root = json_from_string(bundle.meta, NULL);
-  if (root && JSON_NODE_HOLDS_OBJECT(root)) {
+  g_autoptr(PlaContent) content = pla_content_new(bundle->kind);
+  Loader l = { store, bundle, progress, check, content, PLA_OK, err };
+  JsonObject *meta;
+  PlaError why;
+  if (pla_json_parse_stored(bundle->meta, "its description", &meta, &why) == PLA_OK) {
     json_object_unref(content->meta);
-    content->meta = json_node_dup_object(root);
+    content->meta = meta;
   } else {
-    refuse(&l, "its metadata are no JSON object");
+    refuse(&l, why.message);
   }
   bool known = false;
   for (size_t k = 0; k < G_N_ELEMENTS(kinds) && l.st == PLA_OK; k++)
-    if (strcmp(bundle.kind, kinds[k].kind) == 0) {
+    if (strcmp(bundle->kind, kinds[k].kind) == 0) {
       kinds[k].load(&l);
       known = true;
     }
-  if (l.st == PLA_OK && strcmp(bundle.kind, PLA_ITEM_VOLUME) == 0)
+  if (l.st == PLA_OK && strcmp(bundle->kind, PLA_ITEM_VOLUME) == 0)
     content->volume = load_volume(&l);
   else if (l.st == PLA_OK && !known)
     load_named(&l, false);
   if (l.st == PLA_OK && (known || content->volume))
     drop_members(content->meta);
-  pla_bundle_clear(&bundle, false);
-  if (l.st == PLA_OK)
+  if (l.st == PLA_OK && out)
     *out = g_steal_pointer(&content);
   return l.st;
+}
+
+PlaStatus
+pla_content_load(PlaStore *store, const PlaHash *hash, PlaProgress *progress, PlaContent **out,
+                 PlaError *err)
+{
+  PlaBundle bundle;
+  *out = NULL;
+  PlaStatus st = pla_store_read_bundle(store, hash, &bundle, err);
+  if (st == PLA_OK) {
+    st = build(store, &bundle, false, progress, out, err);
+    pla_bundle_clear(&bundle, false);
+  }
+  return st;
+}
+
+PlaStatus
+pla_content_check(PlaStore *store, const PlaHash *hash, PlaProgress *progress, PlaError *err)
+{
+  PlaBundle bundle;
+  PlaStatus st = pla_store_read_bundle(store, hash, &bundle, err);
+  if (st == PLA_OK) {
+    st = build(store, &bundle, true, progress, NULL, err);
+    pla_bundle_clear(&bundle, false);
+  }
+  return st;
+}
+
+PlaStatus
+pla_content_check_bundle(PlaStore *store, const PlaBundle *bundle, PlaError *err)
+{
+  return build(store, bundle, true, NULL, NULL, err);
 }
 
 size_t

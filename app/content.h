@@ -78,8 +78,11 @@ void pla_content_bundle_clear(PlaBundle *bundle);
 PlaStatus pla_content_load(PlaStore *store, const PlaHash *hash, PlaProgress *progress,
                            PlaContent **out, PlaError *err);
 
-/* @object as one line of JSON with all keys in order; g_free(). */
-char *pla_json_canonical(JsonObject *object);
+/* Whether an item can be built, without reading its voxels or keeping anything. */
+PlaStatus pla_content_check(PlaStore *store, const PlaHash *hash, PlaProgress *progress,
+                            PlaError *err);
+/* The same for a bundle whose arrays are in memory, before it is stored. */
+PlaStatus pla_content_check_bundle(PlaStore *store, const PlaBundle *bundle, PlaError *err);
 
 /* How far two contents are apart. */
 typedef struct {

@@ -1,13 +1,15 @@
 /* The demo case. */
 #include "app/demo.h"
 
+#include "app/json.h"
+
 #include <glib/gstdio.h>
 
 static PlaStatus
 run(PlaSession *session, const char *verb, const char *params, const char *source,
     PlaProgress *progress, PlaError *err)
 {
-  g_autoptr(JsonNode) node = json_from_string(params, NULL);
+  g_autoptr(JsonNode) node = pla_json_literal(params);
   PlaRequest request = { .verb = verb,
                          .params = json_node_get_object(node),
                          .source = source,

@@ -1,78 +1,60 @@
-/* Reading JSON strictly. */
+/* Values of a JSON file, each with its place. */
 #include "app/json.h"
+
+#include "anatomy/base/memory.h"
+#include "io/source.h"
 
 #include <glib.h>
 #include <math.h>
 #include <string.h>
 
 struct PlaJsonFile {
-  JsonParser *parser;
+  JsonNode *root;
 };
 
 static PlaStatus
-take_root(PlaJsonFile *file, const char *name, PlaJsonFile **out, PlaJson *root, PlaError *err)
+load_bytes(const char *text, size_t size, const char *name, PlaJsonFile **out, PlaJson *root,
+           PlaError *err)
 {
-  JsonNode *node = json_parser_get_root(file->parser);
-  if (!node || !JSON_NODE_HOLDS_OBJECT(node)) {
-    pla_json_file_free(file);
+  JsonNode *node;
+  *out = NULL;
+  PlaStatus st = pla_json_parse(text, size, name, &node, err);
+  if (st != PLA_OK)
+    return st;
+  if (!JSON_NODE_HOLDS_OBJECT(node)) {
+    json_node_unref(node);
     return pla_fail(err, PLA_ERR_FORMAT, "%s: there is no JSON object", name);
   }
+  *out = g_new0(PlaJsonFile, 1);
+  (*out)->root = node;
   *root = (PlaJson){ .node = node };
-  *out = file;
   return PLA_OK;
 }
 
 PlaStatus
 pla_json_file_load(const char *path, PlaJsonFile **out, PlaJson *root, PlaError *err)
 {
-  g_autofree char *text = NULL;
-  g_autoptr(GError) error = NULL;
+  PlaBytes bytes = { 0 };
+  uint64_t size;
   *out = NULL;
-  if (!g_file_get_contents(path, &text, NULL, &error))
-    return g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT)
-               ? pla_fail(err, PLA_ERR_IO, "there is no file %s; check the name and the folder", path)
-               : pla_fail(err, PLA_ERR_IO, "%s cannot be read (%s)", path, error->message);
-  return pla_json_text_load(text, path, out, root, err);
-}
-
-/* json-glib parses recursively: deeper nesting than any scene has is refused before it starts */
-static bool
-too_deep(const char *text)
-{
-  int depth = 0;
-  bool quoted = false;
-  for (; *text; text++) {
-    if (quoted && *text == '\\' && text[1])
-      text++;
-    else if (*text == '"')
-      quoted = !quoted;
-    else if (!quoted && (*text == '[' || *text == '{') && ++depth > 64)
-      return true;
-    else if (!quoted && (*text == ']' || *text == '}'))
-      depth--;
-  }
-  return false;
+  /* before it is read: a name may lead to a device that never ends */
+  PlaStatus st = pla_source_size(path, &size, err);
+  if (st == PLA_OK && size > PLA_JSON_MAX_BYTES)
+    st = pla_fail(err, PLA_ERR_FORMAT, "%s has %.0f MiB; no JSON file of ours is larger than %d",
+                  path, (double)size / 1048576.0, PLA_JSON_MAX_BYTES >> 20);
+  if (st == PLA_OK)
+    st = pla_source_read(path, NULL, &bytes, err);
+  if (st == PLA_OK)
+    st = load_bytes((const char *)bytes.data, bytes.size, path, out, root, err);
+  pla_bytes_clear(&bytes);
+  return st;
 }
 
 PlaStatus
 pla_json_text_load(const char *text, const char *name, PlaJsonFile **out, PlaJson *root,
                    PlaError *err)
 {
-  g_autoptr(GError) error = NULL;
-  *out = NULL;
-  if (!g_utf8_validate(text, -1, NULL) || too_deep(text))
-    return pla_fail(err, PLA_ERR_FORMAT, "%s: this is no JSON text", name);
-  PlaJsonFile *file = g_new0(PlaJsonFile, 1);
-  file->parser = json_parser_new();
-  if (!json_parser_load_from_data(file->parser, text, -1, &error)) {
-    const char *message = strrchr(error->message, ':') ? error->message : "no JSON";
-    PlaStatus st = pla_fail(err, PLA_ERR_FORMAT, "%s: the JSON is wrong at line %u, column %u (%s)",
-                            name, json_parser_get_current_line(file->parser),
-                            json_parser_get_current_pos(file->parser), message);
-    pla_json_file_free(file);
-    return st;
-  }
-  return take_root(file, name, out, root, err);
+  return load_bytes(text, strlen(text), name, out, root, err);
 }
 
 void
@@ -80,7 +62,7 @@ pla_json_file_free(PlaJsonFile *file)
 {
   if (!file)
     return;
-  g_object_unref(file->parser);
+  json_node_unref(file->root);
   g_free(file);
 }
 
@@ -233,4 +215,27 @@ pla_json_array_of(const double *value, int n)
   for (int i = 0; i < n; i++)
     json_array_add_double_element(array, value[i]);
   return array;
+}
+
+JsonNode *
+pla_json_dup(JsonNode *node)
+{
+  if (JSON_NODE_HOLDS_OBJECT(node)) {
+    g_autoptr(JsonObject) copy = json_object_new();
+    JsonObjectIter iter;
+    const char *key;
+    JsonNode *value;
+    json_object_iter_init_ordered(&iter, json_node_get_object(node));
+    while (json_object_iter_next_ordered(&iter, &key, &value))
+      json_object_set_member(copy, key, pla_json_dup(value));
+    return json_node_init_object(json_node_alloc(), copy);
+  }
+  if (JSON_NODE_HOLDS_ARRAY(node)) {
+    JsonArray *array = json_node_get_array(node);
+    g_autoptr(JsonArray) copy = json_array_new();
+    for (guint i = 0; i < json_array_get_length(array); i++)
+      json_array_add_element(copy, pla_json_dup(json_array_get_element(array, i)));
+    return json_node_init_array(json_node_alloc(), copy);
+  }
+  return json_node_copy(node);
 }

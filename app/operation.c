@@ -2,6 +2,7 @@
 #include "app/operations/operations.h"
 
 #include "anatomy/base/parallel.h"
+#include "app/json.h"
 #include "platysma-config.h"
 
 #include <math.h>
@@ -42,10 +43,11 @@ char *
 pla_operation_describe(const PlaLogRow *row)
 {
   const PlaOperation *op = pla_operation_find(row->verb);
-  g_autoptr(JsonNode) params = op && op->describe ? json_from_string(row->parameters, NULL) : NULL;
-  char *text = params && JSON_NODE_HOLDS_OBJECT(params)
-                   ? op->describe(json_node_get_object(params))
-                   : NULL;
+  g_autoptr(JsonObject) params = NULL;
+  char *text = NULL;
+  if (op && op->describe &&
+      pla_json_parse_stored(row->parameters, "its parameters", &params, NULL) == PLA_OK)
+    text = op->describe(params);
   return text ? text : g_strdup(op ? op->title : row->verb);
 }
 
@@ -159,7 +161,7 @@ pla_operation_check(const PlaOperation *op, JsonObject *given, JsonObject **out,
       return pla_fail(err, PLA_ERR_USAGE, "'%s' needs \"%s\": %s", op->verb, param->name,
                       param->help);
     if (!node)
-      node = standard = json_from_string(param->otherwise, NULL);
+      node = standard = pla_json_literal(param->otherwise);
     PlaStatus st = check_param(op, param, node, err);
     if (st != PLA_OK)
       return st;
@@ -405,12 +407,12 @@ pla_work_load_meta(PlaWork *work, int64_t item, JsonObject **out, PlaError *err)
   PlaStatus st = pla_store_read_bundle(work->store, &found->hash, &bundle, err);
   if (st != PLA_OK)
     return st;
-  g_autoptr(JsonNode) root = json_from_string(bundle.meta, NULL);
+  PlaError why;
+  st = pla_json_parse_stored(bundle.meta, "it", out, &why);
   pla_bundle_clear(&bundle, false);
-  if (!root || !JSON_NODE_HOLDS_OBJECT(root))
-    return pla_fail(err, PLA_ERR_FORMAT, "the description of '%s' is damaged", found->name);
-  *out = json_node_dup_object(root);
-  return PLA_OK;
+  return st == PLA_OK ? PLA_OK
+                      : pla_fail(err, PLA_ERR_FORMAT, "the description of '%s' is damaged (%s)",
+                                 found->name, why.message);
 }
 
 /* results */
@@ -468,9 +470,13 @@ pla_work_relabel(PlaWork *work, int64_t item, const char *name, JsonObject *meta
   if (name && name_is_taken(work, name, item))
     return pla_fail(err, PLA_ERR_USAGE, "another item is named '%s' already; choose another name",
                     name);
+  g_autofree char *text = NULL;
+  PlaStatus st = meta ? pla_json_write_object(meta, PLA_JSON_SORTED, &text, err) : PLA_OK;
+  if (st != PLA_OK)
+    return st;
   Result result = { .item = item,
                     .name = g_strdup(name ? name : found->name),
-                    .meta = meta ? pla_json_canonical(meta) : NULL,
+                    .meta = g_steal_pointer(&text),
                     .before = found->hash };
   note_input(work, found);
   g_array_append_val(work->results, result);
@@ -502,6 +508,13 @@ pla_work_new(const PlaRequest *request, PlaStore *store, const PlaState *state, 
   PlaStatus st = pla_operation_check(op, request->params, &params, err);
   if (st != PLA_OK)
     return st;
+  /* what the log could not keep is refused before the work, not after it */
+  g_autofree char *text = NULL;
+  st = pla_json_write_object(params, PLA_JSON_SORTED, &text, err);
+  if (st != PLA_OK) {
+    json_object_unref(params);
+    return st;
+  }
   PlaWork *work = g_new0(PlaWork, 1);
   *work = (PlaWork){ .op = op,
                      .store = store,
@@ -585,7 +598,9 @@ pla_work_write(PlaWork *work, PlaStore *store, int64_t parent, PlaState *state,
       kind = result->content->kind;
       st = pla_content_to_bundle(result->content, result->name, &bundle, err);
       if (st == PLA_OK) {
-        st = pla_store_put(store, &bundle, progress, err);
+        st = pla_content_check_bundle(store, &bundle, err);
+        if (st == PLA_OK)
+          st = pla_store_put(store, &bundle, progress, err);
         result->after = bundle.hash;
         pla_content_bundle_clear(&bundle);
       }
@@ -593,6 +608,8 @@ pla_work_write(PlaWork *work, PlaStore *store, int64_t parent, PlaState *state,
       kind = state_item(work, result->item)->kind;
       st = pla_store_put_like(store, &result->before, result->name, result->meta, &result->after,
                               err);
+      if (st == PLA_OK)
+        st = pla_content_check(store, &result->after, progress, err);
     }
     changes[r] = (PlaChange){ .item = result->item,
                               .had = result->item != 0,
@@ -606,8 +623,10 @@ pla_work_write(PlaWork *work, PlaStore *store, int64_t parent, PlaState *state,
                          err);
   }
   if (st == PLA_OK) {
-    g_autofree char *params = pla_json_canonical(work->params);
-    g_autofree char *inputs = pla_json_canonical(work->inputs);
+    g_autofree char *params = NULL, *inputs = NULL;
+    st = pla_json_write_object(work->params, PLA_JSON_SORTED, &params, err);
+    if (st == PLA_OK)
+      st = pla_json_write_object(work->inputs, PLA_JSON_SORTED, &inputs, err);
     g_autofree char *verb = g_strdup(work->op->verb), *program = g_strdup(PLA_VERSION);
     g_autofree char *kernel = g_strdup(pla_kernel_name(pla_kernel_get()));
     PlaLogRow row = { .parent = parent,
@@ -619,7 +638,8 @@ pla_work_write(PlaWork *work, PlaStore *store, int64_t parent, PlaState *state,
                       .kernel = kernel,
                       .time_ms = work->time_ms,
                       .duration_ms = work->duration_ms };
-    st = pla_store_add_operation(store, &row, changes, (int)n, err);
+    if (st == PLA_OK)
+      st = pla_store_add_operation(store, &row, changes, (int)n, err);
     *operation = row.id;
   }
   if (st == PLA_OK)

@@ -409,11 +409,8 @@ description_text(const char *path, const char *const *files, int n, GHashTable *
     json_builder_end_object(json);
   }
   json_builder_end_object(json);
-  g_autoptr(JsonGenerator) generator = json_generator_new();
   g_autoptr(JsonNode) root = json_builder_get_root(json);
-  json_generator_set_root(generator, root);
-  json_generator_set_pretty(generator, TRUE);
-  return json_generator_to_data(generator, NULL);
+  return pla_json_write_lossy(root, PLA_JSON_PRETTY);
 }
 
 PlaStatus

@@ -1,6 +1,8 @@
 #include "app/plan-export.h"
 
 #include "app/body.h"
+#include "app/json.h"
+#include "io/output.h"
 
 #include <string.h>
 
@@ -33,11 +35,7 @@ pla_plan_export(const PlaContent *body, const char *case_path, const char *path,
       json_object_set_member(plan, keys[k],
                              json_node_copy(json_object_get_member(surgery, keys[k])));
   json_object_set_member(plan, "operations", json_node_copy(steps));
-  g_autoptr(JsonGenerator) generator = json_generator_new();
-  g_autoptr(GError) error = NULL;
-  json_generator_set_root(generator, root);
-  json_generator_set_pretty(generator, TRUE);
-  if (!json_generator_to_file(generator, path, &error))
-    return pla_fail(err, PLA_ERR_IO, "the plan could not be saved: %s", error->message);
-  return PLA_OK;
+  g_autofree char *text = NULL;
+  PlaStatus st = pla_json_write(root, PLA_JSON_PRETTY, &text, err);
+  return st == PLA_OK ? pla_output_write(path, text, strlen(text), err) : st;
 }

@@ -6,6 +6,7 @@
 #include "app/session.h"
 
 #include "anatomy/base/parallel.h"
+#include "app/json.h"
 #include "platysma-config.h"
 
 #include <math.h>
@@ -66,14 +67,13 @@ static PlaStatus
 run_again(Replayer *r, const PlaLogRow *row, int64_t parent, PlaState *state, int64_t *id,
           PlaError *err)
 {
-  g_autoptr(JsonNode) params = json_from_string(row->parameters, NULL);
-  if (!params || !JSON_NODE_HOLDS_OBJECT(params))
-    return pla_fail(err, PLA_ERR_FORMAT, "its parameters are no JSON object");
-  PlaRequest request = { .verb = row->verb,
-                         .params = json_node_get_object(params),
-                         .read = pla_read_options_default() };
+  g_autoptr(JsonObject) params = NULL;
+  PlaStatus st = pla_json_parse_stored(row->parameters, "its parameters", &params, err);
+  if (st != PLA_OK)
+    return st;
+  PlaRequest request = { .verb = row->verb, .params = params, .read = pla_read_options_default() };
   PlaWork *work = NULL;
-  PlaStatus st = pla_work_run(&request, r->to, state, NULL, NULL, r->progress, &work, err);
+  st = pla_work_run(&request, r->to, state, NULL, NULL, r->progress, &work, err);
   if (st == PLA_OK)
     st = pla_work_write(work, r->to, parent, state, NULL, id, err);
   pla_work_free(work);

@@ -1,6 +1,8 @@
 /* Blocks of a report, and names as they may be printed. */
 #include "app/report-private.h"
 
+#include "app/json.h"
+
 #include <string.h>
 
 void
@@ -138,10 +140,10 @@ pla_report_find_aliases(PlaReportMaker *m)
   const PlaLog *log = pla_session_get_log(m->session);
   for (int i = 0, n = 0; i < log->n; i++) {
     const PlaLogRow *row = &log->row[i];
-    g_autoptr(JsonNode) node = json_from_string(row->parameters, NULL);
-    if (strcmp(row->verb, "import") != 0 || !node || !JSON_NODE_HOLDS_OBJECT(node))
+    g_autoptr(JsonObject) params = NULL;
+    if (strcmp(row->verb, "import") != 0 ||
+        pla_json_parse_stored(row->parameters, "the parameters", &params, NULL) != PLA_OK)
       continue;
-    JsonObject *params = json_node_get_object(node);
     JsonObject *source = json_object_has_member(params, "source")
                              ? json_object_get_object_member(params, "source")
                              : NULL;

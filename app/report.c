@@ -1,5 +1,6 @@
 /* The content of a report: what is said of a case, in which order. */
 #include "app/annotation.h"
+#include "app/json.h"
 #include "app/report-private.h"
 #include "platysma-config.h"
 
@@ -195,12 +196,11 @@ put_versions(PlaReportMaker *m)
 static char *
 parameters_text(const PlaReportMaker *m, const char *json)
 {
-  g_autoptr(JsonNode) node = json_from_string(json, NULL);
+  g_autoptr(JsonObject) object = NULL;
   g_autofree char *text = NULL;
-  if (!node || !JSON_NODE_HOLDS_OBJECT(node)) {
+  if (pla_json_parse_stored(json, "the parameters", &object, NULL) != PLA_OK) {
     text = g_strdup(json);
   } else {
-    JsonObject *object = json_node_get_object(node);
     g_autoptr(GString) list = g_string_new(NULL);
     g_autoptr(GList) keys = g_list_sort(json_object_get_members(object), (GCompareFunc)strcmp);
     for (GList *l = keys; l; l = l->next) {
@@ -211,7 +211,7 @@ parameters_text(const PlaReportMaker *m, const char *json)
       g_autofree char *plain = type == G_TYPE_STRING ? g_strdup(json_node_get_string(value))
                                : type == G_TYPE_DOUBLE
                                    ? g_strdup_printf("%.12g", json_node_get_double(value))
-                                   : json_to_string(value, FALSE);
+                                   : pla_json_write_lossy(value, PLA_JSON_PLAIN);
       g_string_append_printf(list, "%s%s: %s", list->len ? "; " : "", (char *)l->data, plain);
     }
     text = g_string_free(g_steal_pointer(&list), FALSE);

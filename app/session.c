@@ -3,6 +3,7 @@
 
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
+#include "app/case-check.h"
 #include "app/error.h"
 #include "io/source.h"
 #include "platysma-config.h"
@@ -304,7 +305,13 @@ pla_session_open(const char *path, PlaSession **out, PlaError *err)
   PlaStore *store;
   *out = NULL;
   PlaStatus st = pla_store_open(path, &store, err);
-  return st == PLA_OK ? session_new(store, out, err) : st;
+  if (st != PLA_OK)
+    return st;
+  /* a mend that fails (another program writes) is tried again the next time; nothing depends on it */
+  PlaError ignored;
+  int64_t n_mended;
+  pla_case_mend(store, &n_mended, &ignored);
+  return session_new(store, out, err);
 }
 
 const char *

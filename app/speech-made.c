@@ -7,6 +7,7 @@
 #include "app/speech-made.h"
 
 #include "anatomy/base/memory.h"
+#include "app/json.h"
 #include "app/speech-text.h"
 #include "io/format.h"
 #include "io/output.h"
@@ -348,7 +349,7 @@ pla_speech_made_write(const char *dir, const char *extension, double minutes, in
   if (st != PLA_OK)
     return st;
   g_autoptr(JsonNode) root = json_builder_get_root(json);
-  g_autofree char *text = json_to_string(root, TRUE);
+  g_autofree char *text = pla_json_write_lossy(root, PLA_JSON_PRETTY);
   g_autofree char *path = g_strdup_printf("%s/corpus.json", dir);
   return pla_output_write(path, text, strlen(text), err);
 }

@@ -3,9 +3,12 @@
 
 #include "anatomy/base/memory.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MAX_PROBLEMS = 100 }; /* sentences kept; a ruined file would give millions */
 
@@ -201,21 +204,28 @@ check_arrays(PlaStore *self, PlaStoreCheck *check, PlaError *err)
 }
 
 static PlaStatus
-check_bundles(PlaStore *self, PlaStoreCheck *check, PlaError *err)
+check_bundles(PlaStore *self, const PlaStoreMeaning *meaning, PlaProgress *progress,
+              PlaStoreCheck *check, PlaError *err)
 {
   PlaStatus st = PLA_OK;
   sqlite3_stmt *stmt = pla_store_statement(self, "SELECT id, hash FROM bundle");
   int rc = stmt ? SQLITE_ROW : SQLITE_ERROR;
-  while (rc == SQLITE_ROW && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+  while (st == PLA_OK && rc == SQLITE_ROW && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+    int64_t id = sqlite3_column_int64(stmt, 0);
     PlaHash hash;
     PlaBundle bundle = { 0 };
+    PlaError why;
     if (!pla_column_hash(stmt, 1, &hash) ||
         pla_store_read_bundle(self, &hash, &bundle, NULL) != PLA_OK)
-      problem(check, "item", sqlite3_column_int64(stmt, 0), "it is not what was written");
+      problem(check, "item", id, "it is not what was written");
+    else if (meaning && meaning->check_item(self, &hash, progress, &why) != PLA_OK)
+      problem(check, "item", id, why.message);
     pla_bundle_clear(&bundle, false);
     check->items++;
+    if (pla_progress_cancelled(progress))
+      st = pla_fail_cancelled(err);
   }
-  if (rc != SQLITE_DONE)
+  if (st == PLA_OK && rc != SQLITE_DONE)
     st = note_refusal(self, "items", check, err);
   if (stmt)
     sqlite3_reset(stmt);
@@ -224,7 +234,7 @@ check_bundles(PlaStore *self, PlaStoreCheck *check, PlaError *err)
 
 /* walks the tree: every operation's changes lead from its parent's state to its own */
 static void
-check_log(PlaStore *self, PlaStoreCheck *check)
+check_log(PlaStore *self, const PlaStoreMeaning *meaning, PlaStoreCheck *check)
 {
   PlaLog log = { 0 };
   PlaState state = { 0 };
@@ -252,6 +262,8 @@ check_log(PlaStore *self, PlaStoreCheck *check)
     fine = fine && pla_hash_equal(&is, &row->state);
     if (!fine)
       problem(check, "operation", row->id, "it does not lead to the state that was written");
+    if (meaning && meaning->check_row(row, &why) != PLA_OK)
+      problem(check, "operation", row->id, why.message);
     at = fine ? row->id : -1; /* -1: read afresh */
     check->operations++;
   }
@@ -299,7 +311,8 @@ check_meta(PlaStore *self, PlaStoreCheck *check, PlaError *err)
 }
 
 PlaStatus
-pla_store_verify(PlaStore *self, PlaProgress *progress, PlaStoreCheck *out, PlaError *err)
+pla_store_verify(PlaStore *self, const PlaStoreMeaning *meaning, PlaProgress *progress,
+                 PlaStoreCheck *out, PlaError *err)
 {
   *out = (PlaStoreCheck){ 0 };
   pla_store_lock(self);
@@ -314,9 +327,9 @@ pla_store_verify(PlaStore *self, PlaProgress *progress, PlaStoreCheck *out, PlaE
   if (st == PLA_OK && pla_progress_phase(progress, "Checking the log", 1.0))
     st = check_arrays(self, out, err);
   if (st == PLA_OK)
-    st = check_bundles(self, out, err);
+    st = check_bundles(self, meaning, progress, out, err);
   if (st == PLA_OK)
-    check_log(self, out);
+    check_log(self, meaning, out);
   if (st == PLA_OK)
     st = check_meta(self, out, err);
   if (st == PLA_OK && pla_progress_cancelled(progress))
@@ -412,39 +425,88 @@ prune(PlaStore *self, const char *program, const char *kernel, PlaError *err)
   return st;
 }
 
+/* prunes and shrinks a copy that nobody else knows */
+static PlaStatus
+prune_copy(PlaStore *copy, const char *program, const char *kernel, PlaError *err)
+{
+  /* references are checked once at the end instead of at every row */
+  PlaStatus st = pla_store_exec(copy, "PRAGMA foreign_keys=OFF; PRAGMA synchronous=OFF;", err);
+  if (st == PLA_OK)
+    st = pla_store_begin(copy, err);
+  if (st != PLA_OK)
+    return st;
+  st = prune(copy, program, kernel, err);
+  if (st == PLA_OK)
+    st = pla_store_commit(copy, err);
+  else
+    pla_store_rollback(copy);
+  return st == PLA_OK ? pla_store_exec(copy, "VACUUM", err) : st;
+}
+
+/* the content of @copy becomes that of @self in one transaction, which a failure rolls back */
+static PlaStatus
+replace_content(PlaStore *self, PlaStore *copy, PlaProgress *progress, PlaError *err)
+{
+  enum { PAGES = 512 }; /* 8 MiB between looks at Cancel */
+  PlaStatus st = PLA_OK;
+  sqlite3_backup *backup = sqlite3_backup_init(self->db, "main", copy->db, "main");
+  int rc = backup ? SQLITE_OK : SQLITE_ERROR;
+  while (st == PLA_OK && rc == SQLITE_OK) {
+    rc = sqlite3_backup_step(backup, PAGES);
+    int total = sqlite3_backup_pagecount(backup), left = sqlite3_backup_remaining(backup);
+    if (rc == SQLITE_OK && !pla_progress_step(progress, 1.0 - (double)left / (total ? total : 1)))
+      st = pla_fail_cancelled(err);
+  }
+  if (backup)
+    sqlite3_backup_finish(backup);
+  return st == PLA_OK && rc != SQLITE_DONE ? pla_store_fail(self, "shrunk", err) : st;
+}
+
 PlaStatus
 pla_store_compact(PlaStore *self, const char *program, const char *kernel, PlaProgress *progress,
                   PlaError *err)
 {
   if (self->read_only)
     return pla_fail(err, PLA_ERR_IO, "%s", self->read_only);
+  PlaStore *copy = NULL;
+  char *path = pla_strdup_printf("%s.XXXXXX.part", self->path);
+  int fd = path ? mkostemps(path, 5, O_CLOEXEC) : -1;
+  if (fd < 0) {
+    PlaStatus st = path ? pla_fail(err, PLA_ERR_IO,
+                                   "%s cannot be shrunk: its folder takes no new file (%s)",
+                                   self->path, strerror(errno))
+                        : pla_fail_memory(err, self->path);
+    free(path);
+    return st;
+  }
+  close(fd);
   pla_store_lock(self);
   pla_store_watch(self, progress);
-  /* references are checked once at the end instead of at every row */
-  PlaStatus st = pla_store_exec(self, "PRAGMA foreign_keys=OFF", err);
+  PlaStatus st = PLA_OK;
+  sqlite3_stmt *stmt = pla_progress_phase(progress, "Copying the case", 0.3)
+                           ? pla_store_statement(self, "VACUUM INTO ?1")
+                           : NULL;
+  if (stmt) {
+    sqlite3_bind_text(stmt, 1, path, -1, SQLITE_TRANSIENT);
+    st = pla_store_finish(self, stmt, err);
+  } else {
+    st = pla_progress_cancelled(progress) ? pla_fail_cancelled(err)
+                                          : pla_store_fail(self, "shrunk", err);
+  }
   if (st == PLA_OK)
-    st = pla_store_begin(self, err);
-  if (st == PLA_OK) {
-    st = pla_progress_phase(progress, "Pruning history", 0.4) ? prune(self, program, kernel, err)
-                                                              : pla_fail_cancelled(err);
-    if (st == PLA_OK)
-      st = pla_store_commit(self, err);
-    else
-      pla_store_rollback(self);
-  }
-  sqlite3_exec(self->db, "PRAGMA foreign_keys=ON", NULL, NULL, NULL);
-  if (st == PLA_OK) {
-    pla_progress_phase(progress, "Shrinking the file", 1.0);
-    if (sqlite3_exec(self->db, "VACUUM", NULL, NULL, NULL) != SQLITE_OK) {
-      PlaError why;
-      pla_store_fail(self, "shrunk", &why);
-      st = pla_fail(err, why.status,
-                    "the history of %s is pruned, but the file keeps its size: there was no room "
-                    "or right to rewrite it (%s)",
-                    self->path, sqlite3_errmsg(self->db));
-    }
-  }
+    st = pla_store_open_raw(path, true, &copy, err);
+  if (st == PLA_OK)
+    st = pla_progress_phase(progress, "Pruning history", 0.6)
+             ? prune_copy(copy, program, kernel, err)
+             : pla_fail_cancelled(err);
+  if (st == PLA_OK)
+    st = pla_progress_phase(progress, "Shrinking the file", 1.0)
+             ? replace_content(self, copy, progress, err)
+             : pla_fail_cancelled(err);
   pla_store_watch(self, NULL);
   pla_store_unlock(self);
+  pla_store_close(copy);
+  unlink(path);
+  free(path);
   return st;
 }

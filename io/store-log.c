@@ -61,6 +61,22 @@ pla_store_dup_title(PlaStore *self, char **out, PlaError *err)
   return dup_meta(self, "title", out, err);
 }
 
+bool
+pla_store_texts_are_strict(PlaStore *self)
+{
+  char *value;
+  PlaError ignored;
+  bool strict = dup_meta(self, "texts", &value, &ignored) == PLA_OK && strcmp(value, "strict") == 0;
+  free(value);
+  return strict;
+}
+
+PlaStatus
+pla_store_set_texts_strict(PlaStore *self, bool strict, PlaError *err)
+{
+  return set_meta(self, "texts", strict ? "strict" : "unknown", err);
+}
+
 /* branches */
 
 static void

@@ -75,6 +75,11 @@ PlaHash pla_array_hash(const PlaStoreArray *array, const PlaHash *chunks, size_t
 bool pla_shape_parse(const char *text, PlaStoreArray *array);
 void pla_shape_text(const PlaStoreArray *array, char text[192]);
 
+/* Whether all JSON texts are known to be such: those of older versions may hold numbers like
+ * 1e-08.0. */
+bool pla_store_texts_are_strict(PlaStore *self);
+PlaStatus pla_store_set_texts_strict(PlaStore *self, bool strict, PlaError *err);
+
 /* Opens without looking at anything, for recovery. */
 PlaStatus pla_store_open_raw(const char *path, bool writable, PlaStore **out, PlaError *err);
 

@@ -44,6 +44,7 @@ typedef struct {
   int64_t id;
   PlaBundle bundle;
   bool whole;
+  char *why; /* it is whole but cannot be understood, or NULL */
 } BundleRow;
 
 typedef struct {
@@ -69,6 +70,7 @@ typedef struct {
 
 typedef struct {
   PlaStore *from, *to;
+  const PlaStoreMeaning *meaning; /* or NULL */
   PlaProgress *progress;
   PlaStoreSalvage *report;
   PlaError *err;
@@ -395,6 +397,28 @@ keep_arrays(Salvage *s)
   }
 }
 
+/* an item of the new case that cannot be understood is taken out again */
+static void
+ask_meaning(Salvage *s, BundleRow *row)
+{
+  PlaError why;
+  if (!s->meaning ||
+      s->meaning->check_item(s->to, &row->bundle.hash, s->progress, &why) == PLA_OK)
+    return;
+  row->whole = false;
+  row->why = pla_strdup(why.message);
+  static const char *const removals[] = {
+    "DELETE FROM bundle_array WHERE bundle = (SELECT id FROM bundle WHERE hash = ?1)",
+    "DELETE FROM bundle WHERE hash = ?1"
+  };
+  for (size_t i = 0; i < sizeof removals / sizeof *removals && s->st == PLA_OK; i++) {
+    sqlite3_stmt *stmt = pla_store_statement(s->to, removals[i]);
+    if (stmt)
+      pla_bind_hash(stmt, 1, &row->bundle.hash);
+    s->st = pla_store_finish(s->to, stmt, s->err);
+  }
+}
+
 /* stores the items all of whose arrays came through */
 static void
 keep_bundles(Salvage *s)
@@ -427,6 +451,8 @@ keep_bundles(Salvage *s)
     }
     if (row->whole)
       s->st = pla_bundle_insert(s->to, &row->bundle, s->err);
+    if (row->whole && s->st == PLA_OK)
+      ask_meaning(s, row);
     s->report->items_found++;
     s->report->items_kept += row->whole;
   }
@@ -446,8 +472,16 @@ keep_operations(Salvage *s)
   for (size_t i = 0; i < s->operations.n && s->st == PLA_OK; i++) {
     OperationRow *op = rows_at(&s->operations, i);
     const OperationRow *parent = rows_find(&s->operations, op->row.parent);
+    PlaError why;
     if (op->new_id < 0 || (op->row.parent != 0 && (!parent || parent->new_id <= 0)))
       continue;
+    if (s->meaning && s->meaning->check_row(&op->row, &why) != PLA_OK) {
+      pla_notes_add(&s->report->lost,
+                    "operation %lld (%s) cannot be understood (%s): its results are kept, but the "
+                    "history from there on is one step",
+                    (long long)op->id, op->row.verb, why.message);
+      continue;
+    }
     size_t from = first_with(&s->changes, op->id), n = 0;
     while (from + n < s->changes.n &&
            ((ChangeRow *)rows_at(&s->changes, from + n))->operation == op->id)
@@ -549,8 +583,10 @@ newest_state(Salvage *s, int64_t head, PlaState *state)
       const BundleRow *broken = rows_find(&s->bundles, change->after);
       const PlaStateItem *older = pla_state_find(state, change->item);
       if (broken && broken->bundle.name[0])
-        pla_notes_add(&s->report->lost, "the %s '%s' as operation %lld left it is damaged%s",
+        pla_notes_add(&s->report->lost, "the %s '%s' as operation %lld left it %s%s%s%s",
                       broken->bundle.kind, broken->bundle.name, (long long)change->operation,
+                      broken->why ? "cannot be understood (" : "is damaged",
+                      broken->why ? broken->why : "", broken->why ? ")" : "",
                       older ? "; the version before is kept" : " and lost");
       else
         pla_notes_add(&s->report->lost, "the item that operation %lld made is damaged%s",
@@ -698,13 +734,18 @@ salvage_all(Salvage *s, const char *program, const char *kernel)
     keep_branches(s, program, kernel);
   if (s->st == PLA_OK)
     s->st = pla_store_set_title(s->to, s->title ? s->title : "", s->err);
+  if (s->st == PLA_OK)
+    s->st = pla_store_set_texts_strict(s->to, false, s->err);
 }
 
 static void
 salvage_clear(Salvage *s)
 {
-  for (size_t i = 0; i < s->bundles.n; i++)
-    pla_bundle_clear(&((BundleRow *)rows_at(&s->bundles, i))->bundle, false);
+  for (size_t i = 0; i < s->bundles.n; i++) {
+    BundleRow *row = rows_at(&s->bundles, i);
+    pla_bundle_clear(&row->bundle, false);
+    free(row->why);
+  }
   for (size_t i = 0; i < s->bundle_arrays.n; i++)
     free(((BundleArrayRow *)rows_at(&s->bundle_arrays, i))->name);
   for (size_t i = 0; i < s->operations.n; i++) {
@@ -733,11 +774,12 @@ pla_store_salvage_clear(PlaStoreSalvage *salvage)
 }
 
 PlaStatus
-pla_store_recover(const char *path, const char *to, const char *program, const char *kernel,
-                  PlaProgress *progress, PlaStoreSalvage *out, PlaError *err)
+pla_store_recover(const char *path, const char *to, const PlaStoreMeaning *meaning,
+                  const char *program, const char *kernel, PlaProgress *progress,
+                  PlaStoreSalvage *out, PlaError *err)
 {
   *out = (PlaStoreSalvage){ 0 };
-  Salvage s = { .progress = progress, .report = out, .err = err };
+  Salvage s = { .meaning = meaning, .progress = progress, .report = out, .err = err };
   char *temp = NULL;
   s.st = pla_store_open_raw(path, false, &s.from, err);
   if (s.st == PLA_OK)

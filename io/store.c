@@ -2,7 +2,8 @@
  *
  * A case is one SQLite database, application id "PLTY", schema version in user_version:
  *
- *   meta          key, value: "title", "branch" (the current one)
+ *   meta          key, value: "title", "branch" (the current one), "texts" ("strict": all JSON texts
+ *                 are known to be such)
  *   chunk         a piece of array content: hash of the plain bytes, codec, element width, stored
  *                 bytes.  Each content is stored once, however many arrays hold it
  *   array         dtype, shape (fastest first), plain bytes per chunk; hash of all that and of the
@@ -129,6 +130,11 @@ pla_store_fail(PlaStore *self, const char *doing, PlaError *err)
                     self->path);
   case SQLITE_READONLY:
   case SQLITE_PERM:
+    if (code == SQLITE_READONLY_DBMOVED)
+      return pla_fail(err, PLA_ERR_IO,
+                      "%s was moved, renamed or deleted while it was open, so nothing more can be "
+                      "kept in it; put it back, or open it where it is now",
+                      self->path);
     return code == SQLITE_READONLY_ROLLBACK || code == SQLITE_READONLY_RECOVERY
                ? pla_fail(err, PLA_ERR_IO,
                           "%s was interrupted while it was written; open it once where it can be "
@@ -371,6 +377,8 @@ fill_new(PlaStore *self, const char *title, PlaError *err)
     st = pla_store_set_branch(self, "main", 0, 0, err);
   if (st == PLA_OK)
     st = pla_store_set_current_branch(self, "main", err);
+  if (st == PLA_OK)
+    st = pla_store_set_texts_strict(self, true, err);
   return end_transaction(self, st, err);
 }
 
@@ -445,10 +453,7 @@ pla_store_create_draft(const char *path, const char *title, char **temp, PlaStor
     *temp = NULL;
     return st;
   }
-  mode_t mask = umask(0);
-  umask(mask);
-  fchmod(fd, 0666 & ~mask);
-  close(fd);
+  close(fd); /* readable by its owner alone: it holds a patient's data */
   PlaStatus st = open_database(*temp, path, SQLITE_OPEN_READWRITE, out, err);
   return st == PLA_OK ? fill_new(*out, title, err) : st;
 }

@@ -188,6 +188,14 @@ PlaStatus pla_store_read_array(PlaStore *self, const PlaHash *array, uint64_t of
 PlaStatus pla_store_dup_array(PlaStore *self, const PlaStoreArray *array, PlaProgress *progress,
                               void **out, PlaError *err);
 
+/* What texts and arrays mean is known above the store; it asks there whether they can be read. */
+typedef struct {
+  /* whether the item can be built; called with the store locked, which may be read */
+  PlaStatus (*check_item)(PlaStore *store, const PlaHash *hash, PlaProgress *progress,
+                          PlaError *err);
+  PlaStatus (*check_row)(const PlaLogRow *row, PlaError *err);
+} PlaStoreMeaning;
+
 typedef struct {
   int64_t operations, items, arrays, chunks;
   uint64_t array_bytes;  /* of all stored arrays, each content once */
@@ -196,12 +204,21 @@ typedef struct {
 } PlaStoreCheck;
 void pla_store_check_clear(PlaStoreCheck *check);
 /* Reads every stored byte: the database's structure, references, hashes of chunks, arrays, items,
- * states and log rows.  PLA_OK also when problems were found. */
-PlaStatus pla_store_verify(PlaStore *self, PlaProgress *progress, PlaStoreCheck *out, PlaError *err);
+ * states and log rows; with @meaning also whether each of them can be understood.  PLA_OK also when
+ * problems were found. */
+PlaStatus pla_store_verify(PlaStore *self, const PlaStoreMeaning *meaning, PlaProgress *progress,
+                           PlaStoreCheck *out, PlaError *err);
+
+/* Writes the texts anew for which @mend has another one (malloc'ed; NULL: it is fine), and all hashes
+ * that follow from them, in one transaction.  Done once for a case that an older version made; the
+ * case remembers it.  *n: how many texts changed. */
+PlaStatus pla_store_mend_texts(PlaStore *self, char *(*mend)(const char *text), int64_t *n,
+                               PlaError *err);
 
 /* Replaces the history of every branch by one operation "snapshot" that holds the state of its
- * head, drops what nothing refers to and shrinks the file.  Undone operations go.  A full disk
- * leaves the file as it was. */
+ * head, drops what nothing refers to and shrinks the file.  Undone operations go.  All of it is done
+ * in a copy first, which then replaces the content in one transaction: whatever fails, a full disk
+ * included, leaves the file as it was. */
 PlaStatus pla_store_compact(PlaStore *self, const char *program, const char *kernel,
                             PlaProgress *progress, PlaError *err);
 
@@ -213,7 +230,7 @@ typedef struct {
 void pla_store_salvage_clear(PlaStoreSalvage *salvage);
 /* Writes what is readable of a damaged case to the new file @to: the history up to the damage,
  * then, where the damage cut it, one operation "recover" with the newest readable content of every
- * item.  @path is not changed. */
-PlaStatus pla_store_recover(const char *path, const char *to, const char *program,
-                            const char *kernel, PlaProgress *progress, PlaStoreSalvage *out,
-                            PlaError *err);
+ * item.  With @meaning, what cannot be understood counts as damaged.  @path is not changed. */
+PlaStatus pla_store_recover(const char *path, const char *to, const PlaStoreMeaning *meaning,
+                            const char *program, const char *kernel, PlaProgress *progress,
+                            PlaStoreSalvage *out, PlaError *err);

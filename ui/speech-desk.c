@@ -1,5 +1,6 @@
 #include "ui/speech-desk.h"
 
+#include "app/json.h"
 #include "sim/speech/model.h"
 #include "ui/sound-player.h"
 
@@ -108,11 +109,12 @@ is_spoken(PlaStore *store, const Item *item, const char *source)
   PlaBundle bundle;
   if (pla_store_read_bundle(store, &item->hash, &bundle, NULL) != PLA_OK)
     return FALSE;
-  g_autoptr(JsonNode) root = json_from_string(bundle.meta, NULL);
+  g_autoptr(JsonObject) meta = NULL;
+  PlaStatus st = pla_json_parse_stored(bundle.meta, "its description", &meta, NULL);
   pla_bundle_clear(&bundle, false);
-  if (!root || !JSON_NODE_HOLDS_OBJECT(root))
+  if (st != PLA_OK)
     return FALSE;
-  JsonNode *spoken = json_object_get_member(json_node_get_object(root), "spoken");
+  JsonNode *spoken = json_object_get_member(meta, "spoken");
   return spoken && JSON_NODE_HOLDS_OBJECT(spoken) &&
          g_strcmp0(json_object_get_string_member_with_default(json_node_get_object(spoken), "source",
                                                               NULL),

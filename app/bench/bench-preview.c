@@ -3,6 +3,7 @@
 #include "anatomy/base/memory.h"
 #include "app/activation.h"
 #include "app/bench/bench-private.h"
+#include "app/json.h"
 #include "app/render.h"
 #include "app/session.h"
 #include "app/speaker.h"
@@ -40,7 +41,7 @@ static PlaStatus
 run_operation(PlaSession *session, const char *verb, const char *json, PlaProgress *progress,
               PlaError *err)
 {
-  g_autoptr(JsonNode) node = json_from_string(json, NULL);
+  g_autoptr(JsonNode) node = pla_json_literal(json);
   const PlaRequest request = { .verb = verb, .params = json_node_get_object(node) };
   return pla_session_run(session, &request, progress, NULL, err);
 }

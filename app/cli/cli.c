@@ -1,5 +1,6 @@
 /* The command line: parsing by table, help, man page, completion, progress, Ctrl-C, exit codes. */
 #include "app/cli/cli-private.h"
+#include "app/json.h"
 #include "io/format.h"
 
 #include "anatomy/base/parallel.h"
@@ -559,10 +560,7 @@ exit_status(PlaStatus st)
 static bool
 print_json(JsonNode *root)
 {
-  g_autoptr(JsonGenerator) generator = json_generator_new();
-  json_generator_set_pretty(generator, TRUE);
-  json_generator_set_root(generator, root);
-  g_autofree char *text = json_generator_to_data(generator, NULL);
+  g_autofree char *text = pla_json_write_lossy(root, PLA_JSON_PRETTY);
   return printf("%s\n", text) >= 0 && fflush(stdout) == 0;
 }
 

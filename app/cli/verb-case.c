@@ -1,6 +1,8 @@
 /* `case`: case files from the command line. */
 #include "anatomy/base/parallel.h"
+#include "app/case-check.h"
 #include "app/cli/cli-private.h"
+#include "app/json.h"
 #include "app/plan-compare.h"
 #include "app/session.h"
 #include "app/table.h"
@@ -179,13 +181,16 @@ run_log(PlaInvocation *inv, PlaError *err)
     char hash[33];
     g_autoptr(GDateTime) time = g_date_time_new_from_unix_local(row->time_ms / 1000);
     g_autofree char *when = time ? g_date_time_format(time, "%Y-%m-%d %H:%M:%S") : g_strdup("?");
-    JsonNode *params = json_from_string(row->parameters, NULL);
+    JsonObject *params = NULL;
+    pla_json_parse_stored(row->parameters, "the parameters", &params, NULL);
     json_builder_begin_object(json);
     pla_json_int(json, "id", row->id);
     pla_json_int(json, "parent", row->parent);
     pla_json_text(json, "verb", row->verb);
     json_builder_set_member_name(json, "parameters");
-    json_builder_add_value(json, params ? params : json_node_new(JSON_NODE_NULL));
+    json_builder_add_value(json, params ? json_node_init_object(json_node_alloc(), params)
+                                        : json_node_new(JSON_NODE_NULL));
+    g_clear_pointer(&params, json_object_unref);
     pla_json_text(json, "state", pla_hash_text(&row->state, hash));
     pla_json_text(json, "program", row->program);
     pla_json_text(json, "kernel", row->kernel);
@@ -258,7 +263,7 @@ run_verify(PlaInvocation *inv, PlaError *err)
   const char *path = pla_invocation_file(inv, 1);
   PlaStatus st = pla_store_open(path, &store, err);
   if (st == PLA_OK)
-    st = pla_store_verify(store, pla_invocation_progress(inv), &check, err);
+    st = pla_case_verify(store, pla_invocation_progress(inv), &check, err);
   if (st == PLA_OK) {
     JsonBuilder *json = pla_invocation_json(inv);
     bool fine = check.problems.n == 0;
@@ -325,17 +330,19 @@ run_recover(PlaInvocation *inv, PlaError *err)
   PlaStoreSalvage salvage = { 0 };
   PlaStore *store = NULL;
   PlaStoreCheck check = { 0 };
+  int64_t n_mended;
   uint64_t size;
   if (!to)
     return pla_fail(err, PLA_ERR_USAGE, "'case recover' needs -o NEW to write to");
   PlaStatus st = pla_source_size(path, &size, err);
   if (st == PLA_OK)
-    st = pla_store_recover(path, to, PLA_VERSION, pla_kernel_name(pla_kernel_get()),
-                           pla_invocation_progress(inv), &salvage, err);
+    st = pla_case_recover(path, to, pla_invocation_progress(inv), &salvage, err);
   if (st == PLA_OK)
     st = pla_store_open(to, &store, err);
   if (st == PLA_OK)
-    st = pla_store_verify(store, NULL, &check, err);
+    st = pla_case_mend(store, &n_mended, err);
+  if (st == PLA_OK)
+    st = pla_case_verify(store, NULL, &check, err);
   if (st == PLA_OK) {
     JsonBuilder *json = pla_invocation_json(inv);
     bool fine = check.problems.n == 0;
@@ -472,26 +479,18 @@ run_redo(PlaInvocation *inv, PlaError *err)
 static PlaStatus
 parse_params(const char *text, JsonObject **out, PlaError *err)
 {
-  PlaBytes bytes = { 0 };
+  PlaJsonFile *file;
+  PlaJson root;
+  PlaError why;
   *out = NULL;
-  if (text[0] == '@') {
-    PlaStatus st = pla_source_read(text + 1, NULL, &bytes, err);
-    if (st != PLA_OK)
-      return st;
-    text = (const char *)bytes.data;
-  }
-  g_autoptr(GError) error = NULL;
-  g_autoptr(JsonNode) node =
-      g_utf8_validate(text, -1, NULL) ? json_from_string(text, &error) : NULL;
-  bool fine = node && JSON_NODE_HOLDS_OBJECT(node);
-  if (fine)
-    *out = json_node_dup_object(node);
-  pla_bytes_clear(&bytes);
-  return fine ? PLA_OK
-              : pla_fail(err, PLA_ERR_USAGE,
-                         "the parameters are no JSON object (%s); write them like "
-                         "'{\"item\": \"ct\"}'",
-                         error ? error->message : "no { } around them");
+  PlaStatus st = text[0] == '@' ? pla_json_file_load(text + 1, &file, &root, &why)
+                                : pla_json_text_load(text, "the parameters", &file, &root, &why);
+  if (st != PLA_OK)
+    return pla_fail(err, st == PLA_ERR_IO ? st : PLA_ERR_USAGE,
+                    "%s; write parameters like '{\"item\": \"ct\"}'", why.message);
+  *out = json_node_dup_object(root.node);
+  pla_json_file_free(file);
+  return PLA_OK;
 }
 
 /* what an operation remarked about the items that it made; @before: hashes of those that were there */
@@ -682,7 +681,8 @@ const PlaVerb pla_verb_case = {
       "branch CASE [NAME] [--at ID]       lists, makes or goes to a branch\n"
       "title CASE TITLE                   another title\n"
       "plans CASE                         the body before surgery and on every branch, in numbers\n"
-      "verify CASE                        checks every stored byte and hash\n"
+      "verify CASE                        checks every stored byte and hash, and that every item\n"
+      "                                   and step of the history can be read\n"
       "replay CASE                        runs the log again and compares the results\n"
       "recover CASE -o NEW                saves what is readable of a damaged case\n"
       "compact CASE                       prunes the history and shrinks the file\n"

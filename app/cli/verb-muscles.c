@@ -1,6 +1,7 @@
 /* `muscles`: fibres, overlaps and attachments of muscles in a mesh. */
 #include "app/cli/cli-private.h"
 #include "app/cli/verb-activate.h"
+#include "app/json.h"
 #include "app/muscles.h"
 #include "app/session.h"
 #include "io/format.h"
@@ -208,7 +209,7 @@ static PlaStatus
 write_description(PlaInvocation *inv, const PlaMuscleList *list, PlaError *err)
 {
   g_autoptr(JsonNode) node = pla_muscle_list_to_json(list);
-  g_autofree char *text = json_to_string(node, TRUE);
+  g_autofree char *text = pla_json_write_lossy(node, PLA_JSON_PRETTY);
   const char *path = pla_invocation_text(inv, "describe", 0, NULL);
   PlaStatus st = pla_output_write(path, text, strlen(text), err);
   if (st == PLA_OK)

@@ -1,5 +1,6 @@
 /* `warp`: a template carried onto a patient by landmarks. */
 #include "app/cli/cli-private.h"
+#include "app/json.h"
 #include "app/landmarks.h"
 #include "app/muscles.h"
 #include "io/format.h"
@@ -187,7 +188,7 @@ write_result(PlaInvocation *inv, const PlaWarp *warp, Template *t, PlaError *err
                       "the template has no muscles; give their description with --description");
     pla_warp_muscles(warp, &t->muscles);
     g_autoptr(JsonNode) node = pla_muscle_list_to_json(&t->muscles);
-    g_autofree char *text = json_to_string(node, TRUE);
+    g_autofree char *text = pla_json_write_lossy(node, PLA_JSON_PRETTY);
     st = pla_output_write(pla_invocation_text(inv, "muscles", 0, NULL), text, strlen(text), err);
   }
   if (st == PLA_OK && pla_invocation_has(inv, "landmarks")) {

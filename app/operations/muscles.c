@@ -1,5 +1,6 @@
 /* Muscles: fibres, overlaps and attachments of muscles in a mesh. */
 #include "app/muscles.h"
+#include "app/json.h"
 #include "app/operations/operations.h"
 
 #include <string.h>

@@ -117,8 +117,7 @@ static JsonObject *
 dup_object(JsonObject *object)
 {
   g_autoptr(JsonNode) node = json_node_init_object(json_node_alloc(), object);
-  g_autofree char *text = json_to_string(node, FALSE);
-  g_autoptr(JsonNode) copy = json_from_string(text, NULL);
+  g_autoptr(JsonNode) copy = pla_json_dup(node);
   return json_node_dup_object(copy);
 }
 

@@ -1,6 +1,7 @@
 /* Kept results: there and back, for their own key only, never half or damaged, and not without bound. */
 #include "app/active-body.h"
 #include "app/cache.h"
+#include "app/json.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

@@ -163,7 +163,7 @@ check_case(const char *path, const Report *last)
   }
   ok(pla_session_open(path, &session, &err), &err);
   g_assert_null(pla_session_get_read_only_reason(session));
-  ok(pla_store_verify(pla_session_get_store(session), NULL, &check, &err), &err);
+  ok(pla_store_verify(pla_session_get_store(session), NULL, NULL, &check, &err), &err);
   if (check.problems.n)
     g_error("%s", check.problems.text[0]);
   pla_store_check_clear(&check);

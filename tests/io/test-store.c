@@ -110,7 +110,7 @@ verify(PlaStore *store, bool fine)
 {
   PlaError err;
   PlaStoreCheck check;
-  ok(pla_store_verify(store, NULL, &check, &err), &err);
+  ok(pla_store_verify(store, NULL, NULL, &check, &err), &err);
   if (fine && check.problems.n)
     g_error("%s", check.problems.text[0]);
   g_assert_cmpint(check.problems.n > 0, ==, !fine);
@@ -386,6 +386,65 @@ test_disk_full(void)
   pla_store_close(store);
 }
 
+/* compacting needs room: without it the history stays, to the byte */
+static void
+test_compact_disk_full(void)
+{
+  enum { N = 3 << 20 };
+  g_autofree char *path = fresh_path(), *before = NULL, *after = NULL;
+  gsize n_before, n_after;
+  PlaError err;
+  PlaStore *store;
+  g_autofree uint8_t *data = g_malloc(N);
+  ok(pla_store_create(path, "history", &store, &err), &err);
+  for (int i = 0; i < 3; i++) { /* noise: nothing shrinks by compression */
+    g_autofree char *name = g_strdup_printf("item %d", i);
+    fill_random(data, N, 20 + (uint64_t)i);
+    add_item(store, name, PLA_U8, N, data, NULL, NULL);
+  }
+  pla_store_close(store);
+  g_assert_true(g_file_get_contents(path, &before, &n_before, NULL));
+  /* no room for the copy; for the copy, but not for the journal beside it */
+  for (int megabytes = 1; megabytes <= 8; megabytes += 7) {
+    pid_t child = fork();
+    if (child == 0) {
+      rlim_t most = (rlim_t)megabytes << 20;
+      signal(SIGXFSZ, SIG_IGN);
+      setrlimit(RLIMIT_FSIZE, &(struct rlimit){ most, most });
+      pla_threads_set(1);
+      if (pla_store_open(path, &store, &err) != PLA_OK)
+        _exit(1);
+      PlaStatus st = pla_store_compact(store, "1", "plain", NULL, &err);
+      PlaLog log;
+      if (st != PLA_ERR_IO || !strstr(err.message, "disk is full"))
+        _exit(2);
+      if (pla_store_read_log(store, &log, &err) != PLA_OK || log.n != 3)
+        _exit(3);
+      _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    g_assert_true(WIFEXITED(status));
+    g_assert_cmpint(WEXITSTATUS(status), ==, 0);
+    g_clear_pointer(&after, g_free);
+    g_assert_true(g_file_get_contents(path, &after, &n_after, NULL));
+    g_assert_cmpmem(after, n_after, before, n_before);
+    /* and nothing is left beside it */
+    g_autofree char *folder = g_path_get_dirname(path), *base = g_path_get_basename(path);
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    for (const char *name; (name = g_dir_read_name(dir));)
+      g_assert_true(!g_str_has_prefix(name, base) || strcmp(name, base) == 0);
+  }
+  ok(pla_store_open(path, &store, &err), &err);
+  ok(pla_store_compact(store, "1", "plain", NULL, &err), &err);
+  verify(store, true);
+  PlaLog log;
+  ok(pla_store_read_log(store, &log, &err), &err);
+  g_assert_cmpint(log.n, ==, 1);
+  pla_log_clear(&log);
+  pla_store_close(store);
+}
+
 /* without the right to write, everything can be read and nothing is lost */
 static void
 test_read_only(void)
@@ -581,7 +640,7 @@ examine(const char *path, const uint8_t *content)
   PlaStatus st = pla_store_open(path, &store, &err);
   if (st == PLA_OK) {
     PlaStoreCheck check;
-    ok(pla_store_verify(store, NULL, &check, &err), &err);
+    ok(pla_store_verify(store, NULL, NULL, &check, &err), &err);
     whole = check.problems.n == 0;
     int n = check_contents(store, content);
     /* what verify finds whole is whole */
@@ -596,7 +655,7 @@ examine(const char *path, const uint8_t *content)
   g_autofree char *saved = fresh_path();
   PlaStoreSalvage salvage;
   int n_saved = 0;
-  if (pla_store_recover(path, saved, "1", "plain", NULL, &salvage, &err) == PLA_OK) {
+  if (pla_store_recover(path, saved, NULL, "1", "plain", NULL, &salvage, &err) == PLA_OK) {
     ok(pla_store_open(saved, &store, &err), &err);
     g_assert_null(pla_store_get_read_only_reason(store));
     verify(store, true);
@@ -711,7 +770,7 @@ test_recover(void)
   g_assert_cmpint(check_contents(store, content), ==, N_ITEMS - 1);
   pla_store_close(store);
 
-  ok(pla_store_recover(path, saved, "1", "plain", NULL, &salvage, &err), &err);
+  ok(pla_store_recover(path, saved, NULL, "1", "plain", NULL, &salvage, &err), &err);
   g_assert_cmpint(salvage.operations_found, ==, N_ITEMS);
   g_assert_cmpint(salvage.operations_kept, ==, lost);
   g_assert_cmpint(salvage.items_kept, ==, N_ITEMS - 1);
@@ -730,7 +789,7 @@ test_recover(void)
   pla_store_close(store);
 
   /* an existing file is not overwritten */
-  g_assert_cmpint(pla_store_recover(path, saved, "1", "plain", NULL, &salvage, &err), ==,
+  g_assert_cmpint(pla_store_recover(path, saved, NULL, "1", "plain", NULL, &salvage, &err), ==,
                   PLA_ERR_IO);
   check_sentence(&err, "exists already");
   g_free(content);
@@ -746,6 +805,7 @@ main(int argc, char **argv)
   g_test_add_func("/store/states", test_states);
   g_test_add_func("/store/cancel", test_cancel);
   g_test_add_func("/store/disk-full", test_disk_full);
+  g_test_add_func("/store/compact-disk-full", test_compact_disk_full);
   g_test_add_func("/store/read-only", test_read_only);
   g_test_add_func("/store/two-programs", test_two_programs);
   g_test_add_func("/store/refusals", test_refusals);

@@ -1,5 +1,6 @@
 #include "ui/panels/history-panel.h"
 
+#include "app/json.h"
 #include "app/thumbnail.h"
 
 #include <glib/gi18n.h>
@@ -157,9 +158,9 @@ summarise(const PlaLogRow *row)
 {
   static const char *const keys[] = { "name", "item", "preset", "phantom", "label_name", "cell_mm",
                                       "radius_mm" };
-  g_autoptr(JsonNode) node = json_from_string(row->parameters, NULL);
+  g_autoptr(JsonObject) params = NULL;
   GString *text = g_string_new(NULL);
-  JsonObject *params = node && JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
+  pla_json_parse_stored(row->parameters, "the parameters", &params, NULL);
   for (size_t k = 0; params && k < G_N_ELEMENTS(keys); k++) {
     JsonNode *value = json_object_get_member(params, keys[k]);
     if (!value || !JSON_NODE_HOLDS_VALUE(value))
