@@ -4,10 +4,11 @@
 #include "app/plan.h"
 
 typedef struct {
-  PlaSurgery *surgery;
+  PlaSurgery *surgery; /* NULL: values are read and checked, nothing is done */
   PlaProgress *progress;
   PlaPlanStep *step;
-  JsonObject *found; /* of the step */
+  JsonObject *found;  /* of the step */
+  GHashTable *wounds; /* names that the plan has made so far; NULL: others may be there */
 } PlaPlanRun;
 
 typedef struct {
@@ -19,6 +20,11 @@ typedef struct {
 /* The tool that @operation, an object with one member, names; *what: that member. */
 PlaStatus pla_plan_find_tool(PlaJson operation, const PlaPlanTool **tool, PlaJson *what,
                              PlaError *err);
+
+/* While a plan is only read: a wound that a tool makes, unless @st is a failure; and whether one that a
+ * tool needs is made before. */
+void pla_plan_add_wound(PlaPlanRun *run, const char *name, PlaStatus st);
+PlaStatus pla_plan_know_wound(PlaPlanRun *run, PlaJson at, const char *name, PlaError *err);
 
 PlaStatus pla_plan_need(PlaJson object, const char *key, PlaJson *out, PlaError *err);
 PlaStatus pla_plan_text(PlaJson object, const char *key, char **out, PlaError *err); /* g_free() */

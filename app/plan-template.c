@@ -99,6 +99,17 @@ wound_name(const Placed *placed, const PlaTemplateStep *step)
   return g_strdup_printf("%s %s", placed->name, step->name);
 }
 
+/* the wounds that a drawing makes, while a plan is only read */
+static void
+add_wounds(PlaPlanRun *run, const Placed *placed, const PlaTemplateDrawing *drawing)
+{
+  for (int s = 0; s < drawing->n_steps; s++)
+    if (drawing->step[s].name) {
+      g_autofree char *name = wound_name(placed, &drawing->step[s]);
+      pla_plan_add_wound(run, name, PLA_OK);
+    }
+}
+
 static JsonArray *
 edges_of(const Placed *placed, const PlaTemplateDrawing *drawing, const PlaTemplateStep *step,
          int which)
@@ -185,9 +196,27 @@ pla_plan_expand(PlaSurgery *surgery, PlaJson template, JsonArray **out, PlaPlanF
   return st;
 }
 
+/* reads the template and draws it, on no skin */
+static PlaStatus
+check_template(PlaPlanRun *run, PlaJson what, PlaError *err)
+{
+  Placed placed = { 0 };
+  PlaTemplateDrawing drawing = { 0 };
+  PlaStatus st = read_placed(what, &placed, err);
+  if (st == PLA_OK)
+    st = pla_template_draw(placed.kind, &placed.params, &drawing, err);
+  if (st == PLA_OK)
+    add_wounds(run, &placed, &drawing);
+  pla_template_drawing_clear(&drawing);
+  g_free(placed.name);
+  return st;
+}
+
 PlaStatus
 pla_plan_run_template(PlaPlanRun *run, PlaJson what, PlaError *err)
 {
+  if (!run->surgery)
+    return check_template(run, what, err);
   JsonArray *list = NULL;
   PlaPlanFlap flap = { 0 };
   PlaSurgery *before = NULL;

@@ -87,6 +87,23 @@ pla_plan_point(PlaJson object, const char *key, double out[3], PlaError *err)
   return st;
 }
 
+/* ---- wounds that are known while a plan is only read ---- */
+
+void
+pla_plan_add_wound(PlaPlanRun *run, const char *name, PlaStatus st)
+{
+  if (st == PLA_OK && run->wounds)
+    g_hash_table_add(run->wounds, g_strdup(name));
+}
+
+PlaStatus
+pla_plan_know_wound(PlaPlanRun *run, PlaJson at, const char *name, PlaError *err)
+{
+  return !run->wounds || g_hash_table_contains(run->wounds, name)
+             ? PLA_OK
+             : pla_json_fail(at, err, "names the wound '%s', which nothing before it makes", name);
+}
+
 /* ---- tools ---- */
 
 /* what tools that cut leave to be said */
@@ -114,9 +131,10 @@ run_incise(PlaPlanRun *run, PlaJson what, PlaError *err)
     st = pla_plan_mm(what, "depth_mm", true, 0.1, 500, &depth, err);
   if (st == PLA_OK)
     st = pla_plan_number(what, "bevel_deg", true, -80, 80, &deg, err);
-  if (st == PLA_OK)
-    st = pla_surgery_incise(run->surgery, name, path, n, depth, deg * G_PI / 180.0, run->progress,
-                            err);
+  pla_plan_add_wound(run, name, st);
+  if (st != PLA_OK || !run->surgery)
+    return st;
+  st = pla_surgery_incise(run->surgery, name, path, n, depth, deg * G_PI / 180.0, run->progress, err);
   if (st == PLA_OK)
     tell_cut(run);
   return st;
@@ -159,8 +177,10 @@ run_excise(PlaPlanRun *run, PlaJson what, PlaError *err)
     st = pla_plan_path(what, "path_mm", &path, &n, err);
   if (st == PLA_OK)
     st = pla_plan_mm(what, "depth_mm", false, 0.1, 500, &depth, err);
-  if (st == PLA_OK)
-    st = pla_surgery_excise(run->surgery, name, path, n, depth, &specimen, run->progress, err);
+  pla_plan_add_wound(run, name, st);
+  if (st != PLA_OK || !run->surgery)
+    return st;
+  st = pla_surgery_excise(run->surgery, name, path, n, depth, &specimen, run->progress, err);
   if (st == PLA_OK) {
     tell_cut(run);
     st = take_specimen(run, name, &specimen, err);
@@ -180,8 +200,9 @@ undermine(PlaPlanRun *run, PlaJson what, const PlaSurgeryRegion *region, PlaErro
     st = pla_json_has(what, "offset_mm")
              ? pla_json_fail(what, err, "has an \"offset_mm\" but no \"level\" that it is from")
              : pla_plan_mm(what, "depth_mm", false, 0.1, 500, &depth, err);
-    return st == PLA_OK ? pla_surgery_undermine(run->surgery, region, depth, run->progress, err)
-                        : st;
+    return st == PLA_OK && run->surgery
+               ? pla_surgery_undermine(run->surgery, region, depth, run->progress, err)
+               : st;
   }
   if (pla_json_has(what, "depth_mm"))
     st = pla_json_fail(what, err, "needs either a \"level\" or \"depth_mm\", not both");
@@ -189,7 +210,7 @@ undermine(PlaPlanRun *run, PlaJson what, const PlaSurgeryRegion *region, PlaErro
     st = pla_plan_text(what, "level", &level, err);
   if (st == PLA_OK)
     st = pla_plan_mm(what, "offset_mm", true, 0.05, 20, &offset, err);
-  if (st == PLA_OK)
+  if (st == PLA_OK && run->surgery)
     st = pla_surgery_undermine_level(run->surgery, region, level, offset, run->progress, err);
   return st;
 }
@@ -208,6 +229,8 @@ run_undermine(PlaPlanRun *run, PlaJson what, PlaError *err)
   if (st == PLA_OK && around)
     st = pla_plan_text(what, "from", &from, err);
   if (st == PLA_OK && around)
+    st = pla_plan_know_wound(run, what, from, err);
+  if (st == PLA_OK && around)
     st = pla_plan_mm(what, "radius_mm", false, 0.1, 500, &region.radius, err);
   if (st == PLA_OK && !around)
     st = pla_plan_path(what, "area_mm", &area, &region.n_area, err);
@@ -215,7 +238,7 @@ run_undermine(PlaPlanRun *run, PlaJson what, PlaError *err)
   region.area = area;
   if (st == PLA_OK)
     st = undermine(run, what, &region, err);
-  if (st == PLA_OK)
+  if (st == PLA_OK && run->surgery)
     tell_cut(run);
   return st;
 }
@@ -227,14 +250,15 @@ run_hook(PlaPlanRun *run, PlaJson what, PlaError *err)
   PlaStatus st = pla_plan_point(what, "at_mm", at, err);
   if (st == PLA_OK)
     st = pla_plan_point(what, "pull_mm", pull, err);
-  return st == PLA_OK ? pla_surgery_hook(run->surgery, at, pull, err) : st;
+  return st == PLA_OK && run->surgery ? pla_surgery_hook(run->surgery, at, pull, err) : st;
 }
 
 static PlaStatus
 run_release(PlaPlanRun *run, PlaJson what, PlaError *err)
 {
   (void)what, (void)err;
-  pla_surgery_release_hooks(run->surgery);
+  if (run->surgery)
+    pla_surgery_release_hooks(run->surgery);
   return PLA_OK;
 }
 
@@ -307,7 +331,9 @@ sew(PlaPlanRun *run, PlaJson edges, double spacing, double tighten, PlaSurgeryRo
     if (st == PLA_OK)
       st = read_edges(value[k], part[k], names, err);
   }
-  if (st == PLA_OK) {
+  for (guint i = 0; st == PLA_OK && i < names->len; i++)
+    st = pla_plan_know_wound(run, edges, names->pdata[i], err);
+  if (st == PLA_OK && run->surgery) {
     const PlaSurgeryEdge *a = (const PlaSurgeryEdge *)(void *)part[0]->data;
     const PlaSurgeryEdge *b = (const PlaSurgeryEdge *)(void *)part[1]->data;
     st = plain ? pla_surgery_suture(run->surgery, a->wound, b->wound, spacing, tighten, row, err)
@@ -332,7 +358,7 @@ run_suture(PlaPlanRun *run, PlaJson what, PlaError *err)
     st = pla_plan_number(what, "tighten", true, 0, 1, &tighten, err);
   if (st == PLA_OK)
     st = sew(run, edges, spacing, tighten, &row, err);
-  if (st == PLA_OK) {
+  if (st == PLA_OK && run->surgery) {
     json_object_set_int_member(run->found, "stitches", row.n_stitches);
     json_object_set_int_member(run->found, "stitches_left_out", row.n_left_out);
     json_object_set_double_member(run->found, "open_mm", 1e3 * row.open);
@@ -351,7 +377,9 @@ run_stitch(PlaPlanRun *run, PlaJson what, PlaError *err)
     st = pla_json_fail(what, err, "needs two points, and has %d", n);
   if (st == PLA_OK)
     st = pla_plan_number(what, "tighten", true, 0, 1, &tighten, err);
-  return st == PLA_OK ? pla_surgery_stitch(run->surgery, points, points + 3, tighten, err) : st;
+  return st == PLA_OK && run->surgery
+             ? pla_surgery_stitch(run->surgery, points, points + 3, tighten, err)
+             : st;
 }
 
 static PlaStatus
@@ -359,9 +387,11 @@ run_tighten(PlaPlanRun *run, PlaJson what, PlaError *err)
 {
   double to = 1.0;
   PlaStatus st = pla_plan_number(what, "to", false, 0, 1, &to, err);
-  if (st == PLA_OK && pla_surgery_get_stitches(run->surgery, NULL) == 0)
+  if (st != PLA_OK || !run->surgery)
+    return st;
+  if (pla_surgery_get_stitches(run->surgery, NULL) == 0)
     st = pla_fail(err, PLA_ERR_EMPTY, "there is no stitch to tighten");
-  if (st == PLA_OK)
+  else
     pla_surgery_tighten(run->surgery, to);
   return st;
 }
@@ -394,7 +424,7 @@ run_tension(PlaPlanRun *run, PlaJson what, PlaError *err)
     st = pla_plan_number(what, "across", true, 0.5, 2, &across, err);
   if (st == PLA_OK)
     st = pla_plan_mm(what, "depth_mm", true, 0.1, 100, &depth, err);
-  if (st == PLA_OK)
+  if (st == PLA_OK && run->surgery)
     st = pla_surgery_set_tension(run->surgery, line, n, along, across, depth, &n_tets, err);
   if (st == PLA_OK)
     json_object_set_int_member(run->found, "tets", n_tets);
@@ -410,7 +440,9 @@ run_expand(PlaPlanRun *run, PlaJson what, PlaError *err)
     st = pla_plan_mm(what, "radius_mm", false, 0.5, 200, &radius, err);
   if (st == PLA_OK)
     st = pla_plan_number(what, "pressure_kpa", false, 0, 100, &kpa, err);
-  return st == PLA_OK ? pla_surgery_expand(run->surgery, at, radius, 1e3 * kpa, err) : st;
+  return st == PLA_OK && run->surgery
+             ? pla_surgery_expand(run->surgery, at, radius, 1e3 * kpa, err)
+             : st;
 }
 
 static PlaStatus
@@ -424,8 +456,9 @@ run_implant(PlaPlanRun *run, PlaJson what, PlaError *err)
     st = pla_plan_point(what, "at_mm", at, err);
   if (st == PLA_OK)
     st = pla_plan_mm(what, "radius_mm", false, 0.5, 200, &radius, err);
-  return st == PLA_OK ? pla_surgery_implant(run->surgery, name, placed ? at : NULL, radius, err)
-                      : st;
+  return st == PLA_OK && run->surgery
+             ? pla_surgery_implant(run->surgery, name, placed ? at : NULL, radius, err)
+             : st;
 }
 
 /* cuts through everything, or through the "tissue" that is named, as an osteotomy does */
@@ -434,8 +467,9 @@ cut_through(PlaPlanRun *run, PlaJson what, const PlaTriMesh *blade, PlaError *er
 {
   g_autofree char *tissue = NULL;
   PlaStatus st = pla_json_has(what, "tissue") ? pla_plan_text(what, "tissue", &tissue, err) : PLA_OK;
-  if (st == PLA_OK)
-    st = pla_surgery_cut(run->surgery, blade, tissue, run->progress, err);
+  if (st != PLA_OK || !run->surgery)
+    return st;
+  st = pla_surgery_cut(run->surgery, blade, tissue, run->progress, err);
   if (st == PLA_OK) {
     tell_cut(run);
     json_object_set_int_member(run->found, "pieces",
@@ -526,9 +560,10 @@ run_solve(PlaPlanRun *run, PlaJson what, PlaError *err)
 {
   double tolerance = 1e-5;
   PlaStatus st = pla_plan_number(what, "tolerance_rel", true, 1e-14, 0.999, &tolerance, err);
+  if (st != PLA_OK || !run->surgery)
+    return st;
   PlaFemReport *r = &run->step->solve;
-  if (st == PLA_OK)
-    st = pla_surgery_solve(run->surgery, tolerance, run->progress, r, err);
+  st = pla_surgery_solve(run->surgery, tolerance, run->progress, r, err);
   if (st == PLA_OK) {
     run->step->solved = true;
     json_object_set_boolean_member(run->found, "converged", r->reason == PLA_STOP_CONVERGED);

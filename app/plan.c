@@ -316,11 +316,35 @@ pla_plan_step_run(PlaSurgery *surgery, PlaJson operation, PlaProgress *progress,
   if (st != PLA_OK)
     return st;
   *out = (PlaPlanStep){ .tool = tool->name, .found = json_object_new() };
-  PlaPlanRun run = { surgery, progress, out, out->found };
+  PlaPlanRun run = { surgery, progress, out, out->found, NULL };
   st = tool->run(&run, what, err);
   /* refusals of tools do not know where in the plan they stand; those of values do */
   if (st != PLA_OK && st != PLA_ERR_CANCELLED && !strstr(err->message, operation.path))
     pla_fail_within(err, "%s, %s", operation.path, tool->name);
+  return st;
+}
+
+PlaStatus
+pla_plan_check(PlaJson operations, bool from_start, PlaError *err)
+{
+  g_autoptr(GHashTable) wounds = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  PlaStatus st = JSON_NODE_HOLDS_ARRAY(operations.node)
+                     ? PLA_OK
+                     : pla_json_fail(operations, err, "must be a list of operations");
+  for (int i = 0; st == PLA_OK && i < pla_json_length(operations); i++) {
+    const PlaPlanTool *tool = NULL;
+    PlaJson operation, what;
+    PlaPlanStep step = { .found = json_object_new() };
+    PlaPlanRun run = { .step = &step, .found = step.found, .wounds = from_start ? wounds : NULL };
+    st = pla_json_at(operations, i, &operation, err);
+    if (st == PLA_OK)
+      st = pla_plan_find_tool(operation, &tool, &what, err);
+    if (st == PLA_OK)
+      st = tool->run(&run, what, err);
+    if (st != PLA_OK && tool && !strstr(err->message, operation.path))
+      pla_fail_within(err, "%s, %s", operation.path, tool->name);
+    pla_plan_step_clear(&step);
+  }
   return st;
 }
 

@@ -66,6 +66,11 @@ void pla_plan_step_clear(PlaPlanStep *self);
 PlaStatus pla_plan_step_run(PlaSurgery *surgery, PlaJson operation, PlaProgress *progress,
                             PlaPlanStep *out, PlaError *err);
 
+/* Reads every value of @operations, an array, without doing anything: what is missing, unknown or
+ * impossible is found before any work starts.  @from_start: the plan begins with an unhurt body, so
+ * wounds that are sewn or undermined must be made before. */
+PlaStatus pla_plan_check(PlaJson operations, bool from_start, PlaError *err);
+
 /* What a template is, by the names of CLI and window; the flap that it makes. */
 typedef struct {
   double width, length; /* m; 0: there is none */

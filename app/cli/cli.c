@@ -20,7 +20,7 @@
 
 /* what every verb understands */
 static const PlaOpt common_options[] = {
-  { "output", 'o', PLA_OPT_TEXT, "FILE", "where to write the result" },
+  { "output", 'o', PLA_OPT_OUTPUT, "FILE", "where to write the result" },
   { "json", 0, PLA_OPT_FLAG, NULL, "print exactly one JSON object" },
   { "threads", 0, PLA_OPT_INT, "N", "threads to use (default: all cores)", 1, 1024 },
   { "quiet", 'q', PLA_OPT_FLAG, NULL, "print nothing but errors" },
@@ -314,7 +314,7 @@ unknown_option(const PlaVerb *verb, const char *arg, PlaError *err)
 static PlaStatus
 check_value(const PlaVerb *verb, const PlaOpt *opt, const char *text, PlaError *err)
 {
-  if (opt->type == PLA_OPT_TEXT) {
+  if (opt->type == PLA_OPT_TEXT || opt->type == PLA_OPT_OUTPUT) {
     if (!g_utf8_validate(text, -1, NULL) && strcmp(opt->name, "output") != 0)
       return pla_fail(err, PLA_ERR_USAGE, "--%s is not readable text (UTF-8)", opt->name);
     return *text ? PLA_OK : pla_fail(err, PLA_ERR_USAGE, "--%s needs a value", opt->name);
@@ -589,6 +589,25 @@ asks_for_json(int argc, char **argv)
   return false;
 }
 
+/* whether a file can be made at @path: hours of work must not end at a folder that is not there */
+static PlaStatus
+check_output(const PlaOpt *opt, const char *path, PlaError *err)
+{
+  g_autofree char *folder = g_path_get_dirname(path);
+  if (g_file_test(path, G_FILE_TEST_EXISTS) && !g_file_test(path, G_FILE_TEST_IS_REGULAR))
+    return PLA_OK; /* a folder to fill or a device: the verb knows */
+  if (!g_file_test(folder, G_FILE_TEST_IS_DIR))
+    return pla_fail(err, PLA_ERR_IO, "there is no folder %s to write %s into; make it first", folder,
+                    path);
+  if (access(folder, W_OK) != 0)
+    return pla_fail(err, PLA_ERR_IO, "%s cannot be written: %s takes no new files (%s)", path,
+                    folder, g_strerror(errno));
+  g_autofree char *lower = g_ascii_strdown(path, -1), *kind = g_ascii_strdown(opt->arg, -1);
+  if (g_str_has_suffix(kind, "png") && !g_str_has_suffix(lower, ".png"))
+    return pla_fail(err, PLA_ERR_USAGE, "--%s draws a .png file, not %s", opt->name, path);
+  return PLA_OK;
+}
+
 /* counts, outputs and values that the table demands */
 static PlaStatus
 check_invocation(const PlaInvocation *inv, PlaError *err)
@@ -600,7 +619,15 @@ check_invocation(const PlaInvocation *inv, PlaError *err)
                     verb->name, verb->args);
   if (verb->needs_output && !pla_invocation_output(inv))
     return pla_fail(err, PLA_ERR_USAGE, "'%s' needs -o FILE to write to", verb->name);
-  return PLA_OK;
+  PlaStatus st = PLA_OK;
+  const PlaOpt *const tables[] = { common_options, verb->options };
+  for (size_t t = 0; t < G_N_ELEMENTS(tables); t++)
+    for (const PlaOpt *opt = tables[t]; opt && opt->name && st == PLA_OK; opt++)
+      for (int i = 0; opt->type == PLA_OPT_OUTPUT && st == PLA_OK &&
+                      i < pla_invocation_count(inv, opt->name);
+           i++)
+        st = check_output(opt, pla_invocation_text(inv, opt->name, i, NULL), err);
+  return st;
 }
 
 static int

@@ -21,11 +21,11 @@
         8.0 },                                                                                     \
       { "own-plane", 0, PLA_OPT_FLAG, NULL,                                                        \
         "the sensors lie in the phantom's own plane, as speak writes them: no fit" },              \
-      { "animation", 0, PLA_OPT_TEXT, "OUT.pvd", "write the moving mesh, one file a frame" },      \
-      { "activations", 0, PLA_OPT_TEXT, "OUT.csv",                                                 \
+      { "animation", 0, PLA_OPT_OUTPUT, "OUT.pvd", "write the moving mesh, one file a frame" },      \
+      { "activations", 0, PLA_OPT_OUTPUT, "OUT.csv",                                                 \
         "write what the phantom's muscles do to move so, 0..1 a frame" },                          \
-      { "muscles", 0, PLA_OPT_TEXT, "OUT.png", "draw what the phantom's muscles do, over time" },  \
-      { "picture", 0, PLA_OPT_TEXT, "OUT.png", "draw midsagittal views of eight moments" },        \
+      { "muscles", 0, PLA_OPT_OUTPUT, "OUT.png", "draw what the phantom's muscles do, over time" },  \
+      { "picture", 0, PLA_OPT_OUTPUT, "OUT.png", "draw midsagittal views of eight moments" },        \
       { "at", 0, PLA_OPT_NUMBER, "S", "draw this moment alone, s", 0, 1e6 },                       \
       { "quasistatic", 0, PLA_OPT_FLAG, NULL, "without inertia and damping" },                     \
       { "no-volume", 0, PLA_OPT_FLAG, NULL, "do not keep the volume, to see what that does" },     \

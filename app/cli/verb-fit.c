@@ -341,7 +341,7 @@ static const PlaOpt options[] = {
   { "identify", 0, PLA_OPT_TEXT, "WHAT",
     "with --activations: strength (default), stiffness of the flesh, or strength,stiffness" },
   { "truth", 0, PLA_OPT_TEXT, "CSV", "known activations to compare with" },
-  { "residuals", 0, PLA_OPT_TEXT, "CSV", "write what is left of every marker" },
+  { "residuals", 0, PLA_OPT_OUTPUT, "CSV", "write what is left of every marker" },
   { NULL },
 };
 

@@ -427,6 +427,8 @@ run_operate(PlaInvocation *inv, PlaError *err)
   if (st == PLA_OK) {
     replace_from_options(inv, &plan);
     st = take_in_blades(inv, path, plan.operations, err);
+    if (st == PLA_OK && (st = pla_plan_check(plan.operations, true, err)) != PLA_OK)
+      pla_fail_within(err, "%s", path);
   }
   if (st == PLA_OK)
     st = warp_plan(inv, &plan, err);
@@ -471,7 +473,7 @@ out:
 }
 
 static const PlaOpt options[] = {
-  { "surface", 0, PLA_OPT_TEXT, "SURF", "also write the skin and the wounds as a closed surface" },
+  { "surface", 0, PLA_OPT_OUTPUT, "SURF", "also write the skin and the wounds as a closed surface" },
   { "case", 0, PLA_OPT_TEXT, "CASE", "another patient than the plan names" },
   { "from", 0, PLA_OPT_TEXT, "FILE",
     "landmarks of the plan's patient, name, x, y, z in mm: the plan is warped..." },

@@ -293,7 +293,7 @@ static const PlaOpt options[] = {
   { "voice", 0, PLA_OPT_TEXT, "NAME",
     "language of the text and a variant, as in en-us+f3 (default: en)" },
   { "words-per-minute", 0, PLA_OPT_INT, "N", "pace of the text (default: 160)", 80, 450 },
-  { "sound", 0, PLA_OPT_TEXT, "FILE", "write the sound of the text" },
+  { "sound", 0, PLA_OPT_OUTPUT, "FILE", "write the sound of the text" },
   { "heard", 0, PLA_OPT_FLAG, NULL,
     "invert the sound of the text rather than following its phonemes" },
   { "microphone", 0, PLA_OPT_NUMBER, "S", "listen for S seconds", 0.1, 36000 },

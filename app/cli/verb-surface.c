@@ -194,7 +194,7 @@ static const PlaOpt options[] = {
   { "triangles", 0, PLA_OPT_INT, "N", "reduce to N triangles (default: all)", 4, 500000000 },
   { "repair", 0, PLA_OPT_FLAG, NULL, "weld, orient and close an imported surface" },
   { "measure", 0, PLA_OPT_FLAG, NULL, "also measure how far it is from the voxel faces" },
-  { "distance", 0, PLA_OPT_TEXT, "VOLUME",
+  { "distance", 0, PLA_OPT_OUTPUT, "VOLUME",
     "also write the distance from it, mm, negative inside, as a volume" },
   { NULL },
 };

@@ -281,8 +281,8 @@ static const PlaOpt options[] = {
   { "spacing-mm", 0, PLA_OPT_NUMBER, "H", "voxels of warped labels (default: the template's)", 0.1,
     100 },
   { "description", 0, PLA_OPT_TEXT, "FILE", "muscles of the template, as `muscles` reads them" },
-  { "muscles", 0, PLA_OPT_TEXT, "FILE", "write the description of the warped muscles" },
-  { "landmarks", 0, PLA_OPT_TEXT, "FILE", "write all the template's landmarks, warped" },
+  { "muscles", 0, PLA_OPT_OUTPUT, "FILE", "write the description of the warped muscles" },
+  { "landmarks", 0, PLA_OPT_OUTPUT, "FILE", "write all the template's landmarks, warped" },
   { NULL },
 };
 

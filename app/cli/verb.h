@@ -15,6 +15,7 @@
 typedef enum {
   PLA_OPT_FLAG = 0, /* --largest */
   PLA_OPT_TEXT,     /* --preset NAME */
+  PLA_OPT_OUTPUT,   /* --picture PNG: a file to write; its place is checked before the work starts */
   PLA_OPT_INT,      /* --triangles N */
   PLA_OPT_NUMBER,   /* --close-mm R */
   PLA_OPT_RANGE,    /* --threshold LO HI: two numbers */

@@ -162,12 +162,8 @@ run_steps(PlaWork *work, PlaSurgery *body, JsonObject *surgery, PlaError *err)
     g_snprintf(at.path, sizeof at.path, "steps[%u]", i);
     pla_progress_phase(progress, "Operating", 0.9 * (i + 1) / n);
     PlaProgressSpan span = pla_progress_push(progress);
-    st = JSON_NODE_HOLDS_OBJECT(at.node)
-             ? pla_plan_step_run(body, at, progress, &step, err)
-             : pla_json_fail(at, err, "must be an object like {\"incise\": {...}}");
+    st = pla_plan_step_run(body, at, progress, &step, err);
     pla_progress_pop(progress, span);
-    if (!JSON_NODE_HOLDS_OBJECT(at.node))
-      break;
     for (guint k = 0; st == PLA_OK && step.specimens && k < step.specimens->len; k++)
       add_specimen(work, &g_array_index(step.specimens, PlaPlanSpecimen, k), step.found);
     if (st == PLA_OK) {
@@ -189,6 +185,11 @@ run_operate(PlaWork *work, PlaError *err)
   g_autoptr(PlaContent) after = NULL;
   g_autoptr(JsonObject) surgery = NULL;
   PlaStatus st = pla_work_item(work, "body", PLA_ITEM_BODY, &item, err);
+  if (st == PLA_OK) {
+    g_autoptr(JsonNode) steps =
+        json_node_init_array(json_node_alloc(), pla_work_list(work, "steps"));
+    st = pla_plan_check((PlaJson){ .node = steps, .path = "steps" }, false, err);
+  }
   if (st == PLA_OK)
     st = pla_work_load(work, item, &before, err);
   if (st == PLA_OK)

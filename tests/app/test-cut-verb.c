@@ -398,12 +398,91 @@ test_osteotomy(void)
   g_rmdir(folder);
 }
 
+/* all of a plan is read before any work starts: before the case, which is not even there */
+static void
+test_plan_first(void)
+{
+  static const struct {
+    const char *operation, *said;
+  } cases[] = {
+    { "{\"incise\": {\"name\": \"a\"}}", "needs \\\"path_mm\\\"" },
+    { "{\"excise\": {\"name\": \"a\", \"path_mm\": [[0,0,0],[1,0,0],[0,1,0]]}}", "depth_mm" },
+    { "{\"undermine\": {\"from\": \"flap\", \"depth_mm\": 4}}", "radius_mm" },
+    { "{\"undermine\": {\"from\": \"flap\", \"radius_mm\": 9}}", "depth_mm" },
+    { "{\"undermine\": {\"from\": \"flop\", \"radius_mm\": 9, \"depth_mm\": 4}}", "the wound 'flop'" },
+    { "{\"hook\": {\"at_mm\": [0,0,0]}}", "pull_mm" },
+    { "{\"suture\": {\"edges\": [\"flap\", \"flap\"]}}", "spacing_mm" },
+    { "{\"suture\": {\"edges\": [\"flap\", \"lesion\"], \"spacing_mm\": 4}}", "the wound 'lesion'" },
+    { "{\"suture\": {\"edges\": [[{\"wound\": \"gone\"}], [{\"wound\": \"flap\"}]], \"spacing_mm\": 4}}",
+      "the wound 'gone'" },
+    { "{\"stitch\": {\"points_mm\": [[0,0,0]]}}", "two points" },
+    { "{\"tighten\": {}}", "\\\"to\\\"" },
+    { "{\"tension\": {\"lines\": [{\"at_mm\": [0,0,0]}], \"along\": 1.1}}", "direction" },
+    { "{\"expand\": {\"at_mm\": [0,0,0], \"radius_mm\": 9}}", "pressure_kpa" },
+    { "{\"implant\": {\"name\": \"a\"}}", "radius_mm" },
+    { "{\"cut\": {\"through_mm\": [0,0,0]}}", "normal" },
+    { "{\"cut\": {\"through_mm\": [0,0,0], \"normal\": [0,0,0]}}", "no length" },
+    { "{\"template\": {\"kind\": \"rhomboid\", \"name\": \"r\", \"at_mm\": [0,0,0], "
+      "\"direction\": [1,0,0], \"depth_mm\": 4}}",
+      "size_mm" },
+    { "{\"solve\": {\"tolerance_rel\": 7}}", "must lie between" },
+    { "{\"solv\": {}}", "is no operation" },
+    { "7", "is no operation" },
+  };
+  g_autofree char *folder = g_dir_make_tmp("platysma-plan-XXXXXX", NULL);
+  g_autofree char *plan = g_build_filename(folder, "plan.json", NULL);
+  g_autofree char *out = g_build_filename(folder, "out.vtu", NULL);
+  const char *const how[] = { "-o", "--commit" };
+  for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *text = g_strdup_printf(
+        "{\"case\": \"none.platysma\", \"lattice_mm\": 4, \"operations\": ["
+        "{\"incise\": {\"name\": \"flap\", \"path_mm\": [[0,0,0],[1,0,0]], \"depth_mm\": 4}}, %s]}",
+        cases[i].operation);
+    write_text(plan, text);
+    for (int k = 0; k < 2; k++) {
+      g_autoptr(JsonObject) o = verb_test_runf(2, "operate %s %s %s", plan, how[k], k ? "" : out);
+      const char *sentence = json_object_get_string_member(o, "error");
+      g_autofree char *said = g_strcompress(cases[i].said);
+      if (!strstr(sentence, said) || !strstr(sentence, "operations[1]"))
+        g_error("%s: %s", cases[i].operation, sentence);
+    }
+  }
+  g_unlink(plan);
+  g_rmdir(folder);
+}
+
+/* a folder that is not there, or a picture that is none, is told before the input is even opened */
+static void
+test_outputs_first(void)
+{
+  static const struct {
+    const char *words, *said;
+  } cases[] = {
+    { "mesh none.nii.gz --method tets --cell-mm 4 -o /no/such/out.vtu", "no folder /no/such" },
+    { "segment none.nii.gz --preset ct-head -o /no/such/out.nii.gz", "no folder /no/such" },
+    { "simulate none.json -o /no/such/out.vtu", "no folder /no/such" },
+    { "operate none.json -o out.vtu --surface /no/such/out.stl", "no folder /no/such" },
+    { "fit phantom:face none.csv -o out.csv --residuals /no/such/r.csv", "no folder /no/such" },
+    { "speak none.wav -o out.csv --animation /no/such/a.pvd", "no folder /no/such" },
+    { "speak none.wav -o out.csv --muscles out.bmp", ".png" },
+    { "surface none.nii.gz --label 1 -o out.stl --distance /no/such/d.nii", "no folder /no/such" },
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autoptr(JsonObject) o = verb_test_run(cases[i].words, 2);
+    const char *sentence = json_object_get_string_member(o, "error");
+    if (!strstr(sentence, cases[i].said))
+      g_error("%s: %s", cases[i].words, sentence);
+  }
+}
+
 int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/app/cut-verb/files", test_files);
   g_test_add_func("/app/cut-verb/operate", test_operate);
+  g_test_add_func("/app/cut-verb/plan-first", test_plan_first);
+  g_test_add_func("/app/cut-verb/outputs-first", test_outputs_first);
   g_test_add_func("/app/cut-verb/other-patient", test_other_patient);
   g_test_add_func("/app/cut-verb/osteotomy", test_osteotomy);
   return g_test_run();
