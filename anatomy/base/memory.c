@@ -1,9 +1,14 @@
-/* Overflow-checked sizes, arrays and a growing byte buffer. */
+/* Overflow-checked sizes, arrays and a growing byte buffer.
+ *
+ * Linux grants memory that it does not have and kills the program that touches it.  A large array is
+ * therefore refused when it is larger than what is free, so that a file which claims or unpacks to
+ * more ends in a sentence. */
 #include "anatomy/base/memory.h"
 
+#include <limits.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,26 +37,61 @@ at_least_one(size_t bytes)
   return bytes ? bytes : 1;
 }
 
+/* the number behind @key in a file of "key: number" or of the number alone; 0 without one */
+static uint64_t
+read_number(const char *path, const char *key)
+{
+  char line[128];
+  unsigned long long value = 0;
+  FILE *file = fopen(path, "re");
+  while (file && value == 0 && fgets(line, sizeof line, file))
+    if (strncmp(line, key, strlen(key)) == 0)
+      sscanf(line + strlen(key), "%llu", &value);
+  if (file)
+    fclose(file);
+  return value;
+}
+
+uint64_t
+pla_memory_free(void)
+{
+  /* what the kernel can give without swapping, and what the limit of a container leaves */
+  uint64_t available = 1024 * read_number("/proc/meminfo", "MemAvailable:");
+  uint64_t most = read_number("/sys/fs/cgroup/memory.max", "");
+  uint64_t used = read_number("/sys/fs/cgroup/memory.current", "");
+  if (most > 0 && (available == 0 || most - (used < most ? used : most) < available))
+    available = most - (used < most ? used : most);
+  return available ? available : UINT64_MAX;
+}
+
+/* whether @bytes can be had where @had of them are there already */
+static bool
+is_there(size_t bytes, size_t had)
+{
+  enum { LARGE = 256 << 20 }; /* below this, asking costs more than it is worth */
+  return bytes <= PTRDIFF_MAX - 64 &&
+         (bytes < LARGE || bytes <= had || bytes - had <= pla_memory_free());
+}
+
 void *
 pla_array_new0(size_t n, size_t size)
 {
   size_t bytes;
-  return pla_size_mul(n, size, &bytes) && bytes <= PTRDIFF_MAX ? calloc(at_least_one(bytes), 1)
-                                                               : NULL;
+  return pla_size_mul(n, size, &bytes) && is_there(bytes, 0) ? calloc(at_least_one(bytes), 1) : NULL;
 }
 
 void *
 pla_array_new(size_t n, size_t size)
 {
   size_t bytes;
-  return pla_size_mul(n, size, &bytes) && bytes <= PTRDIFF_MAX ? malloc(at_least_one(bytes)) : NULL;
+  return pla_size_mul(n, size, &bytes) && is_there(bytes, 0) ? malloc(at_least_one(bytes)) : NULL;
 }
 
 void *
 pla_array_new_aligned(size_t n, size_t size)
 {
   size_t bytes;
-  if (!pla_size_mul(n, size, &bytes) || bytes > PTRDIFF_MAX - 64)
+  if (!pla_size_mul(n, size, &bytes) || !is_there(bytes, 0))
     return NULL;
   return aligned_alloc(64, (at_least_one(bytes) + 63) / 64 * 64);
 }
@@ -60,7 +100,7 @@ bool
 pla_array_resize(void **array, size_t n_new, size_t size)
 {
   size_t bytes;
-  if (!pla_size_mul(n_new, size, &bytes) || bytes > PTRDIFF_MAX)
+  if (!pla_size_mul(n_new, size, &bytes) || !is_there(bytes, malloc_usable_size(*array)))
     return false;
   void *grown = realloc(*array, at_least_one(bytes));
   if (!grown)

@@ -11,6 +11,9 @@
 bool pla_size_mul(size_t a, size_t b, size_t *out);
 bool pla_size_add(size_t a, size_t b, size_t *out);
 
+/* Bytes that can be had without swapping; UINT64_MAX where that is not known. */
+uint64_t pla_memory_free(void);
+
 /* n x size bytes, zeroed / not; NULL on overflow or short memory.  n = 0 gives a valid pointer. */
 void *pla_array_new0(size_t n, size_t size);
 void *pla_array_new(size_t n, size_t size);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zstd.h>
 
 static char *test_dir;
 
@@ -306,6 +307,107 @@ test_unreadable(void)
   check_unreadable("deep-row", "landmark", "{\"at_mm\":[1.0,2.0,3.0]}", deep->str, "operation 5", 5);
 }
 
+/* an item of one array, made of one compressed chunk of zeros over and over */
+static void
+add_bomb(const char *path, uint64_t n_bytes)
+{
+  enum { CHUNK = 64 << 20 };
+  PlaStore *store;
+  PlaError err;
+  char array_name[] = "values", none[] = "{}", verb[] = "note", version[] = "0", kernel[] = "plain";
+  char kind[] = "result", name[] = "bomb";
+  const size_t n = (size_t)(n_bytes / CHUNK);
+  g_autofree void *zeros = g_malloc0(CHUNK);
+  g_autofree void *packed = g_malloc(ZSTD_compressBound(CHUNK));
+  const size_t n_packed = ZSTD_compress(packed, ZSTD_compressBound(CHUNK), zeros, CHUNK, 3);
+  g_autofree int64_t *ids = g_new(int64_t, n);
+  g_autofree PlaHash *hashes = g_new(PlaHash, n);
+  PlaStoreArray array = {
+    .name = array_name, .dtype = PLA_U8, .n_dims = 1, .shape = { (uint64_t)n * CHUNK }
+  };
+  ok(pla_store_open(path, &store, &err), &err);
+  ok(pla_store_begin(store, &err), &err);
+  hashes[0] = pla_hash_bytes(zeros, CHUNK);
+  ids[0] = pla_chunk_insert(store, &hashes[0], PLA_CODEC_ZSTD, 1, CHUNK, packed, n_packed);
+  g_assert_cmpint(ids[0], >, 0);
+  for (size_t i = 1; i < n; i++) {
+    ids[i] = ids[0];
+    hashes[i] = hashes[0];
+  }
+  int64_t id;
+  array.hash = pla_array_hash(&array, hashes, n);
+  ok(pla_array_insert(store, &array, CHUNK, ids, n, &id, &err), &err);
+  PlaBundle bundle = { .kind = kind, .name = name, .meta = none, .n_arrays = 1, .array = &array };
+  bundle.hash = pla_bundle_hash(&bundle);
+  ok(pla_bundle_insert(store, &bundle, &err), &err);
+  PlaState state;
+  ok(pla_store_read_state(store, 4, &state, &err), &err);
+  ok(pla_state_set(&state, INT64_MAX, &bundle.hash, kind, name, &err), &err);
+  PlaChange change = { .has = true, .after = bundle.hash };
+  PlaLogRow row = { .parent = 4,
+                    .verb = verb,
+                    .parameters = none,
+                    .inputs = none,
+                    .program = version,
+                    .kernel = kernel,
+                    .state = pla_state_hash(&state) };
+  ok(pla_store_add_operation(store, &row, &change, 1, &err), &err);
+  ok(pla_store_set_branch(store, "main", row.id, row.id, &err), &err);
+  ok(pla_store_commit(store, &err), &err);
+  pla_state_clear(&state);
+  pla_store_close(store);
+}
+
+/* a case of kilobytes that unpacks to more than there is memory */
+static void
+test_bomb(void)
+{
+  g_autofree char *path = path_of("bomb.platysma"), *saved = path_of("bomb-saved.platysma");
+  PlaError err;
+  make_case(path);
+  add_bomb(path, (uint64_t)1 << 40);
+  g_autoptr(JsonObject) listed = verb_test_runf(0, "case list %s", path);
+  g_autoptr(JsonObject) told = verb_test_runf(1, "case verify %s", path);
+  g_assert_nonnull(strstr(json_object_get_string_member(told, "error"), "result 'bomb'"));
+  g_assert_nonnull(strstr(json_object_get_string_member(told, "error"), "not enough memory"));
+  g_autoptr(JsonObject) other = verb_test_runf(2, "case export %s bomb -o %s/x.json", path, test_dir);
+  json_object_unref(verb_test_runf(0, "case recover %s -o %s", path, saved));
+  check_verified(saved, true);
+  g_autoptr(PlaSession) session = NULL;
+  ok(pla_session_open(saved, &session, &err), &err);
+  g_assert_cmpint(pla_session_get_state(session)->n, ==, 3);
+}
+
+/* blobs larger than any that we write, in every table: nothing is read that long */
+static void
+test_giant_blobs(void)
+{
+  static const char *const updates[] = {
+    "UPDATE bundle SET meta = CAST(zeroblob(200000000) AS TEXT) WHERE name = 'other'",
+    "UPDATE operation SET parameters = CAST(zeroblob(200000000) AS TEXT) WHERE id = 3",
+    "INSERT INTO chunk(hash, codec, width, n_bytes, data) VALUES(zeroblob(16), 0, 1, 200000000,"
+    " zeroblob(200000000))",
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS(updates); i++) {
+    g_autofree char *file = g_strdup_printf("giant-%zu.platysma", i), *path = path_of(file);
+    g_autofree char *out = g_strdup_printf("giant-%zu-saved.platysma", i), *saved = path_of(out);
+    sqlite3 *db;
+    PlaError err;
+    make_case(path);
+    g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+    g_assert_cmpint(sqlite3_exec(db, updates[i], NULL, NULL, NULL), ==, SQLITE_OK);
+    sqlite3_close(db);
+    json_object_unref(verb_test_runf(1, "case verify %s", path));
+    json_object_unref(verb_test_runf(0, "case recover %s -o %s", path, saved));
+    check_verified(saved, true);
+    g_autoptr(PlaSession) session = NULL;
+    ok(pla_session_open(saved, &session, &err), &err);
+    g_assert_nonnull(pla_state_find_name(pla_session_get_state(session), "nasion"));
+    g_assert_nonnull(pla_state_find_name(pla_session_get_state(session), "n"));
+    g_unlink(path);
+  }
+}
+
 /* what could not be read back is not committed */
 static void
 test_refused(void)
@@ -398,6 +500,8 @@ main(int argc, char **argv)
   g_test_add_func("/case-check/mended", test_mended);
   g_test_add_func("/case-check/read-only", test_read_only);
   g_test_add_func("/case-check/unreadable", test_unreadable);
+  g_test_add_func("/case-check/bomb", test_bomb);
+  g_test_add_func("/case-check/giant-blobs", test_giant_blobs);
   g_test_add_func("/case-check/refused", test_refused);
   g_test_add_func("/case-check/private", test_private);
   g_test_add_func("/case-check/removed", test_removed);
