@@ -109,6 +109,30 @@ cache_add(const PlaHash *hash, PlaContent *content, void *data)
   pthread_mutex_unlock(&cache->lock);
 }
 
+/* Of contents that @state does not hold, the few that undo and redo go back to stay: memory must not
+ * grow with the number of operations. */
+static void
+cache_trim(Cache *cache, const PlaState *state)
+{
+  enum { MOST_OLD = 8 };
+  int n_old = 0;
+  pthread_mutex_lock(&cache->lock);
+  for (GList *l = cache->entries.head, *next; l; l = next) {
+    CacheEntry *entry = l->data;
+    bool old = true;
+    next = l->next;
+    for (int i = 0; old && i < state->n; i++)
+      old = !pla_hash_equal(&state->item[i].hash, &entry->hash);
+    n_old += old;
+    if (old && n_old > MOST_OLD) {
+      cache->n_bytes -= pla_content_n_bytes(entry->content);
+      cache_entry_free(entry);
+      g_queue_delete_link(&cache->entries, l);
+    }
+  }
+  pthread_mutex_unlock(&cache->lock);
+}
+
 /* ---- the log as a tree -------------------------------------------------------------------- */
 
 static const PlaBranch *
@@ -272,6 +296,7 @@ reload(PlaSession *self, PlaError *err)
   self->title = g_utf8_make_valid(title, -1);
   self->data_version = version;
   free(title);
+  cache_trim(&self->cache, &self->state);
   return PLA_OK;
 }
 

@@ -681,6 +681,8 @@ pla_store_commit(PlaStore *self, PlaError *err)
     return st;
   }
   self->in_transaction = false;
+  /* pages of a case are rarely read twice: without this they pile up over a day's work */
+  sqlite3_db_release_memory(self->db);
   pla_store_unlock(self);
   return PLA_OK;
 }

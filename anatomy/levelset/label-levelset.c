@@ -333,6 +333,15 @@ stairs_init(Stairs *s, PlaProgress *progress, PlaError *err)
   return PLA_OK;
 }
 
+/* the bounds are for smoothing alone, and as large as the grid */
+static void
+drop_bounds(Stairs *s)
+{
+  free(s->least);
+  free(s->most);
+  s->least = s->most = NULL;
+}
+
 static void
 stairs_clear(Stairs *s)
 {
@@ -340,8 +349,7 @@ stairs_clear(Stairs *s)
   free(s->work[1]);
   free(s->first_run);
   free(s->run);
-  free(s->least);
-  free(s->most);
+  drop_bounds(s);
 }
 
 /* bounds that keep voxel @v inside, or outside */
@@ -913,6 +921,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
                                kernel_make(sigma[2]) };
     st = smooth_what_lasts(&s, kernel, err);
   }
+  drop_bounds(&s);
   if (st == PLA_OK) {
     const double coarsest = fmax(spacing[0], fmax(spacing[1], spacing[2]));
     const double voxel_mm3 = opts->keep_volume ? pla_volume_voxel_mm3(vol) : 0.0;

@@ -69,30 +69,49 @@ contest(const PlaVolume *vol, PlaLevelSet *ls, const int lo[3], int owner, const
       }
 }
 
+/* draws the borders between the sets, once all of them are there: ranking takes ten bytes a voxel,
+ * which smoothing would have to do without */
+static PlaStatus
+separate(PlaPartition *self, const PlaVolume *vol, const PlaLabelLevelSetReport *report,
+         PlaError *err)
+{
+  const size_t n = pla_volume_n_voxels(vol);
+  Ranking rank = { pla_array_new(n, sizeof(float)), pla_array_new(n, sizeof(float)),
+                   pla_array_new(n, sizeof(int16_t)) };
+  const bool fine = rank.least && rank.second && rank.owner;
+  for (size_t v = 0; fine && v < n; v++) {
+    rank.least[v] = rank.second[v] = INFINITY;
+    rank.owner[v] = (int16_t)self->n_groups;
+  }
+  for (int pass = 0; fine && pass < 2; pass++)
+    for (int g = 0; g <= self->n_groups; g++) {
+      PlaLevelSet *ls = g < self->n_groups ? self->group[g] : self->rest;
+      if (pass == 0)
+        rank_levelset(vol, ls, report[g].lo, g, &rank);
+      else
+        contest(vol, ls, report[g].lo, g, &rank);
+    }
+  free(rank.least);
+  free(rank.second);
+  free(rank.owner);
+  return fine ? PLA_OK : pla_fail_memory(err, "the level sets of several labels");
+}
+
 PlaStatus
 pla_partition_new(const PlaLabelMap *map, const int *ids, const int *first, int n_groups,
                   const PlaLabelLevelSetOptions *opts, PlaProgress *progress, PlaPartition **out,
                   PlaError *err)
 {
-  const PlaVolume *vol = map->volume;
-  const size_t n = pla_volume_n_voxels(vol);
   PlaPartition *self = pla_array_new0(1, sizeof *self);
   PlaLabelLevelSetReport *report = pla_array_new0((size_t)n_groups + 1, sizeof *report);
-  Ranking rank = { pla_array_new(n, sizeof(float)), pla_array_new(n, sizeof(float)),
-                   pla_array_new(n, sizeof(int16_t)) };
   PlaStatus st = PLA_OK;
   *out = NULL;
   if (self)
     self->group = pla_array_new0((size_t)n_groups, sizeof *self->group);
-  if (!self || !self->group || !report || !rank.least || !rank.second || !rank.owner)
+  if (!self || !self->group || !report)
     st = pla_fail_memory(err, "the level sets of several labels");
-  if (st == PLA_OK) {
+  if (st == PLA_OK)
     self->n_groups = n_groups;
-    for (size_t v = 0; v < n; v++) {
-      rank.least[v] = rank.second[v] = INFINITY;
-      rank.owner[v] = (int16_t)n_groups;
-    }
-  }
   /* every group by itself, and all of them together; one alone has no neighbour */
   const int n_sets = n_groups > 1 ? n_groups + 1 : 1;
   for (int g = 0; st == PLA_OK && g < n_sets; g++) {
@@ -105,14 +124,9 @@ pla_partition_new(const PlaLabelMap *map, const int *ids, const int *first, int 
     pla_progress_pop(progress, span);
     if (st == PLA_OK && g == n_groups)
       negate(*ls);
-    if (st == PLA_OK && n_groups > 1)
-      rank_levelset(vol, *ls, report[g].lo, g, &rank);
   }
-  for (int g = 0; st == PLA_OK && n_groups > 1 && g <= n_groups; g++)
-    contest(vol, g < n_groups ? self->group[g] : self->rest, report[g].lo, g, &rank);
-  free(rank.least);
-  free(rank.second);
-  free(rank.owner);
+  if (st == PLA_OK && n_groups > 1)
+    st = separate(self, map->volume, report, err);
   free(report);
   if (st == PLA_OK)
     *out = self;

@@ -1,7 +1,11 @@
 /* Every benchmark, for the table in bench.c. */
 #pragma once
 
+#include "anatomy/volume.h"
 #include "app/bench/bench.h"
+
+/* A made CT of a head, 512 x 512 x n_slices int16 with noise; caller frees *out. */
+PlaStatus pla_bench_make_head(int n_slices, PlaVolume **out, PlaError *err);
 
 extern const PlaBenchmark pla_benchmark_armadillo_sag;
 extern const PlaBenchmark pla_benchmark_bar_sag;
@@ -20,6 +24,7 @@ extern const PlaBenchmark pla_benchmark_pbng_box;
 extern const PlaBenchmark pla_benchmark_preview;
 extern const PlaBenchmark pla_benchmark_distance;
 extern const PlaBenchmark pla_benchmark_reduced;
+extern const PlaBenchmark pla_benchmark_scan;
 extern const PlaBenchmark pla_benchmark_scatter;
 extern const PlaBenchmark pla_benchmark_speech;
 extern const PlaBenchmark pla_benchmark_stiffness;

@@ -51,10 +51,24 @@ fill_head(PlaVolume *vol)
   }
 }
 
+PlaStatus
+pla_bench_make_head(int n_slices, PlaVolume **out, PlaError *err)
+{
+  const int dims[4] = { 512, 512, n_slices, 1 };
+  PlaStatus st = pla_volume_new(dims, PLA_I16, out, err);
+  if (st != PLA_OK)
+    return st;
+  fill_head(*out);
+  const double spacing_mm[3] = { 0.45, 0.45, 0.4 };
+  for (int d = 0; d < 3; d++)
+    (*out)->affine_mm[5 * d] = spacing_mm[d];
+  (*out)->audit.source = PLA_FRAME_MADE;
+  return PLA_OK;
+}
+
 static PlaStatus
 scan_init(Scan *scan, int n_slices, PlaError *err)
 {
-  const int dims[4] = { 512, 512, n_slices, 1 };
   PlaWriteOptions write = pla_write_options_default();
   PlaItem item = { .kind = PLA_KIND_VOLUME };
   scan->folder = g_dir_make_tmp("platysma-bench-XXXXXX", NULL);
@@ -62,10 +76,8 @@ scan_init(Scan *scan, int n_slices, PlaError *err)
     return pla_fail(err, PLA_ERR_IO, "no temporary folder can be made; set TMPDIR");
   scan->gz = g_build_filename(scan->folder, "scan.nii.gz", NULL);
   scan->case_path = g_build_filename(scan->folder, "scan.platysma", NULL);
-  PlaStatus st = pla_volume_new(dims, PLA_I16, &item.volume, err);
+  PlaStatus st = pla_bench_make_head(n_slices, &item.volume, err);
   if (st == PLA_OK) {
-    fill_head(item.volume);
-    item.volume->audit.source = PLA_FRAME_MADE;
     scan->n_bytes = pla_volume_n_bytes(item.volume);
     st = pla_item_write(scan->gz, &item, &write, err);
   }
@@ -149,32 +161,6 @@ run_store(void *data, PlaError *err)
   return st;
 }
 
-/* resident memory now, MiB; the peak counter starts again from here */
-static double
-start_peak(void)
-{
-  g_autofree char *status = NULL;
-  FILE *file = fopen("/proc/self/clear_refs", "w");
-  if (file) {
-    fputs("5", file);
-    fclose(file);
-  }
-  if (!g_file_get_contents("/proc/self/status", &status, NULL, NULL))
-    return 0.0;
-  const char *line = strstr(status, "VmRSS:");
-  return line ? strtod(line + 6, NULL) / 1024.0 : 0.0;
-}
-
-static double
-peak_now(void)
-{
-  g_autofree char *status = NULL;
-  const char *line = g_file_get_contents("/proc/self/status", &status, NULL, NULL)
-                         ? strstr(status, "VmHWM:")
-                         : NULL;
-  return line ? strtod(line + 6, NULL) / 1024.0 : 0.0;
-}
-
 static PlaStatus
 run_volume(PlaBench *bench, PlaBenchFunc func, const char *label, PlaError *err)
 {
@@ -182,10 +168,10 @@ run_volume(PlaBench *bench, PlaBenchFunc func, const char *label, PlaError *err)
   const int repeats = pla_bench_repeats(bench, 3), n_slices = (int)pla_bench_size(bench, 600.0);
   double plain = 0.0, ours = 0.0;
   PlaStatus st = scan_init(&scan, n_slices, err);
-  double before = start_peak();
+  const double before = pla_bench_reset_peak();
   if (st == PLA_OK)
     st = pla_bench_time(bench, func, &scan, repeats, &ours, err);
-  double peak = peak_now() - before;
+  const double peak = (pla_bench_peak() - before) / 1048576.0;
   if (st == PLA_OK)
     st = pla_bench_time(bench, run_zcat, &scan, repeats, &plain, err);
   if (st == PLA_OK) {

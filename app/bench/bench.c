@@ -30,6 +30,7 @@ static const PlaBenchmark *const benchmarks[] = {
   &pla_benchmark_fit_face,
   &pla_benchmark_frames,
   &pla_benchmark_reduced,
+  &pla_benchmark_scan,
   &pla_benchmark_scatter,
   &pla_benchmark_speech,
   &pla_benchmark_stiffness,

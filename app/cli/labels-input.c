@@ -77,8 +77,7 @@ pla_labels_input_ids(PlaInvocation *inv, const PlaLabelMap *map, GArray *ids, Pl
 {
   const char *text = pla_invocation_text(inv, "label", 0, NULL);
   if (!text) {
-    for (int i = 0; i < map->table.n; i++)
-      g_array_append_val(ids, map->table.label[i].id);
+    pla_labels_add_present(map, ids);
     return PLA_OK;
   }
   PlaStatus st = PLA_OK;

@@ -38,11 +38,11 @@ pla_operation_read_tissues(const PlaLabelMap *map, JsonArray *list, GArray *ids,
                            PlaError *err)
 {
   PlaStatus st = PLA_OK;
-  if (json_array_get_length(list) == 0)
-    for (int i = 0; i < map->table.n; i++) {
-      g_array_append_val(first, ids->len);
-      g_array_append_val(ids, map->table.label[i].id);
-    }
+  if (json_array_get_length(list) == 0) {
+    pla_labels_add_present(map, ids);
+    for (guint i = 0; i < ids->len; i++)
+      g_array_append_val(first, i);
+  }
   for (guint i = 0; st == PLA_OK && i < json_array_get_length(list); i++) {
     JsonNode *node = json_array_get_element(list, i);
     g_array_append_val(first, ids->len);
@@ -57,6 +57,16 @@ pla_operation_read_tissues(const PlaLabelMap *map, JsonArray *list, GArray *ids,
   }
   g_array_append_val(first, ids->len);
   return st == PLA_OK ? pla_labels_check_distinct(ids, err) : st;
+}
+
+void
+pla_labels_add_present(const PlaLabelMap *map, GArray *ids)
+{
+  g_autofree size_t *count = g_new(size_t, 65536);
+  pla_label_map_count(map, count);
+  for (int i = 0; i < map->table.n; i++)
+    if (map->table.label[i].id > 0 && count[map->table.label[i].id] > 0)
+      g_array_append_val(ids, map->table.label[i].id);
 }
 
 PlaStatus

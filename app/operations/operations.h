@@ -63,5 +63,7 @@ PlaStatus pla_operation_read_labels(const PlaLabelMap *map, JsonArray *list, GAr
  * Appends to @first (of int) where each tissue begins in @ids, and in the end their number. */
 PlaStatus pla_operation_read_tissues(const PlaLabelMap *map, JsonArray *list, GArray *ids,
                                      GArray *first, PlaError *err);
+/* Appends the ids of all labels that have voxels; a table may name more. */
+void pla_labels_add_present(const PlaLabelMap *map, GArray *ids);
 /* That there is a label and none twice. */
 PlaStatus pla_labels_check_distinct(const GArray *ids, PlaError *err);
