@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 int
 clock_gettime(clockid_t clock, struct timespec *out)
@@ -16,7 +17,7 @@ clock_gettime(clockid_t clock, struct timespec *out)
   int rc = real(clock, out);
   if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) {
     static const long years[] = { 0, -30, 50, -56, 8000, 1 };
-    out->tv_sec += years[atomic_fetch_add(&n, 1) % 6] * 31557600L;
+    out->tv_sec += years[(getpid() + atomic_fetch_add(&n, 1)) % 6] * 31557600L;
   }
   return rc;
 }
