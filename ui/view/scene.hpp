@@ -66,7 +66,7 @@ struct Item : PlaSceneShape {
   Kind kind = Kind::mesh;
   PlaSceneStyle style = pla_scene_style_default();
   vtkNew<vtkActor> actor;
-  vtkSmartPointer<vtkMapper> fine_mapper, coarse_mapper; /* of meshes; the latter may be NULL */
+  vtkSmartPointer<vtkMapper> fine_mapper, coarse_mapper; /* of meshes */
   vtkSmartPointer<vtkTubeFilter> tube;
   int shaded = -1; /* the PlaQuality that its shader is for; -1: none yet */
 

@@ -1,5 +1,6 @@
 /* Meshes made ready to be drawn: their outer faces, fewer faces for moving pictures, normals, and boxes
  * for picking.  Any thread. */
+#include "ui/view/draft.h"
 #include "ui/view/scene.hpp"
 
 #include "anatomy/base/guarded.hpp"
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 namespace view
 {
@@ -109,42 +109,6 @@ find_faces(vtkPlane *clip, PlaSceneShape *item)
       }
 }
 
-/* All vertices of one cell of a grid become the first of them; faces that keep three corners, each
- * once (Rossignac and Borrel 1993). */
-static std::vector<Face>
-cluster_faces(const PlaSceneShape *shape, const double lo[3], double cell_mm)
-{
-  std::unordered_map<int64_t, int> first;
-  std::vector<int> as(shape->n_verts);
-  for (int v = 0; v < shape->n_verts; v++) {
-    int64_t key = 0;
-    for (int d = 0; d < 3; d++)
-      key = key * 1024 + (int64_t)((shape->pos[3 * (size_t)v + d] - lo[d]) / cell_mm);
-    as[v] = first.try_emplace(key, v).first->second;
-  }
-  std::vector<Face> coarse;
-  for (const Face &face : shape->face) {
-    const int corners = face.vert[3] < 0 ? 3 : 4;
-    for (int half = 0; half < corners - 2; half++) {
-      std::array<int, 4> vert = { as[face.vert[0]], as[face.vert[1 + half]],
-                                  as[face.vert[2 + half]], -1 };
-      if (vert[0] == vert[1] || vert[1] == vert[2] || vert[2] == vert[0])
-        continue;
-      /* the smallest first, so that a face that comes again is found */
-      std::rotate(vert.begin(), std::min_element(vert.begin(), vert.begin() + 3),
-                  vert.begin() + 3);
-      coarse.push_back({ vert, face.cell });
-    }
-  }
-  std::sort(coarse.begin(), coarse.end(), [](const Face &a, const Face &b) {
-    return a.vert != b.vert ? a.vert < b.vert : a.cell < b.cell;
-  });
-  coarse.erase(std::unique(coarse.begin(), coarse.end(),
-                           [](const Face &a, const Face &b) { return a.vert == b.vert; }),
-               coarse.end());
-  return coarse;
-}
-
 /* Fewer faces over the same vertices, for moving pictures; none where there are few already. */
 void
 find_coarse_faces(PlaSceneShape *shape)
@@ -153,26 +117,19 @@ find_coarse_faces(PlaSceneShape *shape)
   shape->coarse_face.clear();
   if (shape->face.size() < worthwhile)
     return;
-  double lo[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL }, longest = 0.0;
-  for (int d = 0; d < 3; d++) {
-    double hi = -HUGE_VAL;
-    for (int v = 0; v < shape->n_verts; v++) {
-      lo[d] = std::min(lo[d], shape->pos[3 * (size_t)v + d]);
-      hi = std::max(hi, shape->pos[3 * (size_t)v + d]);
+  std::vector<int> tri, cell;
+  tri.reserve(3 * shape->face.size());
+  for (const Face &face : shape->face)
+    for (int half = 0; half < (face.vert[3] < 0 ? 1 : 2); half++) {
+      tri.insert(tri.end(), { face.vert[0], face.vert[1 + half], face.vert[2 + half] });
+      cell.push_back(face.cell);
     }
-    longest = std::max(longest, hi - lo[d]);
-  }
-  if (!(longest > 0.0))
-    return;
-  /* a surface in n cells a side has about n squared faces: one more try meets the number wanted */
-  double cells = 72.0;
-  for (int tries = 0; tries < 3; tries++) {
-    shape->coarse_face = cluster_faces(shape, lo, longest / cells);
-    const double excess = (double)shape->coarse_face.size() / wanted;
-    if (excess < 1.3 || cells < 24.0)
-      return;
-    cells /= std::sqrt(excess);
-  }
+  std::vector<PlaDraftFace> draft(cell.size());
+  draft.resize(pla_draft_make(shape->n_verts, shape->pos.data(), cell.size(), tri.data(), wanted,
+                              draft.data()));
+  for (const PlaDraftFace &face : draft)
+    shape->coarse_face.push_back(
+        { { face.vert[0], face.vert[1], face.vert[2], -1 }, cell[face.face] });
 }
 
 static void

@@ -169,7 +169,11 @@ void
 cut_solid(PlaScene *scene, Item *item)
 {
   find_faces(plane_for(scene, item), item);
-  find_coarse_faces(item);
+  /* a plane that follows the hand leaves no time for a draft */
+  if (plane_for(scene, item))
+    item->coarse_face.clear();
+  else
+    find_coarse_faces(item);
   upload_points(item, true);
   upload_faces(item);
   upload_colours(item);
@@ -401,10 +405,8 @@ put_shape(PlaScene *scene, int id, PlaSceneShape *shape, PlaError *err)
     Item *item = replace_item(scene, id, Kind::mesh, std::move(*owned));
     item->fine_mapper = vtkSmartPointer<vtkPolyDataMapper>::New();
     static_cast<vtkPolyDataMapper *>(item->fine_mapper.Get())->SetInputData(item->data);
-    if (!item->coarse_face.empty()) {
-      item->coarse_mapper = vtkSmartPointer<vtkPolyDataMapper>::New();
-      static_cast<vtkPolyDataMapper *>(item->coarse_mapper.Get())->SetInputData(item->coarse);
-    }
+    item->coarse_mapper = vtkSmartPointer<vtkPolyDataMapper>::New();
+    static_cast<vtkPolyDataMapper *>(item->coarse_mapper.Get())->SetInputData(item->coarse);
     item->actor->SetMapper(item->fine_mapper);
     if (plane_for(scene, item) && !item->across.empty())
       cut_solid(scene, item);
@@ -699,8 +701,8 @@ draw_rows(PlaScene *scene, int width, int height, int first, int rows, PlaQualit
         item->actor->ForceOpaqueOn();
     }
     if (item->fine_mapper)
-      item->actor->SetMapper(!full && item->coarse_mapper ? item->coarse_mapper
-                                                          : item->fine_mapper);
+      item->actor->SetMapper(!full && !item->coarse_face.empty() ? item->coarse_mapper
+                                                                 : item->fine_mapper);
   }
   scene->renderer->SetUseDepthPeeling(full && translucent);
   scene->window->SetAlphaBitPlanes(1);
