@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* contents kept in memory besides those that the caller holds */
 #define CACHE_BYTES ((size_t)1 << 30)
@@ -337,6 +338,29 @@ pla_session_open(const char *path, PlaSession **out, PlaError *err)
   int64_t n_mended;
   pla_case_mend(store, &n_mended, &ignored);
   return session_new(store, out, err);
+}
+
+PlaStatus
+pla_session_save_as(const char *path, const char *to, const char *title, PlaProgress *progress,
+                    PlaSession **out, PlaError *err)
+{
+  PlaStore *store;
+  *out = NULL;
+  PlaStatus st = pla_store_open(path, &store, err);
+  if (st != PLA_OK)
+    return st;
+  st = pla_store_save_copy(store, to, progress, err);
+  pla_store_close(store);
+  if (st != PLA_OK)
+    return st;
+  st = pla_session_open(to, out, err);
+  if (st == PLA_OK)
+    st = pla_session_set_title(*out, title, err);
+  if (st != PLA_OK) {
+    g_clear_object(out);
+    unlink(to);
+  }
+  return st;
 }
 
 const char *

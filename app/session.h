@@ -22,6 +22,11 @@ G_DECLARE_FINAL_TYPE(PlaSession, pla_session, PLA, SESSION, GObject)
 PlaStatus pla_session_create(const char *path, const char *title, PlaSession **out, PlaError *err);
 PlaStatus pla_session_open(const char *path, PlaSession **out, PlaError *err);
 
+/* Writes the case @path, with its history, to the new file @to under another title, and opens that.  Any
+ * thread; the case may be open meanwhile.  A failure leaves no file. */
+PlaStatus pla_session_save_as(const char *path, const char *to, const char *title,
+                              PlaProgress *progress, PlaSession **out, PlaError *err);
+
 /* Whether the file's first bytes are those of a case. */
 bool pla_session_is_case(const char *path);
 

@@ -433,13 +433,12 @@ publish(const char *temp, const char *path, PlaError *err)
   return PLA_OK;
 }
 
-PlaStatus
-pla_store_create_draft(const char *path, const char *title, char **temp, PlaStore **out,
-                       PlaError *err)
+/* an empty file beside @path, to become it */
+static PlaStatus
+make_temp(const char *path, char **temp, PlaError *err)
 {
   struct stat info;
   *temp = NULL;
-  *out = NULL;
   if (lstat(path, &info) == 0)
     return pla_fail(err, PLA_ERR_IO, "%s exists already; choose another name", path);
   *temp = pla_strdup_printf("%s.XXXXXX.part", path);
@@ -454,7 +453,17 @@ pla_store_create_draft(const char *path, const char *title, char **temp, PlaStor
     return st;
   }
   close(fd); /* readable by its owner alone: it holds a patient's data */
-  PlaStatus st = open_database(*temp, path, SQLITE_OPEN_READWRITE, out, err);
+  return PLA_OK;
+}
+
+PlaStatus
+pla_store_create_draft(const char *path, const char *title, char **temp, PlaStore **out,
+                       PlaError *err)
+{
+  *out = NULL;
+  PlaStatus st = make_temp(path, temp, err);
+  if (st == PLA_OK)
+    st = open_database(*temp, path, SQLITE_OPEN_READWRITE, out, err);
   return st == PLA_OK ? fill_new(*out, title, err) : st;
 }
 
@@ -479,6 +488,33 @@ pla_store_create(const char *path, const char *title, PlaStore **out, PlaError *
   PlaStatus st = pla_store_create_draft(path, title, &temp, &draft, err);
   st = pla_store_end_draft(draft, temp, path, st, err);
   return st == PLA_OK ? pla_store_open(path, out, err) : st;
+}
+
+PlaStatus
+pla_store_save_copy(PlaStore *self, const char *path, PlaProgress *progress, PlaError *err)
+{
+  char *temp;
+  PlaStatus st = make_temp(path, &temp, err);
+  if (st == PLA_OK) {
+    sqlite3_stmt *stmt = NULL;
+    pla_store_lock(self);
+    pla_store_watch(self, progress);
+    int rc = sqlite3_prepare_v2(self->db, "VACUUM INTO ?1", -1, &stmt, NULL);
+    if (rc == SQLITE_OK) {
+      sqlite3_bind_text(stmt, 1, temp, -1, SQLITE_TRANSIENT);
+      rc = sqlite3_step(stmt);
+    }
+    if (rc == SQLITE_INTERRUPT)
+      st = pla_fail_cancelled(err);
+    else if (rc != SQLITE_DONE)
+      st = pla_fail(err, PLA_ERR_IO,
+                    "%s cannot be saved as %s (%s); choose a folder with more room", self->path, path,
+                    sqlite3_errmsg(self->db));
+    sqlite3_finalize(stmt);
+    pla_store_watch(self, NULL);
+    pla_store_unlock(self);
+  }
+  return pla_store_end_draft(NULL, temp, path, st, err);
 }
 
 bool

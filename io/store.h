@@ -130,6 +130,10 @@ PlaStatus pla_store_create_temporary(PlaStore **out, PlaError *err);
  * be read; pla_store_get_read_only_reason() then has the sentence. */
 PlaStatus pla_store_open(const char *path, PlaStore **out, PlaError *err);
 void pla_store_close(PlaStore *self); /* rolls an open transaction back; NULL is fine */
+/* Writes all of the case, with its history, to the new file @path; an existing file is refused, and a
+ * failure leaves none. */
+PlaStatus pla_store_save_copy(PlaStore *self, const char *path, PlaProgress *progress,
+                              PlaError *err);
 /* Whether the file's first bytes are those of a case. */
 bool pla_store_probe(const uint8_t *head, size_t n_head);
 

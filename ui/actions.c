@@ -21,6 +21,7 @@ static const PlaActionInfo rows[] = {
   { "win.open-folder", N_("Open a DICOM _Folder…"), "<Control><Shift>o", PLA_GROUP_CASE,
     PLA_MENU_MAIN, 0 },
   { "win.open-demo", N_("Open the _Demo Head"), NULL, PLA_GROUP_CASE, PLA_MENU_MAIN, 0 },
+  { "win.save-as", N_("Save Case _As…"), "<Control>s", PLA_GROUP_CASE, PLA_MENU_MAIN, 0 },
   { "win.close-case", N_("_Close Case"), "<Control>w", PLA_GROUP_CASE, PLA_MENU_MAIN, 0 },
   { "win.save-picture", N_("_Save 3-D Picture…"), "<Control><Shift>s", PLA_GROUP_CASE,
     PLA_MENU_MAIN, 1 },

@@ -50,8 +50,11 @@ on_about(GSimpleAction *action, GVariant *param, gpointer data)
 static void
 on_quit(GSimpleAction *action, GVariant *param, gpointer data)
 {
-  for (GList *l = gtk_application_get_windows(data); l; l = l->next)
-    gtk_window_close(l->data);
+  /* of a copy: closing changes the list, and may ask first */
+  g_autoptr(GList) windows = g_list_copy(gtk_application_get_windows(data));
+  for (GList *l = windows; l; l = l->next)
+    if (PLA_IS_WINDOW(l->data))
+      gtk_window_close(l->data);
 }
 
 static void
@@ -224,6 +227,9 @@ pla_application_open(GApplication *application, GFile **files, int n_files, cons
     else if (path)
       pla_window_open(window, path);
   }
+  /* a picture leaves nothing behind */
+  if (PLA_APPLICATION(application)->screenshot)
+    pla_document_forsake(pla_window_get_document(window), TRUE);
 }
 
 static int

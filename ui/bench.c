@@ -84,10 +84,12 @@ pla_window_bench(PlaWindow *window, const char *path)
 
   /* the first picture: from the request until slices of the scan have been drawn */
   double from = now(), cpu_from = cpu();
-  if (path)
+  if (path) {
     pla_window_open(window, path);
-  else
+    pla_document_forsake(document, TRUE); /* measuring leaves nothing behind */
+  } else {
     pla_window_open_demo(window);
+  }
   while (!pla_document_get_volume(document) && !pla_document_get_labels(document) &&
          !pla_window_get_failure(window))
     g_main_context_iteration(NULL, TRUE);

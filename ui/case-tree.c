@@ -118,6 +118,11 @@ on_bind(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
   g_autofree char *eye_name = g_strdup_printf(_("Show %s"), pla_entry_get_name(entry));
   gtk_accessible_update_property(GTK_ACCESSIBLE(row->colour), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                  colour_name, -1);
+  /* what takes the focus is a button inside it */
+  GtkWidget *inner = gtk_widget_get_first_child(row->colour);
+  if (inner)
+    gtk_accessible_update_property(GTK_ACCESSIBLE(inner), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                   colour_name, -1);
   gtk_accessible_update_property(GTK_ACCESSIBLE(row->eye), GTK_ACCESSIBLE_PROPERTY_LABEL, eye_name,
                                  -1);
   gtk_widget_set_tooltip_text(row->colour, colour_name);
@@ -140,7 +145,7 @@ item_name(PlaCaseTree *self, PlaEntry *entry)
   case PLA_ENTRY_MESH:
     return pla_entry_get_item(entry) ? pla_entry_get_name(entry) : NULL;
   case PLA_ENTRY_VOLUME:
-    return pla_document_get_session(self->document) ? pla_entry_get_name(entry) : NULL;
+    return pla_entry_get_name(entry);
   case PLA_ENTRY_LABEL:
     return pla_document_get_labels_name(self->document);
   default:

@@ -1,8 +1,7 @@
-/* What a document shows: entries of the tree, surfaces of tissues, and files without a case. */
+/* What a document shows: entries of the tree and surfaces of tissues. */
 #include "ui/document-private.h"
 
 #include "app/picture.h"
-#include "io/format.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -297,17 +296,6 @@ pla_document_new_mesh(PlaDocument *self, const PlaMesh *mesh, const char *name)
   return entry;
 }
 
-/* a mesh that no case holds; takes @mesh */
-static void
-show_mesh(PlaDocument *self, PlaMesh *mesh, const char *name)
-{
-  PlaEntry *parent = pla_document_group(self, &self->meshes_group, _("Meshes"));
-  g_autoptr(PlaEntry) entry = pla_document_new_mesh(self, mesh, name);
-  pla_entry_take_shape(entry, mesh, NULL);
-  g_list_store_append(pla_entry_get_children(parent), entry);
-  g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_SHAPE_CHANGED], 0, entry);
-}
-
 /* the crosshair to the middle of what is there */
 void
 pla_document_centre_cursor(PlaDocument *self)
@@ -321,91 +309,4 @@ pla_document_centre_cursor(PlaDocument *self)
     for (int d = 0; d < 3; d++)
       self->cursor[d] = 0.5 * (lo[d] + hi[d]);
   }
-}
-
-/* whether a volume is a map of tissues: named labels, or a few small whole numbers */
-static gboolean
-looks_like_labels(const PlaItem *item)
-{
-  const PlaVolume *vol = item->volume;
-  if (vol->dims[3] != 1 || vol->slope != 1.0 || vol->inter != 0.0)
-    return FALSE;
-  if (item->labels.n > 0)
-    return TRUE;
-  if (vol->dtype != PLA_U8 && vol->dtype != PLA_U16)
-    return FALSE;
-  /* images have nearly all values of their range somewhere */
-  enum { MOST = 512 };
-  gboolean used[MOST] = { FALSE };
-  int distinct = 0;
-  for (size_t i = 0; i < pla_volume_n_voxels(vol); i++) {
-    size_t v = (size_t)pla_dtype_get(vol->dtype, vol->voxels, i);
-    if (v >= MOST)
-      return FALSE;
-    distinct += !used[v];
-    used[v] = TRUE;
-  }
-  return distinct <= 128;
-}
-
-static PlaStatus
-read_file(gpointer data, PlaProgress *progress, PlaError *err)
-{
-  PlaDocumentWork *work = data;
-  PlaReadOptions opts = pla_read_options_default();
-  opts.progress = progress;
-  PlaStatus st = pla_item_read(work->path, &opts, &work->item, err);
-  if (st == PLA_OK && work->item.kind == PLA_KIND_VOLUME && looks_like_labels(&work->item)) {
-    PlaLabelMap *map = NULL;
-    st = pla_label_map_take(work->item.volume, &work->item.labels, &map, err);
-    if (st == PLA_OK) {
-      work->item.volume = NULL;
-      work->new_labels = pla_holding_new_labels(map);
-    }
-  } else if (st == PLA_OK && work->item.kind == PLA_KIND_VOLUME) {
-    work->new_volume = pla_holding_new_volume(&work->item);
-  }
-  return st;
-}
-
-static void
-on_read(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
-{
-  PlaDocumentWork *work = data;
-  PlaDocument *self = work->document;
-  if (pla_document_finish(job, work, status, err)) {
-    gboolean first = pla_document_is_empty(self);
-    gboolean shown = TRUE;
-    if (work->new_labels)
-      pla_document_show_labels(self, g_steal_pointer(&work->new_labels), NULL);
-    else if (work->new_volume)
-      pla_document_show_volume(self, g_steal_pointer(&work->new_volume), work->name);
-    else if (work->item.kind == PLA_KIND_MESH)
-      show_mesh(self, g_steal_pointer(&work->item.mesh), work->name);
-    else
-      shown = FALSE;
-    if (shown) {
-      if (first) {
-        pla_document_set_title(self, work->name);
-        pla_document_centre_cursor(self);
-        g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_RESET], 0);
-      }
-      g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_SLICES_CHANGED], 0);
-      g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_CURSOR_CHANGED], 0);
-    } else {
-      g_autofree char *text = g_strdup_printf(_("%s is a file of %s, which the views cannot show"),
-                                              work->name, pla_kind_name(work->item.kind));
-      g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_FAILED], 0, text);
-    }
-  }
-  pla_document_retire_job(self, job);
-}
-
-void
-pla_document_read_file(PlaDocument *self, const char *title, const char *path)
-{
-  PlaDocumentWork *work = pla_document_work_new(self);
-  work->path = g_strdup(path);
-  work->name = g_path_get_basename(path);
-  pla_document_start(self, title, read_file, on_read, work);
 }

@@ -1,11 +1,10 @@
 /* What the parts of the document share: document.c (jobs, access, the type itself),
- * document-content.c (what is shown: entries of the tree, surfaces of tissues, files),
+ * document-content.c (what is shown: entries of the tree, surfaces of tissues),
  * document-session.c (a case: its items, its operations, opening and closing it) and
  * document-work.c (tissues, export, the demo).  Main thread, but for what a job's own function does
  * with its PlaDocumentWork. */
 #pragma once
 
-#include "anatomy/segment/segment.h"
 #include "ui/document.h"
 #include "ui/holding.h"
 
@@ -23,7 +22,9 @@ PlaWanted *pla_document_last_of(GPtrArray *items, const char *kind);
 
 struct _PlaDocument {
   GObject parent_instance;
-  PlaSession *session; /* or NULL */
+  PlaSession *session; /* or NULL: nothing is open */
+  int lock;            /* of an unsaved case, or -1 */
+  gboolean forsaken;   /* the unsaved case goes when it is closed */
   GPtrArray *shown;    /* of PlaWanted: what is shown of the session */
   guint serial;        /* of the newest reading of the session */
   char *title;
@@ -34,7 +35,8 @@ struct _PlaDocument {
   GListStore *tree;                                      /* groups */
   PlaEntry *volumes_group, *labels_group, *meshes_group; /* borrowed from tree, or NULL */
   GListStore *jobs;
-  GQueue queue; /* of Running: operations that wait for their turn */
+  GQueue queue;      /* of Running: operations that wait for their turn */
+  gboolean occupied; /* one is looking at its file, or saving: no other may start */
   PlaTools *tools;
   PlaAnnotations *annotations;
   int next_id;
@@ -61,14 +63,13 @@ typedef struct {
   PlaEntry *entry; /* whose surface is made */
   PlaHolding *volume, *labels;
   char *path, *name;
-  PlaSegmentOptions segment;
   int *ids, n_ids;
   guint serial;
   GPtrArray *wanted;   /* of PlaWanted */
   PlaSession *session; /* a case being opened: handed over, used by one thread at a time */
+  int lock;            /* of that case where it is unsaved, or -1 */
   PlaContent *content; /* to be written */
   /* results */
-  PlaItem item;
   PlaHolding *new_volume, *new_labels;
   gboolean *changed; /* of labels that replace others: by id (65536), or NULL: all */
   PlaMesh *mesh;
@@ -95,7 +96,6 @@ void pla_document_show_volume(PlaDocument *self, PlaHolding *held,
                               const char *name); /* takes @held */
 PlaEntry *pla_document_new_mesh(PlaDocument *self, const PlaMesh *mesh, const char *name);
 void pla_document_centre_cursor(PlaDocument *self);
-void pla_document_read_file(PlaDocument *self, const char *title, const char *path);
 
 /* @source: a file that the operation reads, or NULL; @done and @owner as in pla_document_run_for()
  */

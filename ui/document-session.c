@@ -4,8 +4,11 @@
 #include "app/body.h"
 #include "app/content.h"
 #include "app/picture.h"
+#include "io/format.h"
+#include "ui/unsaved.h"
 
 #include <glib/gi18n.h>
+#include <glib/gstdio.h>
 #include <string.h>
 
 /* the body to operate on, or the last mesh */
@@ -212,6 +215,9 @@ on_items(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
   PlaDocument *self = work->document;
   if (work->serial == self->serial && pla_document_finish(job, work, status, err)) {
     gboolean first = pla_document_is_empty(self);
+    /* at once, so that nobody sees tissues without their name in the case */
+    g_autoptr(GPtrArray) shown = g_steal_pointer(&self->shown);
+    self->shown = g_ptr_array_ref(work->wanted);
     PlaWanted *volume = pla_document_last_of(work->wanted, PLA_ITEM_VOLUME);
     if (!volume) {
       g_clear_pointer(&self->volume, pla_holding_unref);
@@ -220,13 +226,16 @@ on_items(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
     } else if (work->new_volume) {
       pla_document_show_volume(self, g_steal_pointer(&work->new_volume), volume->name);
     }
-    if (!pla_document_last_of(work->wanted, PLA_ITEM_LABELS))
+    PlaWanted *labels = pla_document_last_of(work->wanted, PLA_ITEM_LABELS);
+    PlaWanted *before = pla_document_last_of(shown, PLA_ITEM_LABELS);
+    /* a map of its own does not look like the one that was shown before it */
+    const gboolean other = labels && before && labels->item != before->item;
+    if (!labels)
       drop_labels(self);
     else if (work->new_labels)
-      pla_document_show_labels(self, g_steal_pointer(&work->new_labels), work->changed);
+      pla_document_show_labels(self, g_steal_pointer(&work->new_labels),
+                               other ? NULL : work->changed);
     show_meshes(self, work->wanted, first);
-    g_clear_pointer(&self->shown, g_ptr_array_unref);
-    self->shown = g_steal_pointer(&work->wanted);
     if (first) {
       pla_document_centre_cursor(self);
       g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_RESET], 0);
@@ -262,7 +271,7 @@ on_session_changed(PlaDocument *self)
         wanted->content = pla_content_ref(old->content);
     }
     /* what an operation has just made need not be read back */
-    if (!wanted->content && strcmp(item->kind, PLA_ITEM_BODY) == 0)
+    if (!wanted->content)
       wanted->content = pla_session_peek(self->session, &item->hash);
     g_ptr_array_add(work->wanted, wanted);
   }
@@ -277,20 +286,63 @@ on_session_notify(PlaDocument *self)
   g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_HISTORY_CHANGED], 0);
 }
 
+/* with what is shown as it is */
 static void
-take_session(PlaDocument *self, PlaSession *session)
+follow_session(PlaDocument *self, PlaSession *session, int lock)
 {
-  pla_document_close(self);
   self->session = session;
+  self->lock = lock;
   g_signal_connect_object(session, "changed", G_CALLBACK(on_session_changed), self,
                           G_CONNECT_SWAPPED);
   g_signal_connect_object(session, "notify", G_CALLBACK(on_session_notify), self,
                           G_CONNECT_SWAPPED);
   pla_document_set_title(self, pla_session_get_title(session));
+  on_session_changed(self);
+}
+
+/* An unsaved case that was given up, or that holds nothing, is deleted; any other stays. */
+static void
+let_session_go(PlaDocument *self)
+{
+  g_autofree char *gone = NULL;
+  if (pla_document_get_unsaved(self) && (self->forsaken || !pla_document_holds_unsaved(self)))
+    gone = g_strdup(pla_session_get_path(self->session));
+  if (self->session)
+    g_signal_handlers_disconnect_by_data(self->session, self);
+  g_clear_object(&self->session);
+  if (gone)
+    pla_unsaved_discard(gone);
+  pla_unsaved_unlock(self->lock);
+  self->lock = -1;
+  self->forsaken = FALSE;
+}
+
+static void
+take_session(PlaDocument *self, PlaSession *session, int lock)
+{
+  pla_document_close(self);
   const char *reason = pla_session_get_read_only_reason(session);
+  follow_session(self, session, lock);
   if (reason)
     g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_FAILED], 0, reason);
-  on_session_changed(self);
+}
+
+gboolean
+pla_document_get_unsaved(PlaDocument *self)
+{
+  return self->session && pla_unsaved_is(pla_session_get_path(self->session));
+}
+
+gboolean
+pla_document_holds_unsaved(PlaDocument *self)
+{
+  return pla_document_get_unsaved(self) && pla_session_get_log(self->session)->n > 0;
+}
+
+void
+pla_document_forsake(PlaDocument *self, gboolean forsaken)
+{
+  self->forsaken = forsaken;
 }
 
 /* an operation on its way: waiting for its turn, or at work */
@@ -299,16 +351,23 @@ typedef struct {
   PlaSession *session;
   PlaJob *job;
   GCancellable *cancellable;
-  char *verb, *source;
+  char *verb; /* NULL: the case is saved as @source */
+  char *source;
   JsonObject *params;
   PlaDocumentDone done; /* or NULL */
   GWeakRef owner;
+  PlaJob *inner;        /* what looks at the file, or saves */
+  gboolean looked;      /* the file is known to be a scan or a map of tissues */
+  gboolean labels;
+  PlaSession *saved;
 } Running;
 
 static void
 running_free(Running *running)
 {
   g_object_unref(running->job);
+  g_clear_object(&running->inner);
+  g_clear_object(&running->saved);
   g_object_unref(running->session);
   g_object_unref(running->document);
   g_object_unref(running->cancellable);
@@ -354,6 +413,157 @@ on_run(GObject *source, GAsyncResult *result, gpointer data)
   running_free(running);
 }
 
+static void
+end_running(Running *running, const char *failure)
+{
+  PlaDocument *self = running->document;
+  answer(running, failure);
+  pla_document_retire_job(self, running->job);
+  running_free(running);
+}
+
+/* @work by a worker while nothing else may start; then @done */
+static void
+start_inner(Running *running, const char *phase, PlaJobWork work, PlaJobDone done)
+{
+  running->document->occupied = TRUE;
+  pla_job_report(running->job, phase, 0.0);
+  running->inner = pla_job_start(pla_job_get_title(running->job), work, done, running, NULL);
+  g_signal_connect_object(running->cancellable, "cancelled", G_CALLBACK(pla_job_cancel),
+                          running->inner, G_CONNECT_SWAPPED);
+}
+
+/* whether a volume is a map of tissues: named labels, or a few small whole numbers */
+static gboolean
+looks_like_labels(const PlaItem *item)
+{
+  const PlaVolume *vol = item->volume;
+  if (item->kind != PLA_KIND_VOLUME || vol->dims[3] != 1 || vol->slope != 1.0 || vol->inter != 0.0)
+    return FALSE;
+  if (item->labels.n > 0)
+    return TRUE;
+  if (vol->dtype != PLA_U8 && vol->dtype != PLA_U16)
+    return FALSE;
+  /* images have nearly all values of their range somewhere */
+  enum { MOST = 512 };
+  gboolean used[MOST] = { FALSE };
+  int distinct = 0;
+  for (size_t i = 0; i < pla_volume_n_voxels(vol); i++) {
+    size_t v = (size_t)pla_dtype_get(vol->dtype, vol->voxels, i);
+    if (v >= MOST)
+      return FALSE;
+    distinct += !used[v];
+    used[v] = TRUE;
+  }
+  return distinct <= 128;
+}
+
+/* Of a file of volumes nothing but its voxels tells whether it is a map of tissues. */
+static PlaStatus
+look_at_file(gpointer data, PlaProgress *progress, PlaError *err)
+{
+  Running *running = data;
+  PlaItem item = { 0 };
+  PlaReadOptions opts = pla_read_options_default();
+  opts.progress = progress;
+  PlaStatus st = pla_item_read(running->source, &opts, &item, err);
+  if (st == PLA_OK)
+    running->labels = looks_like_labels(&item);
+  pla_item_clear(&item);
+  return st;
+}
+
+static void
+on_looked(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+{
+  Running *running = data;
+  PlaDocument *self = running->document;
+  self->occupied = FALSE;
+  running->looked = TRUE;
+  if (status == PLA_OK && running->session == self->session) {
+    running->params = json_object_new();
+    json_object_set_string_member(running->params, "as", running->labels ? "labels" : "auto");
+    g_queue_push_head(&self->queue, running);
+    next_operation(self);
+    return;
+  }
+  end_running(running, status == PLA_OK || status == PLA_ERR_CANCELLED ? "" : err->message);
+  next_operation(self);
+}
+
+/* "head" of "/tmp/head.platysma"; g_free() */
+static char *
+title_of(const char *path)
+{
+  char *title = g_path_get_basename(path);
+  if (g_str_has_suffix(title, ".platysma"))
+    title[strlen(title) - strlen(".platysma")] = '\0';
+  return title;
+}
+
+static PlaStatus
+save_session(gpointer data, PlaProgress *progress, PlaError *err)
+{
+  Running *running = data;
+  g_autofree char *title = title_of(running->source);
+  return pla_session_save_as(pla_session_get_path(running->session), running->source, title,
+                             progress, &running->saved, err);
+}
+
+/* nothing was done to the case while it was copied */
+static gboolean
+is_same(PlaSession *a, PlaSession *b)
+{
+  const PlaBranches *x = pla_session_get_branches(a), *y = pla_session_get_branches(b);
+  gboolean same = pla_session_get_log(a)->n == pla_session_get_log(b)->n && x->n == y->n &&
+                  x->current == y->current;
+  for (int i = 0; same && i < x->n; i++)
+    same = x->branch[i].head == y->branch[i].head && x->branch[i].tip == y->branch[i].tip &&
+           strcmp(x->branch[i].name, y->branch[i].name) == 0;
+  return same;
+}
+
+static void
+on_saved(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+{
+  Running *running = data;
+  PlaDocument *self = running->document;
+  self->occupied = FALSE;
+  if (status == PLA_OK && running->session == self->session &&
+      !is_same(running->session, running->saved)) {
+    /* undone or redone meanwhile: once more */
+    g_clear_object(&running->saved);
+    g_clear_object(&running->inner);
+    g_unlink(running->source);
+    g_queue_push_head(&self->queue, running);
+    next_operation(self);
+    return;
+  }
+  if (status == PLA_OK && running->session == self->session) {
+    for (GList *l = self->queue.head; l; l = l->next) {
+      Running *waiting = l->data;
+      if (waiting->session == self->session)
+        g_set_object(&waiting->session, running->saved);
+    }
+    self->forsaken = TRUE; /* it is where the user said now */
+    let_session_go(self);
+    follow_session(self, g_steal_pointer(&running->saved), -1);
+  }
+  end_running(running, status == PLA_OK                ? NULL
+                       : status == PLA_ERR_CANCELLED ? ""
+                                                     : err->message);
+  next_operation(self);
+}
+
+/* a folder holds a scan of DICOM files, and a mesh no tissues */
+static gboolean
+may_be_labels(const char *path)
+{
+  const PlaFormat *format = NULL;
+  return !g_file_test(path, G_FILE_TEST_IS_DIR) && pla_format_detect(path, &format, NULL) == PLA_OK &&
+         format->kind == PLA_KIND_VOLUME;
+}
+
 /* one at a time: each works on what the last one left */
 static void
 next_operation(PlaDocument *self)
@@ -361,19 +571,25 @@ next_operation(PlaDocument *self)
   for (;;) {
     Running *running = g_queue_peek_head(&self->queue);
     gboolean busy = FALSE;
-    if (!running)
+    if (!running || self->occupied)
       return;
     if (g_cancellable_is_cancelled(running->cancellable) || running->session != self->session) {
       g_queue_pop_head(&self->queue);
-      answer(running, "");
-      pla_document_retire_job(self, running->job);
-      running_free(running);
+      end_running(running, "");
       continue;
     }
     g_object_get(running->session, "busy", &busy, NULL);
     if (busy)
       return;
     g_queue_pop_head(&self->queue);
+    if (!running->verb) {
+      start_inner(running, _("Saving the case"), save_session, on_saved);
+      return;
+    }
+    if (running->source && !running->looked && may_be_labels(running->source)) {
+      start_inner(running, _("Looking at the file"), look_at_file, on_looked);
+      return;
+    }
     PlaRequest request = { .verb = running->verb,
                            .params = running->params,
                            .source = running->source,
@@ -464,8 +680,12 @@ on_session_open(PlaJob *job, gpointer data, PlaStatus status, const PlaError *er
 {
   PlaDocumentWork *work = data;
   PlaDocument *self = work->document;
-  if (pla_document_finish(job, work, status, err))
-    take_session(self, g_steal_pointer(&work->session));
+  if (pla_document_finish(job, work, status, err)) {
+    take_session(self, g_steal_pointer(&work->session), work->lock);
+    work->lock = -1;
+  } else {
+    self->forsaken = FALSE; /* it is still open */
+  }
   pla_document_retire_job(self, job);
 }
 
@@ -474,13 +694,74 @@ pla_document_create(PlaDocument *self, const char *path)
 {
   PlaSession *session = NULL;
   PlaError err;
-  g_autofree char *title = g_path_get_basename(path);
-  if (g_str_has_suffix(title, ".platysma"))
-    title[strlen(title) - strlen(".platysma")] = '\0';
-  if (pla_session_create(path, title, &session, &err) == PLA_OK)
-    take_session(self, session);
-  else
+  g_autofree char *title = title_of(path);
+  if (pla_session_create(path, title, &session, &err) == PLA_OK) {
+    take_session(self, session, -1);
+  } else {
+    self->forsaken = FALSE;
     g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_FAILED], 0, err.message);
+  }
+}
+
+void
+pla_document_save_as(PlaDocument *self, const char *path, PlaDocumentDone done, GObject *owner)
+{
+  if (!self->session)
+    return;
+  g_autofree char *base = g_path_get_basename(path);
+  g_autofree char *title = g_strdup_printf(_("Saving %s"), base);
+  pla_document_run_operation(self, title, NULL, NULL, path, done, owner);
+}
+
+static void
+open_case(PlaDocument *self, const char *title, const char *path)
+{
+  int lock = -1;
+  if (pla_unsaved_is(path)) {
+    lock = pla_unsaved_lock(path);
+    if (lock < 0) {
+      g_autofree char *name = title_of(path);
+      g_autofree char *text = g_strdup_printf(
+          _("The unsaved case %s is open in another window; save it there first"), name);
+      g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_FAILED], 0, text);
+      self->forsaken = FALSE;
+      return;
+    }
+  }
+  PlaDocumentWork *work = pla_document_work_new(self);
+  work->path = g_strdup(path);
+  work->lock = lock;
+  pla_document_start(self, title, open_session, on_session_open, work);
+}
+
+/* "ct-head" of "/scans/ct-head.nii.gz"; folders of DICOM files often bear the name of a patient */
+static char *
+scan_title(const char *path)
+{
+  if (g_file_test(path, G_FILE_TEST_IS_DIR))
+    return g_strdup(_("scan"));
+  char *name = g_path_get_basename(path);
+  for (int i = 0; i < 2; i++) {
+    char *dot = strrchr(name, '.');
+    if (dot && dot != name && strlen(dot) <= 6)
+      *dot = '\0';
+  }
+  return name;
+}
+
+/* a file that cannot be read leaves no empty case behind */
+static void
+on_first_import(gpointer owner, const char *failure)
+{
+  PlaDocument *self = owner;
+  if (!failure)
+    return;
+  g_autofree char *sentence = g_strdup(failure);
+  if (pla_document_get_unsaved(self) && !pla_document_holds_unsaved(self) &&
+      g_queue_is_empty(&self->queue))
+    pla_document_close(self);
+  if (*sentence)
+    g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_FAILED], 0, sentence);
 }
 
 void
@@ -489,16 +770,23 @@ pla_document_open(PlaDocument *self, const char *path)
   g_autofree char *base = g_path_get_basename(path);
   g_autofree char *opening = g_strdup_printf(_("Opening %s"), base);
   if (g_str_has_suffix(path, ".platysma")) {
-    PlaDocumentWork *work = pla_document_work_new(self);
-    work->path = g_strdup(path);
-    pla_document_start(self, opening, open_session, on_session_open, work);
+    open_case(self, opening, path);
     return;
   }
-  if (self->session) {
-    pla_document_run_operation(self, opening, "import", NULL, path, NULL, NULL);
-    return;
+  const gboolean first = self->session == NULL;
+  if (first) {
+    PlaSession *session = NULL;
+    PlaError err;
+    int lock;
+    g_autofree char *title = scan_title(path);
+    if (pla_unsaved_create(title, &session, &lock, &err) != PLA_OK) {
+      g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_FAILED], 0, err.message);
+      return;
+    }
+    take_session(self, session, lock);
   }
-  pla_document_read_file(self, opening, path);
+  pla_document_run_operation(self, opening, "import", NULL, path, first ? on_first_import : NULL,
+                             first ? G_OBJECT(self) : NULL);
 }
 
 void
@@ -506,9 +794,7 @@ pla_document_close(PlaDocument *self)
 {
   self->generation++;
   self->making = NULL;
-  if (self->session)
-    g_signal_handlers_disconnect_by_data(self->session, self);
-  g_clear_object(&self->session);
+  let_session_go(self);
   g_clear_pointer(&self->shown, g_ptr_array_unref);
   for (guint i = 0; i < g_list_model_get_n_items(G_LIST_MODEL(self->jobs)); i++) {
     g_autoptr(PlaJob) job = g_list_model_get_item(G_LIST_MODEL(self->jobs), i);

@@ -1,6 +1,7 @@
 /* Work on the case that a document starts: finding tissues, export, comparison, the demo. */
 #include "ui/document-private.h"
 
+#include "anatomy/segment/segment.h"
 #include "app/demo.h"
 #include "io/format.h"
 
@@ -9,72 +10,32 @@
 
 /* ------------------------------------------------------------------ tissues */
 
-static PlaStatus
-segment(gpointer data, PlaProgress *progress, PlaError *err)
-{
-  PlaDocumentWork *work = data;
-  work->segment.name = work->name;
-  PlaLabelMap *map = NULL;
-  PlaStatus st = pla_segment(work->volume->volume, &work->segment, progress, &map, NULL, err);
-  if (st == PLA_OK)
-    work->new_labels = pla_holding_new_labels(map);
-  return st;
-}
-
-static void
-on_segmented(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
-{
-  PlaDocumentWork *work = data;
-  if (pla_document_finish(job, work, status, err)) {
-    pla_document_show_labels(work->document, g_steal_pointer(&work->new_labels), NULL);
-    g_signal_emit(work->document, pla_document_signals[PLA_DOCUMENT_SLICES_CHANGED], 0);
-  }
-  pla_document_retire_job(work->document, job);
-}
-
 void
 pla_document_segment(PlaDocument *self, const char *preset)
 {
   const PlaSegmentPreset *found = pla_segment_preset_find(preset);
-  if (!self->volume || !found)
-    return;
   PlaWanted *item = pla_document_last_of(self->shown, PLA_ITEM_VOLUME);
-  if (self->session && item) {
-    g_autoptr(JsonObject) params = json_object_new();
-    json_object_set_string_member(params, "item", item->name);
-    json_object_set_string_member(params, "preset", found->id);
-    pla_document_run_operation(self, _("Finding tissues"), "segment", params, NULL, NULL, NULL);
+  if (!item || !found)
     return;
-  }
-  PlaDocumentWork *work = pla_document_work_new(self);
-  work->segment = pla_segment_options_default();
-  work->segment.preset = found->id;
-  pla_document_start(self, _("Finding tissues"), segment, on_segmented, work);
+  g_autoptr(JsonObject) params = json_object_new();
+  json_object_set_string_member(params, "item", item->name);
+  json_object_set_string_member(params, "preset", found->id);
+  pla_document_run(self, _("Finding tissues"), "segment", params);
 }
 
 void
 pla_document_threshold(PlaDocument *self, double lo, double hi, const char *name, gboolean largest)
 {
-  if (!self->volume)
-    return;
   PlaWanted *item = pla_document_last_of(self->shown, PLA_ITEM_VOLUME);
-  if (self->session && item) {
-    g_autoptr(JsonObject) params = json_object_new();
-    json_object_set_string_member(params, "item", item->name);
-    json_object_set_double_member(params, "lo", lo);
-    json_object_set_double_member(params, "hi", hi);
-    json_object_set_string_member(params, "label_name", name);
-    json_object_set_boolean_member(params, "largest", largest);
-    pla_document_run_operation(self, _("Finding one tissue"), "segment", params, NULL, NULL, NULL);
+  if (!item)
     return;
-  }
-  PlaDocumentWork *work = pla_document_work_new(self);
-  work->segment = pla_segment_options_default();
-  work->segment.lo = lo;
-  work->segment.hi = hi;
-  work->segment.largest = largest;
-  work->name = g_strdup(name);
-  pla_document_start(self, _("Finding one tissue"), segment, on_segmented, work);
+  g_autoptr(JsonObject) params = json_object_new();
+  json_object_set_string_member(params, "item", item->name);
+  json_object_set_double_member(params, "lo", lo);
+  json_object_set_double_member(params, "hi", hi);
+  json_object_set_string_member(params, "label_name", name);
+  json_object_set_boolean_member(params, "largest", largest);
+  pla_document_run(self, _("Finding one tissue"), "segment", params);
 }
 
 /* ------------------------------------------------------------------- export */

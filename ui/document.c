@@ -1,6 +1,7 @@
 #include "ui/document-private.h"
 
 #include "app/picture.h"
+#include "ui/unsaved.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -62,6 +63,7 @@ pla_document_work_new(PlaDocument *self)
   PlaDocumentWork *work = g_new0(PlaDocumentWork, 1);
   work->document = g_object_ref(self);
   work->generation = self->generation;
+  work->lock = -1;
   if (self->volume)
     work->volume = g_atomic_rc_box_acquire(self->volume);
   if (self->labels)
@@ -81,12 +83,12 @@ work_free(gpointer data)
   g_free(work->name);
   g_free(work->ids);
   g_clear_pointer(&work->wanted, g_ptr_array_unref);
-  pla_item_clear(&work->item);
   pla_holding_unref(work->new_volume);
   pla_holding_unref(work->new_labels);
   g_free(work->changed);
   pla_content_unref(work->content);
   g_clear_object(&work->session);
+  pla_unsaved_unlock(work->lock);
   pla_mesh_free(work->mesh);
   free(work->open);
   g_free(work);
@@ -348,6 +350,7 @@ pla_document_finalize(GObject *object)
 {
   PlaDocument *self = PLA_DOCUMENT(object);
   g_clear_object(&self->session);
+  pla_unsaved_unlock(self->lock);
   g_clear_pointer(&self->shown, g_ptr_array_unref);
   g_free(self->title);
   pla_holding_unref(self->volume);
@@ -401,6 +404,7 @@ pla_document_init(PlaDocument *self)
   self->jobs = g_list_store_new(PLA_TYPE_JOB);
   self->tools = pla_tools_new();
   g_queue_init(&self->queue);
+  self->lock = -1;
   g_signal_connect_swapped(self->jobs, "items-changed", G_CALLBACK(on_jobs_changed), self);
   self->radiological = TRUE;
   self->linear = TRUE;

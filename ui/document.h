@@ -22,13 +22,18 @@ G_DECLARE_FINAL_TYPE(PlaDocument, pla_document, PLA, DOCUMENT, GObject)
 
 PlaDocument *pla_document_new(void);
 
-/* Opens a case; with a case open, imports any other file into it, as one operation that can be
- * undone; without one, reads the file to look at it: a volume replaces the volume, labels (a volume
- * of small integers) the labels, a mesh is added.  All in the background. */
+/* Opens a case.  Any other file is imported into the case that is open, as one operation that can be
+ * undone; where none is, into a new one that has no name yet (ui/unsaved.h).  All in the background. */
 void pla_document_open(PlaDocument *self, const char *path);
 /* Makes an empty case file and opens it. */
 void pla_document_create(PlaDocument *self, const char *path);
-PlaSession *pla_document_get_session(PlaDocument *self); /* or NULL: no case is open */
+/* The case that is open has no name yet; and it holds something, so that closing it should be asked
+ * about. */
+gboolean pla_document_get_unsaved(PlaDocument *self);
+gboolean pla_document_holds_unsaved(PlaDocument *self);
+/* When the unsaved case is closed, or another takes its place, its file is deleted; else it is kept. */
+void pla_document_forsake(PlaDocument *self, gboolean forsaken);
+PlaSession *pla_document_get_session(PlaDocument *self); /* or NULL: nothing is open */
 void pla_document_undo(PlaDocument *self);
 void pla_document_redo(PlaDocument *self);
 void pla_document_go_to(PlaDocument *self, int64_t operation); /* of the history; 0: before all */
@@ -39,6 +44,9 @@ gboolean pla_document_run(PlaDocument *self, const char *title, const char *verb
 /* The same with an answer, unless @owner is gone by then: @failure is NULL when it is done, "" when
  * it was cancelled, else a sentence, which is then the owner's to show. */
 typedef void (*PlaDocumentDone)(gpointer owner, const char *failure);
+/* Writes the case to a new file, after the operations that were asked for before, and goes on there;
+ * an unsaved one is nowhere else then. */
+void pla_document_save_as(PlaDocument *self, const char *path, PlaDocumentDone done, GObject *owner);
 gboolean pla_document_run_for(PlaDocument *self, const char *title, const char *verb,
                               JsonObject *params, PlaDocumentDone done, GObject *owner);
 /* The demo case where `./run` made it, the head CT where it was fetched, with its tissues; else the head phantom. */

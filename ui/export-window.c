@@ -203,12 +203,6 @@ pla_export_window_save(PlaExportWindow *self, const char *path)
     start(self, _("Writing a surface"), write_shape, on_written, work);
   } else if (g_str_has_suffix(path, ".csv")) {
     PlaSession *session = pla_document_get_session(self->document);
-    PlaError err;
-    if (!session) {
-      pla_fail(&err, PLA_ERR_EMPTY, "Tables are made of a case: create one and add the scan to it");
-      fail(self, &err);
-      return;
-    }
     Work *work = g_new0(Work, 1);
     work->case_path = g_strdup(pla_session_get_path(session));
     work->path = g_strdup(path);

@@ -6,10 +6,6 @@ static void
 holding_clear(gpointer data)
 {
   PlaHolding *held = data;
-  if (!held->content) {
-    pla_volume_free(held->volume);
-    pla_label_map_free(held->labels);
-  }
   pla_content_unref(held->content);
   pla_notes_clear(&held->notes);
   g_free(held->counts);
@@ -37,30 +33,19 @@ pla_holding_unref(PlaHolding *held)
 }
 
 PlaHolding *
-pla_holding_new_labels(PlaLabelMap *labels)
-{
-  PlaHolding *held = g_atomic_rc_box_new0(PlaHolding);
-  held->labels = labels;
-  return survey(held);
-}
-
-PlaHolding *
-pla_holding_new_volume(PlaItem *item)
-{
-  PlaHolding *held = g_atomic_rc_box_new0(PlaHolding);
-  held->volume = g_steal_pointer(&item->volume);
-  held->notes = item->notes;
-  item->notes = (PlaNotes){ 0 };
-  return survey(held);
-}
-
-PlaHolding *
 pla_holding_new_content(PlaContent *content)
 {
   PlaHolding *held = g_atomic_rc_box_new0(PlaHolding);
   held->content = pla_content_ref(content);
   held->volume = content->volume;
   held->labels = content->labels;
+  JsonNode *notes = json_object_get_member(content->meta, "notes");
+  JsonArray *list = notes && JSON_NODE_HOLDS_ARRAY(notes) ? json_node_get_array(notes) : NULL;
+  for (guint i = 0; list && i < json_array_get_length(list); i++) {
+    const char *note = json_node_get_string(json_array_get_element(list, i));
+    if (note)
+      pla_notes_add(&held->notes, "%s", note);
+  }
   return survey(held);
 }
 

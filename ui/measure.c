@@ -220,11 +220,8 @@ pla_measure_begin(PlaMeasure *self, const char *kind)
   if (k == (int)G_N_ELEMENTS(kinds))
     return FALSE;
   stop(self);
-  if (!pla_document_get_session(self->document)) {
-    g_signal_emit_by_name(self->document, "failed",
-                          _("Measurements are kept in a case: create one and add the scan to it"));
+  if (!pla_document_get_session(self->document))
     return FALSE;
-  }
   self->kind = k;
   pla_tools_set(pla_document_get_tools(self->document), PLA_TOOL_PICK, self, _(kinds[k].hint));
   return TRUE;

@@ -20,6 +20,7 @@
 #include "ui/speech-desk.h"
 #include "ui/speech-view.h"
 #include "ui/timeline.h"
+#include "ui/unsaved.h"
 #include "ui/workspace.h"
 
 #include <glib/gi18n.h>
@@ -32,15 +33,18 @@ struct _PlaWindow {
   GtkStack *pages;
   AdwViewStack *panels;
   GtkWidget *switcher, *status_bar, *jobs_button, *menu_button, *view_button, *tree_revealer,
-      *panel_revealer, *recent_group, *history_box, *undo, *redo;
+      *panel_revealer, *recent_group, *unsaved_group, *history_box, *undo, *redo;
   AdwBin *tree_place;
   GtkGrid *views;
-  GtkListBox *jobs, *recent;
+  GtkListBox *jobs, *recent, *unsaved;
 
   PlaDocument *document;
   GtkWidget *slice[3], *scene;
   GtkWidget *speech_look, *speech_strip; /* beside and below 3-D, where speech is the work */
   GtkFileChooserNative *chooser;
+  /* what was asked for while an unsaved case was open, to be done once that is saved or given up */
+  void (*next)(struct _PlaWindow *self, const char *path);
+  char *next_path;
   PlaMeasure *measure;
   GtkWidget *timeline;
   AdwBin *timeline_place;
@@ -164,6 +168,8 @@ job_row(gpointer item, gpointer data)
   return row;
 }
 
+static void show_welcome(PlaWindow *self);
+
 static void
 on_busy(PlaWindow *self)
 {
@@ -172,6 +178,10 @@ on_busy(PlaWindow *self)
   g_autoptr(PlaJob) job = g_list_model_get_item(pla_document_get_jobs(self->document), 0);
   if (job)
     gtk_label_set_label(self->job_title, pla_job_get_title(job));
+  /* what could not be opened leaves nothing to look at */
+  if (!busy && !pla_document_get_session(self->document) &&
+      pla_timeline_n_frames(PLA_TIMELINE(self->timeline)) == 0)
+    show_welcome(self);
 }
 
 /* ------------------------------------------------------------------ welcome */
@@ -203,6 +213,77 @@ update_recent(PlaWindow *self)
 }
 
 static void
+on_unsaved_activated(GtkListBox *box, GtkListBoxRow *row, PlaWindow *self)
+{
+  pla_window_open(self, g_object_get_data(G_OBJECT(row), "path"));
+}
+
+static void update_unsaved(PlaWindow *self);
+
+static void
+on_discard_response(AdwMessageDialog *dialog, const char *response, PlaWindow *self)
+{
+  const char *path = g_object_get_data(G_OBJECT(dialog), "path");
+  int lock = strcmp(response, "discard") == 0 ? pla_unsaved_lock(path) : -1;
+  if (lock >= 0) /* else another window has opened it meanwhile */
+    pla_unsaved_discard(path);
+  pla_unsaved_unlock(lock);
+  update_unsaved(self);
+}
+
+static void
+on_discard_unsaved(GtkButton *button, PlaWindow *self)
+{
+  const char *title = g_object_get_data(G_OBJECT(button), "title");
+  g_autofree char *heading = g_strdup_printf(_("Discard “%s”?"), title);
+  GtkWidget *dialog = adw_message_dialog_new(
+      GTK_WINDOW(self), heading,
+      _("The unsaved case is deleted with all that was done in it. The file that was opened stays "
+        "where it is."));
+  adw_message_dialog_add_responses(ADW_MESSAGE_DIALOG(dialog), "cancel", _("_Cancel"), "discard",
+                                   _("_Discard"), NULL);
+  adw_message_dialog_set_response_appearance(ADW_MESSAGE_DIALOG(dialog), "discard",
+                                             ADW_RESPONSE_DESTRUCTIVE);
+  g_object_set_data_full(G_OBJECT(dialog), "path",
+                         g_strdup(g_object_get_data(G_OBJECT(button), "path")), g_free);
+  g_signal_connect_object(dialog, "response", G_CALLBACK(on_discard_response), self, 0);
+  gtk_window_present(GTK_WINDOW(dialog));
+}
+
+/* what an earlier session left without a name, to go on with or to discard */
+static void
+update_unsaved(PlaWindow *self)
+{
+  for (GtkWidget *row; (row = gtk_widget_get_first_child(GTK_WIDGET(self->unsaved)));)
+    gtk_list_box_remove(self->unsaved, row);
+  g_autoptr(GPtrArray) list = pla_unsaved_list();
+  for (guint i = 0; i < list->len; i++) {
+    const PlaUnsaved *unsaved = list->pdata[i];
+    g_autofree char *age = pla_unsaved_age(unsaved, g_get_real_time() / G_USEC_PER_SEC);
+    g_autofree char *title = g_strdup_printf(_("Unsaved: %s"), unsaved->title);
+    GtkWidget *row = adw_action_row_new();
+    adw_preferences_row_set_use_markup(ADW_PREFERENCES_ROW(row), FALSE);
+    adw_preferences_row_set_title(ADW_PREFERENCES_ROW(row), title);
+    adw_action_row_set_subtitle(ADW_ACTION_ROW(row), age);
+    gtk_list_box_row_set_activatable(GTK_LIST_BOX_ROW(row), TRUE);
+    g_object_set_data_full(G_OBJECT(row), "path", g_strdup(unsaved->path), g_free);
+    GtkWidget *discard = gtk_button_new_from_icon_name("user-trash-symbolic");
+    g_autofree char *name = g_strdup_printf(_("Discard %s"), unsaved->title);
+    gtk_widget_set_tooltip_text(discard, name);
+    gtk_accessible_update_property(GTK_ACCESSIBLE(discard), GTK_ACCESSIBLE_PROPERTY_LABEL, name,
+                                   -1);
+    gtk_widget_set_valign(discard, GTK_ALIGN_CENTER);
+    gtk_widget_add_css_class(discard, "flat");
+    g_object_set_data_full(G_OBJECT(discard), "path", g_strdup(unsaved->path), g_free);
+    g_object_set_data_full(G_OBJECT(discard), "title", g_strdup(unsaved->title), g_free);
+    g_signal_connect(discard, "clicked", G_CALLBACK(on_discard_unsaved), self);
+    adw_action_row_add_suffix(ADW_ACTION_ROW(row), discard);
+    gtk_list_box_append(self->unsaved, row);
+  }
+  gtk_widget_set_visible(self->unsaved_group, list->len > 0);
+}
+
+static void
 show_case(PlaWindow *self)
 {
   gtk_stack_set_visible_child_name(self->pages, "case");
@@ -210,50 +291,185 @@ show_case(PlaWindow *self)
   gtk_widget_set_visible(self->switcher, TRUE);
   gtk_widget_set_visible(self->view_button, TRUE);
   enable(self, "close-case", TRUE);
-  enable(self, "measure", TRUE);
-  enable(self, "plots", TRUE);
-  enable(self, "export", TRUE);
-  enable(self, "save-picture", TRUE);
 }
 
 static void
 show_welcome(PlaWindow *self)
 {
   update_recent(self);
+  update_unsaved(self);
   gtk_stack_set_visible_child_name(self->pages, "welcome");
   gtk_widget_set_visible(self->status_bar, FALSE);
   gtk_widget_set_visible(self->switcher, FALSE);
   gtk_widget_set_visible(self->view_button, FALSE);
   enable(self, "close-case", FALSE);
-  enable(self, "measure", FALSE);
-  enable(self, "plots", FALSE);
-  enable(self, "compare-plans", FALSE);
-  enable(self, "export", FALSE);
-  enable(self, "save-picture", FALSE);
 }
 
 static void
 on_title(PlaWindow *self)
 {
-  const char *title = pla_document_get_title(self->document);
+  const char *name = pla_document_get_title(self->document);
+  g_autofree char *title = name && pla_document_get_unsaved(self->document)
+                               ? g_strdup_printf(_("%s (unsaved)"), name)
+                               : g_strdup(name);
   gtk_label_set_label(self->case_title, title ? title : "");
+  gtk_widget_set_tooltip_text(GTK_WIDGET(self->case_title), title);
   g_autofree char *window_title =
       title ? g_strdup_printf("%s – Platysma", title) : g_strdup("Platysma");
   gtk_window_set_title(GTK_WINDOW(self), window_title);
 }
 
-void
-pla_window_open(PlaWindow *self, const char *path)
+/* ------------------------------------------------------------ unsaved cases */
+
+/* does what was asked for, if anything was */
+static void
+go_on(PlaWindow *self)
 {
-  pla_recent_add(path);
-  show_case(self);
+  g_autofree char *path = g_steal_pointer(&self->next_path);
+  void (*next)(PlaWindow *, const char *) = self->next;
+  self->next = NULL;
+  if (next)
+    next(self, path);
+}
+
+static void
+think_again(PlaWindow *self)
+{
+  self->next = NULL;
+  g_clear_pointer(&self->next_path, g_free);
+}
+
+static void
+on_saved_as(gpointer owner, const char *failure)
+{
+  PlaWindow *self = owner;
+  if (failure) {
+    think_again(self);
+    if (*failure)
+      on_failed(self, failure);
+    return;
+  }
+  pla_recent_add(pla_session_get_path(pla_document_get_session(self->document)));
+  go_on(self);
+}
+
+void
+pla_window_save_as(PlaWindow *self, const char *path)
+{
+  pla_document_save_as(self->document, path, on_saved_as, G_OBJECT(self));
+}
+
+static void
+on_save_as_response(GtkNativeDialog *dialog, int response, PlaWindow *self)
+{
+  g_autofree char *path = NULL;
+  if (response == GTK_RESPONSE_ACCEPT) {
+    g_autoptr(GFile) file = gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
+    path = file ? g_file_get_path(file) : NULL;
+  }
+  if (path)
+    pla_window_save_as(self, path);
+  else
+    think_again(self);
+  g_clear_object(&self->chooser);
+}
+
+static void choose(PlaWindow *self, const char *title, GtkFileChooserAction kind,
+                   const char *accept, GCallback on_response);
+
+static void
+choose_name(PlaWindow *self)
+{
+  const char *title = pla_document_get_title(self->document);
+  g_autofree char *name = g_strconcat(title && *title ? title : _("case"), ".platysma", NULL);
+  choose(self, _("Save Case As"), GTK_FILE_CHOOSER_ACTION_SAVE, _("_Save"),
+         G_CALLBACK(on_save_as_response));
+  gtk_file_chooser_set_current_name(GTK_FILE_CHOOSER(self->chooser), name);
+}
+
+static void
+on_save_as(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  PlaWindow *self = data;
+  if (!pla_document_get_session(self->document))
+    return;
+  think_again(self);
+  choose_name(self);
+}
+
+static void
+on_leave_response(AdwMessageDialog *dialog, const char *response, PlaWindow *self)
+{
+  if (strcmp(response, "save") == 0) {
+    if (g_object_get_data(G_OBJECT(dialog), "adopt"))
+      think_again(self); /* it is the new case */
+    choose_name(self);
+  } else if (strcmp(response, "discard") == 0) {
+    pla_document_forsake(self->document, TRUE);
+    go_on(self);
+  } else {
+    think_again(self);
+  }
+}
+
+/* Whether @next (with @path, or NULL) has to wait: an unsaved case that holds something is open, and the
+ * user is asked what becomes of it.  With @adopt, saving it is all that is wanted. */
+static gboolean
+ask_first(PlaWindow *self, void (*next)(PlaWindow *self, const char *path), const char *path,
+          gboolean adopt)
+{
+  if (!pla_document_holds_unsaved(self->document))
+    return FALSE;
+  think_again(self);
+  self->next = next;
+  self->next_path = g_strdup(path);
+  const char *title = pla_document_get_title(self->document);
+  g_autofree char *heading = adopt ? g_strdup_printf(_("Make “%s” the New Case?"), title)
+                                   : g_strdup_printf(_("Save “%s”?"), title);
+  GtkWidget *dialog = adw_message_dialog_new(
+      GTK_WINDOW(self), heading,
+      adopt ? _("What is open is not saved yet. It can become the new case, with everything that was "
+                "done. If it is discarded, the new case is empty.")
+            : _("This case has no name yet. If it is discarded, everything that was done in it is "
+                "lost."));
+  AdwMessageDialog *ask = ADW_MESSAGE_DIALOG(dialog);
+  adw_message_dialog_add_responses(ask, "cancel", _("_Cancel"), "discard", _("_Discard"), "save",
+                                   adopt ? _("_Keep It…") : _("_Save…"), NULL);
+  adw_message_dialog_set_response_appearance(ask, "discard", ADW_RESPONSE_DESTRUCTIVE);
+  adw_message_dialog_set_response_appearance(ask, "save", ADW_RESPONSE_SUGGESTED);
+  adw_message_dialog_set_default_response(ask, "save");
+  adw_message_dialog_set_close_response(ask, "cancel");
+  g_object_set_data(G_OBJECT(dialog), "adopt", GINT_TO_POINTER(adopt));
+  g_signal_connect_object(dialog, "response", G_CALLBACK(on_leave_response), self, 0);
+  gtk_window_present(GTK_WINDOW(dialog));
+  return TRUE;
+}
+
+static void
+open_now(PlaWindow *self, const char *path)
+{
+  /* unsaved cases have a list of their own */
+  if (!pla_unsaved_is(path))
+    pla_recent_add(path);
   if (g_str_has_suffix(path, ".pvd")) {
+    show_case(self);
     /* without a scan there are no slices to show */
     if (!pla_document_get_volume(self->document))
       g_action_group_activate_action(actions(self), "layout", g_variant_new_string("scene"));
     pla_timeline_open(PLA_TIMELINE(self->timeline), path);
-  } else
-    pla_document_open(self->document, path);
+    return;
+  }
+  pla_document_open(self->document, path);
+  if (pla_document_get_busy(self->document))
+    show_case(self);
+}
+
+void
+pla_window_open(PlaWindow *self, const char *path)
+{
+  /* a scan goes into the case that is open; a case takes its place */
+  if (!g_str_has_suffix(path, ".platysma") || !ask_first(self, open_now, path, FALSE))
+    open_now(self, path);
 }
 
 void
@@ -263,6 +479,7 @@ pla_window_create(PlaWindow *self, const char *path)
   pla_document_create(self->document, path);
   if (pla_document_get_session(self->document))
     pla_recent_add(path);
+  on_busy(self);
 }
 
 /* undo and redo name the operation */
@@ -278,18 +495,28 @@ on_history(PlaWindow *self)
   enable(self, "undo", can_undo);
   enable(self, "redo", can_redo);
   gtk_widget_set_visible(self->history_box, session != NULL);
-  enable(self, "compare-plans", session != NULL);
+  static const char *const of_case[] = { "save-as", "measure", "plots", "compare-plans", "export",
+                                         "save-picture" };
+  for (size_t i = 0; i < G_N_ELEMENTS(of_case); i++)
+    enable(self, of_case[i], session != NULL);
   g_autofree char *undo = g_strdup_printf(_("Undo %s (Ctrl+Z)"), can_undo ? undo_title : "");
   g_autofree char *redo = g_strdup_printf(_("Redo %s (Ctrl+Shift+Z)"), can_redo ? redo_title : "");
   gtk_widget_set_tooltip_text(self->undo, undo);
   gtk_widget_set_tooltip_text(self->redo, redo);
 }
 
-void
-pla_window_open_demo(PlaWindow *self)
+static void
+open_demo_now(PlaWindow *self, const char *path)
 {
   show_case(self);
   pla_document_open_demo(self->document);
+}
+
+void
+pla_window_open_demo(PlaWindow *self)
+{
+  if (!ask_first(self, open_demo_now, NULL, FALSE))
+    open_demo_now(self, NULL);
 }
 
 /* ------------------------------------------------------------------ actions */
@@ -362,12 +589,18 @@ on_open_demo(GSimpleAction *action, GVariant *param, gpointer data)
 }
 
 static void
-on_close_case(GSimpleAction *action, GVariant *param, gpointer data)
+close_case_now(PlaWindow *self, const char *path)
 {
-  PlaWindow *self = data;
   gtk_info_bar_set_revealed(self->failure_bar, FALSE);
   pla_document_close(self->document);
   show_welcome(self);
+}
+
+static void
+on_close_case(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  if (!ask_first(data, close_case_now, NULL, FALSE))
+    close_case_now(data, NULL);
 }
 
 static void
@@ -390,17 +623,25 @@ on_new_response(GtkNativeDialog *dialog, int response, PlaWindow *self)
     g_autofree char *path = file ? g_file_get_path(file) : NULL;
     if (path)
       pla_window_create(self, path);
+  } else {
+    pla_document_forsake(self->document, FALSE); /* thought better of it */
   }
   g_clear_object(&self->chooser);
 }
 
 static void
-on_new_case(GSimpleAction *action, GVariant *param, gpointer data)
+choose_new_case(PlaWindow *self, const char *path)
 {
-  PlaWindow *self = data;
   choose(self, _("New Case"), GTK_FILE_CHOOSER_ACTION_SAVE, _("_Create"),
          G_CALLBACK(on_new_response));
   gtk_file_chooser_set_current_name(GTK_FILE_CHOOSER(self->chooser), _("case.platysma"));
+}
+
+static void
+on_new_case(GSimpleAction *action, GVariant *param, gpointer data)
+{
+  if (!ask_first(data, choose_new_case, NULL, TRUE))
+    choose_new_case(data, NULL);
 }
 
 static void
@@ -735,6 +976,7 @@ static const GActionEntry action_entries[] = {
   { "undo", on_undo, NULL, NULL, NULL },
   { "redo", on_redo, NULL, NULL, NULL },
   { "new-case", on_new_case, NULL, NULL, NULL },
+  { "save-as", on_save_as, NULL, NULL, NULL },
   { "open-folder", on_open_folder, NULL, NULL, NULL },
   { "open-demo", on_open_demo, NULL, NULL, NULL },
   { "close-case", on_close_case, NULL, NULL, NULL },
@@ -855,6 +1097,7 @@ pla_window_dispose(GObject *object)
   g_clear_object(&self->measure);
   g_clear_object(&self->document);
   g_clear_pointer(&self->first_failure, g_free);
+  think_again(self);
   G_OBJECT_CLASS(pla_window_parent_class)->dispose(object);
 }
 
@@ -887,6 +1130,8 @@ pla_window_class_init(PlaWindowClass *klass)
   CHILD(timeline_place);
   CHILD(tree_place);
   CHILD(tree_revealer);
+  CHILD(unsaved);
+  CHILD(unsaved_group);
   CHILD(view_button);
   CHILD(views);
 #undef CHILD
@@ -919,6 +1164,12 @@ on_setting(PlaWindow *self, const char *key)
     g_action_group_change_action_state(actions(self), action, value);
 }
 
+static void
+close_window_now(PlaWindow *self, const char *path)
+{
+  gtk_window_destroy(GTK_WINDOW(self));
+}
+
 static gboolean
 on_close_request(PlaWindow *self)
 {
@@ -927,7 +1178,7 @@ on_close_request(PlaWindow *self)
   g_settings_set(pla_settings_get(), "window-size", "(ii)", width, height);
   g_settings_set_boolean(pla_settings_get(), "window-maximized",
                          gtk_window_is_maximized(GTK_WINDOW(self)));
-  return GDK_EVENT_PROPAGATE;
+  return ask_first(self, close_window_now, NULL, FALSE) ? GDK_EVENT_STOP : GDK_EVENT_PROPAGATE;
 }
 
 static void
@@ -978,6 +1229,7 @@ pla_window_init(PlaWindow *self)
 
   gtk_list_box_bind_model(self->jobs, pla_document_get_jobs(self->document), job_row, self, NULL);
   g_signal_connect(self->recent, "row-activated", G_CALLBACK(on_recent_activated), self);
+  g_signal_connect(self->unsaved, "row-activated", G_CALLBACK(on_unsaved_activated), self);
   g_signal_connect_swapped(self->document, "cursor-changed", G_CALLBACK(on_cursor), self);
   g_signal_connect_swapped(self->document, "slices-changed", G_CALLBACK(on_slices), self);
   g_signal_connect_swapped(self->document, "history-changed", G_CALLBACK(on_history), self);

@@ -136,6 +136,7 @@ fixture_start(int *argc, char ***argv)
 {
   fixture_dir = g_dir_make_tmp("platysma-window-XXXXXX", NULL);
   g_setenv("XDG_STATE_HOME", fixture_dir, TRUE);
+  g_setenv("XDG_DATA_HOME", fixture_dir, TRUE);
   g_setenv("GSETTINGS_BACKEND", "memory", TRUE);
   g_test_init(argc, argv, NULL);
   application = GTK_APPLICATION(pla_application_new());
@@ -180,6 +181,32 @@ shoot(PlaWindow *window, const char *name)
   g_autofree char *path = g_strdup_printf("%s/%s.png", dir, name);
   if (pla_window_save(window, path, &err) != PLA_OK)
     g_error("%s", err.message);
+}
+
+AdwMessageDialog *
+find_question(PlaWindow *window)
+{
+  g_autoptr(GList) list = gtk_window_list_toplevels();
+  for (GList *l = list; l; l = l->next)
+    if (ADW_IS_MESSAGE_DIALOG(l->data) &&
+        gtk_window_get_transient_for(l->data) == GTK_WINDOW(window) &&
+        gtk_widget_get_visible(l->data))
+      return l->data;
+  return NULL;
+}
+
+void
+answer_question(PlaWindow *window, const char *response)
+{
+  AdwMessageDialog *dialog = find_question(window);
+  if (!dialog)
+    g_error("nothing is asked");
+  g_object_ref(window);
+  adw_message_dialog_response(dialog, response);
+  gtk_window_destroy(GTK_WINDOW(dialog));
+  while (g_main_context_iteration(NULL, FALSE))
+    ;
+  g_object_unref(window);
 }
 
 PlaHash

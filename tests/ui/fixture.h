@@ -15,9 +15,12 @@ char *write_volume(const char *name, gboolean labels);
 void settle(PlaWindow *window);
 PlaWindow *new_window(void); /* 960 x 600 */
 void close_window(PlaWindow *window);
-PlaWindow *open_case(void); /* with the scan and its labels; no case file */
+PlaWindow *open_case(void); /* with the scan and its labels; an unsaved case */
 /* Different colours within a widget's part of the saved window. */
 int count_colours(PlaWindow *window, GtkWidget *widget);
 /* Saves the settled window as NAME.png in the folder PLA_SHOTS, if that is set. */
 void shoot(PlaWindow *window, const char *name);
 PlaHash state_hash(PlaWindow *window); /* of its case */
+/* The question that the window asks, or NULL; and an answer to it, by the id of a response. */
+AdwMessageDialog *find_question(PlaWindow *window);
+void answer_question(PlaWindow *window, const char *response);

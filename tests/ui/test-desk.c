@@ -97,10 +97,10 @@ test_palette(void)
   g_assert_cmpstr(pla_palette_get_row(palette, 0), ==, "win.look::left");
   pla_palette_search(palette, "coronal");
   g_assert_cmpstr(pla_palette_get_row(palette, 0), ==, "win.layout::coronal");
-  /* without a case file nothing can be undone, so it is not offered */
-  pla_palette_search(palette, "undo");
+  /* nothing was undone, so redoing is not offered */
+  pla_palette_search(palette, "redo");
   for (int i = 0; pla_palette_get_row(palette, i); i++)
-    g_assert_cmpstr(pla_palette_get_row(palette, i), !=, "win.undo");
+    g_assert_cmpstr(pla_palette_get_row(palette, i), !=, "win.redo");
   pla_palette_search(palette, "qqqq");
   g_assert_null(pla_palette_get_row(palette, 0));
   pla_palette_search(palette, "coronal");

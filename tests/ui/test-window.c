@@ -96,6 +96,7 @@ test_actions(void)
   g_assert_false(pla_window_set_workspace(window, "nonsense"));
 
   g_action_group_activate_action(group, "close-case", NULL);
+  answer_question(window, "discard");
   g_assert_true(pla_document_is_empty(pla_window_get_document(window)));
   g_assert_false(g_action_group_get_action_enabled(group, "close-case"));
   close_window(window);
@@ -182,6 +183,40 @@ test_case(void)
   close_window(window);
 }
 
+static void
+find_status_pages(GtkWidget *root, GPtrArray *titles)
+{
+  if (ADW_IS_STATUS_PAGE(root) && gtk_widget_get_visible(root))
+    g_ptr_array_add(titles, (gpointer)adw_status_page_get_title(ADW_STATUS_PAGE(root)));
+  for (GtkWidget *child = gtk_widget_get_first_child(root); child;
+       child = gtk_widget_get_next_sibling(child))
+    find_status_pages(child, titles);
+}
+
+/* a scan opened from the welcome page and its tissues: every workspace finds them */
+static void
+test_panels_agree(void)
+{
+  PlaWindow *window = new_window();
+  PlaDocument *document = pla_window_get_document(window);
+  g_autofree char *scan = write_volume("scan.nii", FALSE);
+  pla_window_open(window, scan);
+  settle(window);
+  pla_document_threshold(document, 500, 2000, "Core", TRUE);
+  settle(window);
+  g_assert_nonnull(pla_document_get_labels(document));
+  static const char *const panels[] = { "anatomy", "mesh", "surgery" };
+  for (size_t i = 0; i < G_N_ELEMENTS(panels); i++) {
+    g_autoptr(GPtrArray) titles = g_ptr_array_new();
+    pla_window_set_workspace(window, panels[i]);
+    settle(window);
+    find_status_pages(pla_window_get_panel(window, panels[i]), titles);
+    if (titles->len > 0)
+      g_error("%s says: %s", panels[i], (const char *)titles->pdata[0]);
+  }
+  close_window(window);
+}
+
 /* a damaged file: one sentence, and the case stays as it was */
 static void
 test_bad_file(void)
@@ -206,6 +241,7 @@ main(int argc, char **argv)
   g_test_add_func("/window/actions", test_actions);
   g_test_add_func("/window/tissues", test_tissues);
   g_test_add_func("/window/case", test_case);
+  g_test_add_func("/window/panels-agree", test_panels_agree);
   g_test_add_func("/window/bad-file", test_bad_file);
   return fixture_run();
 }

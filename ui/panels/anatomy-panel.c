@@ -179,11 +179,10 @@ update(PlaAnatomyPanel *self)
   gtk_widget_action_set_enabled(GTK_WIDGET(self), "anatomy.segment", ready);
   gtk_widget_action_set_enabled(GTK_WIDGET(self), "anatomy.threshold", ready);
   gtk_widget_set_visible(GTK_WIDGET(self->result), labels != NULL);
-  const gboolean in_case = labels && pla_document_get_labels_name(self->document);
   offer_tissues(self);
-  gtk_widget_set_visible(self->brush_group, in_case);
-  gtk_widget_set_visible(self->surface_group, in_case);
-  gtk_widget_action_set_enabled(GTK_WIDGET(self), "anatomy.surface", in_case);
+  gtk_widget_set_visible(self->brush_group, labels != NULL);
+  gtk_widget_set_visible(self->surface_group, labels != NULL);
+  gtk_widget_action_set_enabled(GTK_WIDGET(self), "anatomy.surface", labels != NULL);
   if (labels) {
     g_autofree char *text = g_strdup_printf(
         g_dngettext(NULL, "The case has %d tissue; its volume is in the list on the left.",

@@ -133,7 +133,7 @@ update_estimate(PlaMeshPanel *self)
   adw_preferences_group_set_description(ADW_PREFERENCES_GROUP(self->size_group),
                                         about_method < 0 ? chosen_method(self)->summary
                                                          : _(method_texts[about_method].about));
-  gboolean fits = n > 0 && pla_document_get_session(self->document) && elements < 2e7;
+  gboolean fits = n > 0 && elements < 2e7;
   gtk_widget_action_set_enabled(GTK_WIDGET(self), "mesh.make", fits);
 }
 
@@ -349,8 +349,7 @@ update_tissues(PlaMeshPanel *self)
 static void
 update(PlaMeshPanel *self)
 {
-  const gboolean have = pla_document_get_labels(self->document) &&
-                        pla_document_get_labels_name(self->document);
+  const gboolean have = pla_document_get_labels(self->document) != NULL;
   update_tissues(self);
   gtk_widget_set_visible(GTK_WIDGET(self->tissue_group), have);
   gtk_widget_set_visible(self->size_group, have);

@@ -55,8 +55,7 @@ pla_theatre_update_actions(PlaSurgeryPanel *self)
   g_autoptr(JsonObject) step =
       there && self->instrument != PLA_HOOK ? pla_theatre_build_step(self) : NULL;
   gtk_widget_action_set_enabled(widget, "surgery.prepare",
-                                idle && pla_document_get_labels_name(self->document) != NULL &&
-                                    pla_document_get_session(self->document) != NULL);
+                                idle && pla_document_get_labels(self->document) != NULL);
   gtk_widget_action_set_enabled(widget, "surgery.tool", there);
   gtk_widget_action_set_enabled(widget, "surgery.apply", idle && step != NULL);
   gtk_widget_action_set_enabled(widget, "surgery.solve", idle && there);
@@ -413,8 +412,7 @@ update(PlaSurgeryPanel *self)
   PlaEntry *body = NULL;
   pla_document_foreach(self->document, find_body, &body);
   PlaContent *content = body ? pla_entry_get_content(body) : NULL;
-  const gboolean labels = pla_document_get_labels_name(self->document) != NULL &&
-                          pla_document_get_session(self->document) != NULL;
+  const gboolean labels = pla_document_get_labels(self->document) != NULL;
   gtk_widget_set_visible(self->nothing, !labels && !body);
   gtk_widget_set_visible(self->prepare_group, labels && !body);
   gtk_widget_set_visible(self->table, body != NULL);
