@@ -17,6 +17,7 @@ enum { SLICE_ID = 1 << 24, /* the three planes */ MARK_ID = 1 << 25 /* marks by 
 enum {
   REST_MS = 180,       /* without motion, after which the full picture is begun */
   BAND_US = 45000,     /* what a band of it may take */
+  PAUSE_MS = 4,        /* between two, for whatever else is to be drawn */
   MOST_BANDS = 64,
   PLAIN_FACES = 20000, /* of meshes that are made ready at once, without a worker */
 };
@@ -130,7 +131,8 @@ on_settled(gpointer data)
   PlaSceneView *self = data;
   self->settle = 0;
   self->band = 0;
-  self->refine = g_idle_add(on_refine, self);
+  /* not when idle: a spinner is drawn before that, and goes on as long as the work does */
+  self->refine = g_timeout_add(PAUSE_MS, on_refine, self);
   return G_SOURCE_REMOVE;
 }
 

@@ -28,7 +28,7 @@
 
 struct _PlaWindow {
   AdwApplicationWindow parent_instance;
-  GtkLabel *case_title, *failure, *status, *status_window, *job_title;
+  GtkLabel *case_title, *case_note, *failure, *status, *status_window, *job_title;
   GtkInfoBar *failure_bar;
   GtkStack *pages;
   AdwViewStack *panels;
@@ -309,11 +309,11 @@ static void
 on_title(PlaWindow *self)
 {
   const char *name = pla_document_get_title(self->document);
-  g_autofree char *title = name && pla_document_get_unsaved(self->document)
-                               ? g_strdup_printf(_("%s (unsaved)"), name)
-                               : g_strdup(name);
-  gtk_label_set_label(self->case_title, title ? title : "");
-  gtk_widget_set_tooltip_text(GTK_WIDGET(self->case_title), title);
+  const gboolean unsaved = name && pla_document_get_unsaved(self->document);
+  g_autofree char *title = unsaved ? g_strdup_printf(_("%s (unsaved)"), name) : g_strdup(name);
+  gtk_label_set_label(self->case_title, name ? name : "");
+  gtk_widget_set_tooltip_text(GTK_WIDGET(self->case_title), name);
+  gtk_widget_set_visible(GTK_WIDGET(self->case_note), unsaved);
   g_autofree char *window_title =
       title ? g_strdup_printf("%s – Platysma", title) : g_strdup("Platysma");
   gtk_window_set_title(GTK_WINDOW(self), window_title);
@@ -1109,6 +1109,7 @@ pla_window_class_init(PlaWindowClass *klass)
   gtk_widget_class_set_template_from_resource(widget, "/org/platysma/Platysma/window.ui");
 #define CHILD(NAME) gtk_widget_class_bind_template_child(widget, PlaWindow, NAME)
   CHILD(case_title);
+  CHILD(case_note);
   CHILD(failure);
   CHILD(failure_bar);
   CHILD(jobs);

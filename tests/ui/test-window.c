@@ -217,6 +217,29 @@ test_panels_agree(void)
   close_window(window);
 }
 
+static gboolean
+draw_slowly(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+  g_usleep(30000);
+  gtk_widget_queue_draw(widget);
+  return G_SOURCE_CONTINUE;
+}
+
+/* something else is drawn all the time, as a spinner is while work runs: the full picture comes */
+static void
+test_full_picture(void)
+{
+  PlaWindow *window = open_case();
+  PlaSceneView *scene = PLA_SCENE_VIEW(pla_window_get_scene(window));
+  guint tick = gtk_widget_add_tick_callback(GTK_WIDGET(window), draw_slowly, NULL, NULL);
+  pla_scene_view_turn(scene, 30.0, 10.0);
+  g_assert_false(pla_scene_view_is_settled(scene));
+  settle(window);
+  g_assert_true(pla_scene_view_is_settled(scene));
+  gtk_widget_remove_tick_callback(GTK_WIDGET(window), tick);
+  close_window(window);
+}
+
 /* a damaged file: one sentence, and the case stays as it was */
 static void
 test_bad_file(void)
@@ -242,6 +265,7 @@ main(int argc, char **argv)
   g_test_add_func("/window/tissues", test_tissues);
   g_test_add_func("/window/case", test_case);
   g_test_add_func("/window/panels-agree", test_panels_agree);
+  g_test_add_func("/window/full-picture", test_full_picture);
   g_test_add_func("/window/bad-file", test_bad_file);
   return fixture_run();
 }
