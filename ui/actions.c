@@ -260,13 +260,20 @@ pla_action_dup_plain_title(const PlaActionInfo *info)
   return g_string_free(text, FALSE);
 }
 
+const PlaWorkspace *
+pla_action_get_workspace(const char *action)
+{
+  g_autofree char *prefix = g_strndup(action, strcspn(action, "."));
+  return pla_workspace_find(prefix);
+}
+
 void
 pla_actions_set_accels(GtkApplication *application)
 {
   int n;
   const PlaActionInfo *table = pla_actions_get(&n);
   for (int i = 0; i < n; i++)
-    if (table[i].accel)
+    if (table[i].accel && !pla_action_get_workspace(table[i].action))
       gtk_application_set_accels_for_action(application, table[i].action,
                                             (const char *[]){ table[i].accel, NULL });
 }

@@ -4,6 +4,8 @@
  * action that is added to a group gets one row in ui/actions.c, and nothing else has to know. */
 #pragma once
 
+#include "ui/workspace.h"
+
 #include <adwaita.h>
 
 G_BEGIN_DECLS
@@ -38,6 +40,9 @@ const PlaActionInfo *pla_actions_get(int *n);
 /* The title without its mnemonic and dots, for lists; g_free(). */
 char *pla_action_dup_plain_title(const PlaActionInfo *info);
 
+/* The workspace whose panel does an action, or NULL: the window or the application does. */
+const PlaWorkspace *pla_action_get_workspace(const char *action);
+/* Keys of the window and the application; those of panels are the window's to add. */
 void pla_actions_set_accels(GtkApplication *application);
 GMenuModel *pla_actions_menu_new(PlaMenuId menu); /* g_object_unref() */
 /* A searchable list of all keys. */

@@ -881,6 +881,38 @@ pla_window_activate(PlaWindow *self, const char *detailed)
   gtk_widget_activate_action_variant(from, name, target);
 }
 
+/* The keys of a panel's actions: from anywhere in the window while the panel is shown.  The application's
+ * own accelerators look for actions from the window up, where those of panels are not. */
+static gboolean
+on_panel_key(GtkWidget *widget, GVariant *args, gpointer data)
+{
+  PlaWindow *self = PLA_WINDOW(widget);
+  const PlaActionInfo *info = data;
+  const char *page = gtk_stack_get_visible_child_name(self->pages);
+  const char *shown = adw_view_stack_get_visible_child_name(self->panels);
+  if (g_strcmp0(page, "case") != 0 ||
+      g_strcmp0(shown, pla_action_get_workspace(info->action)->id) != 0)
+    return FALSE;
+  pla_window_activate(self, info->action);
+  return TRUE;
+}
+
+static void
+add_panel_keys(PlaWindow *self)
+{
+  int n;
+  const PlaActionInfo *table = pla_actions_get(&n);
+  GtkEventController *keys = gtk_shortcut_controller_new();
+  gtk_shortcut_controller_set_scope(GTK_SHORTCUT_CONTROLLER(keys), GTK_SHORTCUT_SCOPE_GLOBAL);
+  for (int i = 0; i < n; i++)
+    if (table[i].accel && pla_action_get_workspace(table[i].action))
+      gtk_shortcut_controller_add_shortcut(
+          GTK_SHORTCUT_CONTROLLER(keys),
+          gtk_shortcut_new(gtk_shortcut_trigger_parse_string(table[i].accel),
+                           gtk_callback_action_new(on_panel_key, (gpointer)&table[i], NULL)));
+  gtk_widget_add_controller(GTK_WIDGET(self), keys);
+}
+
 static void
 on_palette_chosen(const char *detailed, gpointer data)
 {
@@ -1189,6 +1221,7 @@ pla_window_init(PlaWindow *self)
   g_action_map_add_action_entries(G_ACTION_MAP(self), action_entries, G_N_ELEMENTS(action_entries),
                                   self);
   fill_menus(self);
+  add_panel_keys(self);
   self->document = pla_document_new();
   self->measure = pla_measure_new(self->document, GTK_WINDOW(self));
 

@@ -73,6 +73,25 @@ pointer_drag(GtkWidget *widget, const double (*places)[2], int n)
   press(widget, 1, FALSE);
 }
 
+void
+press_keys(GtkWidget *window, const char *keys)
+{
+  Display *display = GDK_DISPLAY_XDISPLAY(gtk_widget_get_display(window));
+  GdkSurface *surface = gtk_native_get_surface(GTK_NATIVE(window));
+  g_auto(GStrv) part = g_strsplit(keys, "+", -1);
+  const int n = (int)g_strv_length(part);
+  /* there is no window manager to give the window the focus */
+  XSetInputFocus(display, GDK_SURFACE_XID(surface), RevertToPointerRoot, CurrentTime);
+  XSync(display, False);
+  let_run(100);
+  for (int i = 0; i < 2 * n; i++) {
+    const KeySym key = XStringToKeysym(part[i < n ? i : 2 * n - 1 - i]);
+    XTestFakeKeyEvent(display, XKeysymToKeycode(display, key), i < n, CurrentTime);
+    XSync(display, False);
+    let_run(40);
+  }
+}
+
 static GtkWidget *
 find_label(GtkWidget *root, const char *label)
 {
