@@ -280,16 +280,23 @@ pla_document_show_volume(PlaDocument *self, PlaHolding *held, const char *name)
   g_list_store_append(pla_entry_get_children(parent), entry);
 }
 
-PlaEntry *
-pla_document_new_mesh(PlaDocument *self, const PlaMesh *mesh, const char *name)
+void
+pla_document_describe_mesh(PlaEntry *entry, const PlaMesh *mesh)
 {
-  PlaEntry *entry = pla_entry_new(PLA_ENTRY_MESH, name, ++self->next_id);
   const int solid = mesh->n_tets + mesh->n_hexes;
   const int n = solid > 0 ? solid : mesh->n_tris;
   const char *unit = mesh->n_tets > 0 ? _("tets") : solid > 0 ? _("hexes") : _("triangles");
   g_autofree char *detail = n < 10000 ? g_strdup_printf("%d %s", n, unit)
                                       : g_strdup_printf("%dk %s", (n + 500) / 1000, unit);
   pla_entry_set_detail(entry, detail);
+}
+
+PlaEntry *
+pla_document_new_mesh(PlaDocument *self, const PlaMesh *mesh, const char *name)
+{
+  PlaEntry *entry = pla_entry_new(PLA_ENTRY_MESH, name, ++self->next_id);
+  const int solid = mesh->n_tets + mesh->n_hexes;
+  pla_document_describe_mesh(entry, mesh);
   /* lines closer than a few pixels are only dirt */
   pla_entry_set_edges(entry, solid > 0 && solid < 60000);
   watch(self, entry);

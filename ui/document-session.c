@@ -164,6 +164,7 @@ show_meshes(PlaDocument *self, GPtrArray *items, gboolean at_once)
         const PlaFieldView *field = pla_entry_get_field(entry);
         pla_entry_get_values(entry, &lo, &hi);
         pla_entry_set_content(entry, wanted->item, wanted->content);
+        pla_document_describe_mesh(entry, wanted->content->mesh);
         pla_entry_set_field(entry, field, lo, hi);
         g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_SHAPE_CHANGED], 0, entry);
       }

@@ -132,6 +132,28 @@ pull_hook(PlaWindow *window)
 }
 
 static void
+count_body(PlaEntry *entry, gpointer data)
+{
+  const PlaMesh *mesh = pla_entry_get_mesh(entry);
+  if (!mesh || strcmp(pla_entry_get_name(entry), "body") != 0)
+    return;
+  g_autofree char *text = mesh->n_tris < 10000
+                              ? g_strdup_printf("%d triangles", mesh->n_tris)
+                              : g_strdup_printf("%dk triangles", (mesh->n_tris + 500) / 1000);
+  g_assert_cmpstr(pla_entry_get_detail(entry), ==, text);
+  ++*(int *)data;
+}
+
+/* the list tells how many triangles the body has now */
+static void
+expect_counted(PlaWindow *window)
+{
+  int bodies = 0;
+  pla_document_foreach(pla_window_get_document(window), count_body, &bodies);
+  g_assert_cmpint(bodies, ==, 1);
+}
+
+static void
 test_theatre(void)
 {
   g_autofree char *path = slab_case("slab", 6.0);
@@ -210,6 +232,7 @@ test_theatre(void)
   /* out with it */
   pla_window_activate(window, "surgery.apply");
   settle(window);
+  expect_counted(window);
   g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
   hash[n++] = state_hash(window);
   JsonArray *steps = json_object_get_array_member(surgery_of(window), "steps");
