@@ -111,6 +111,9 @@ pla_field_view_range(const PlaFieldView *view, const double *values, size_t n, d
     *hi = sorted[m - 1 - m / 200];
   }
   free(sorted);
+  /* the distance between the ends is a number too */
+  *lo = fmin(fmax(*lo, -1e307), 1e307);
+  *hi = fmin(fmax(*hi, -1e307), 1e307);
   if (view->centred) {
     double reach = fmax(fabs(*lo - view->centre), fabs(*hi - view->centre));
     *lo = view->centre - reach;

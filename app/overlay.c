@@ -1,6 +1,7 @@
 #include "app/overlay.h"
 
 #include "app/font.h"
+#include "app/plot-ticks.h"
 
 #include <math.h>
 #include <pango/pangocairo.h>
@@ -92,6 +93,9 @@ void
 pla_overlay_scale_bar(cairo_t *cr, const PlaOverlayInk *ink, double width, double height,
                       double mm_per_unit)
 {
+  /* a scale that is none, or of which a double holds no round length */
+  if (!(mm_per_unit > 1e-290 && mm_per_unit < 1e290))
+    return;
   double mm = pla_round_length(0.22 * width * mm_per_unit);
   double length = mm / mm_per_unit;
   double margin = 1.1 * ink->font_size, tick = 0.3 * ink->font_size;
@@ -178,20 +182,27 @@ pla_overlay_colour_bar(cairo_t *cr, const PlaOverlayInk *ink, double width, doub
   cairo_rectangle(cr, x - 0.5, floor(y) - 0.5, bar_w + 1.0, bar_h + 2.0);
   cairo_stroke(cr);
 
-  /* four to ten round ticks */
-  double range = hi - lo;
-  if (range > 0.0 && isfinite(range)) {
-    double step = pla_round_length(range / 4.0);
-    for (double k = ceil(lo / step - 1e-9); k * step <= hi + 1e-9 * range; k += 1.0) {
-      double value = k * step, ty = y + bar_h * (hi - value) / range;
-      char text[32];
-      snprintf(text, sizeof text, "%.6g", k == 0.0 ? 0.0 : value);
-      set_ink(cr, ink, false, 0.9);
-      cairo_move_to(cr, x + bar_w, round(ty) + 0.5);
-      cairo_line_to(cr, x + bar_w + 0.35 * size, round(ty) + 0.5);
-      cairo_stroke(cr);
-      draw_text(cr, ink, x + bar_w + 0.6 * size, ty, 0.0, text, false);
-    }
+  /* four to ten round ticks; one where all is one value */
+  const PlaTicks ticks = pla_ticks(lo, hi, 10.0);
+  const bool one = pla_range_is_flat(lo, hi) && isfinite(lo) && isfinite(hi);
+  for (int i = 0; i < (one ? 1 : ticks.n); i++) {
+    const double share = one ? 0.5 : pla_range_share(hi, lo, pla_ticks_value(&ticks, i));
+    const double ty = y + bar_h * share;
+    char text[PLA_TICK_TEXT];
+    if (one)
+      snprintf(text, sizeof text, "%.6g", lo + 0.0);
+    else
+      pla_ticks_label(&ticks, i, text);
+    set_ink(cr, ink, false, 0.9);
+    cairo_move_to(cr, x + bar_w, round(ty) + 0.5);
+    cairo_line_to(cr, x + bar_w + 0.35 * size, round(ty) + 0.5);
+    cairo_stroke(cr);
+    draw_text(cr, ink, x + bar_w + 0.6 * size, ty, 0.0, text, false);
+  }
+  if (ticks.base != 0.0) {
+    char text[PLA_TICK_TEXT];
+    snprintf(text, sizeof text, "from %.12g on", ticks.base);
+    draw_text(cr, ink, width - size, y + bar_h + 1.1 * size, 1.0, text, false);
   }
   char heading[256];
   if (unit && *unit)

@@ -4,6 +4,7 @@
 #include "anatomy/occlusion.h"
 #include "anatomy/vtk-filters.h"
 #include "app/colour-map.h"
+#include "app/plot-ticks.h"
 #include "io/output.h"
 
 #include <glib.h>
@@ -275,8 +276,7 @@ pla_stage_colour(PlaStage *self, int shape, const PlaMesh *mesh, const PlaField 
     }
   }
   if (hi >= lo) {
-    if (!(hi > lo))
-      hi = lo + fmax(fabs(lo), 1.0);
+    pla_range_open(&lo, &hi);
     pla_colour_map_table(PLA_MAP_HEAT, self->map_rgb);
     self->lo = lo;
     self->hi = hi;
@@ -518,8 +518,8 @@ pla_window_auto(const PlaVolume *vol, double window[2])
   if (sample) {
     for (size_t i = 0; i < n; i += step) {
       double v = vol->slope * pla_dtype_get(vol->dtype, vol->voxels, i) + vol->inter;
-      if (isfinite(v))
-        sample[used++] = (float)v;
+      if (isfinite(v)) /* as slices hold it */
+        sample[used++] = (float)fmin(fmax(v, -1e37), 1e37);
     }
     qsort(sample, used, sizeof *sample, compare);
     size_t first = 0;
@@ -535,7 +535,7 @@ pla_window_auto(const PlaVolume *vol, double window[2])
   }
   free(sample);
   window[0] = lo;
-  window[1] = hi > lo ? hi : lo + 1.0;
+  window[1] = hi > lo ? hi : lo + fmax(1.0, 1e-3 * fabs(lo));
 }
 
 PlaStatus

@@ -4,9 +4,11 @@
 #include "app/csv.h"
 #include "app/font.h"
 #include "app/overlay.h"
+#include "app/plot-ticks.h"
 #include "io/output.h"
 
 #include <cairo-svg.h>
+#include <float.h>
 #include <math.h>
 #include <pango/pangocairo.h>
 #include <string.h>
@@ -89,13 +91,31 @@ bar_width(const PlaSeries *series, int i)
 {
   if (i + 1 < series->n)
     return series->x[i + 1] - series->x[i];
+  if (series->last_bar > 0.0)
+    return series->last_bar;
   return i > 0 ? series->x[i] - series->x[i - 1] : 1.0;
+}
+
+/* some room above and below; whole powers of ten where there would be no other */
+static void
+give_room(const PlaPlot *self, PlaPlotRange *r)
+{
+  pla_range_open(&r->y0, &r->y1);
+  if (self->log_y && r->y1 - r->y0 < 1.0) {
+    r->y0 = floor(r->y0);
+    r->y1 = fmax(ceil(r->y1), r->y0 + 1.0);
+  }
+  const double room = 0.12 * (0.5 * r->y1 - 0.5 * r->y0);
+  r->y1 = fmin(r->y1 + room, DBL_MAX);
+  if (r->y0 != 0.0)
+    r->y0 = fmax(r->y0 - room, -DBL_MAX);
 }
 
 PlaPlotRange
 pla_plot_fit(const PlaPlot *self)
 {
   PlaPlotRange r = { INFINITY, -INFINITY, INFINITY, -INFINITY };
+  int n_seen = 0;
   for (int s = 0; s < self->n_series; s++) {
     const PlaSeries *series = &self->series[s];
     for (int i = 0; i < series->n; i++) {
@@ -104,8 +124,9 @@ pla_plot_fit(const PlaPlot *self)
       if (!isfinite(y) || !isfinite(series->x[i]) ||
           (series->style == PLA_SERIES_BARS && series->y[i] == 0.0))
         continue;
+      n_seen++;
       r.x0 = fmin(r.x0, series->x[i]);
-      r.x1 = fmax(r.x1, end);
+      r.x1 = fmax(r.x1, isfinite(end) ? end : series->x[i]);
       r.y0 = fmin(r.y0, y);
       r.y1 = fmax(r.y1, y);
       if (series->style == PLA_SERIES_BARS && !self->log_y)
@@ -114,15 +135,24 @@ pla_plot_fit(const PlaPlot *self)
   }
   if (!(r.x1 >= r.x0))
     return (PlaPlotRange){ 0.0, 1.0, 0.0, 1.0 };
-  if (!(r.x1 > r.x0)) {
-    r.x0 -= 0.5;
-    r.x1 += 0.5;
+  if (pla_range_is_flat(r.x0, r.x1)) {
+    const double half = fmax(0.5, 1e-3 * fabs(r.x0));
+    r.x0 = fmax(r.x0 - half, -DBL_MAX);
+    r.x1 = fmin(r.x1 + half, DBL_MAX);
+  } else if (n_seen == 1) {
+    /* a bar alone is seen as one, not as a wall */
+    const double side = 4.0 * (r.x1 - r.x0);
+    r.x0 = fmax(r.x0 - side, -DBL_MAX);
+    r.x1 = fmin(r.x1 + side, DBL_MAX);
   }
-  const double room = r.y1 > r.y0 ? 0.06 * (r.y1 - r.y0) : fmax(0.5 * fabs(r.y0), 0.5);
-  r.y1 += room;
-  if (r.y0 != 0.0)
-    r.y0 -= room;
+  give_room(self, &r);
   return r;
+}
+
+bool
+pla_plot_range_is_usable(const PlaPlotRange *range)
+{
+  return !pla_range_is_flat(range->x0, range->x1) && !pla_range_is_flat(range->y0, range->y1);
 }
 
 PlaPlotBox
@@ -135,13 +165,13 @@ pla_plot_box(double width, double height)
 static double
 to_px(const PlaPlotBox *box, const PlaPlotRange *range, double x)
 {
-  return box->x + box->width * (x - range->x0) / (range->x1 - range->x0);
+  return box->x + box->width * pla_range_share(range->x0, range->x1, x);
 }
 
 static double
 to_py(const PlaPlotBox *box, const PlaPlotRange *range, double y)
 {
-  return box->y + box->height * (range->y1 - y) / (range->y1 - range->y0);
+  return box->y + box->height * pla_range_share(range->y1, range->y0, y);
 }
 
 void
@@ -166,7 +196,7 @@ pla_plot_nearest(const PlaPlot *self, const PlaPlotRange *range, double width, d
     for (int i = 0; i < self->series[s].n; i++) {
       double px, py;
       pla_plot_place(self, range, width, height, s, i, &px, &py);
-      if (!isfinite(py) || px < box.x - 1.0 || px > box.x + box.width + 1.0)
+      if (!isfinite(px) || !isfinite(py) || px < box.x - 1.0 || px > box.x + box.width + 1.0)
         continue;
       /* under a bar is on it */
       if (self->series[s].style == PLA_SERIES_BARS && at_y > py && at_y < box.y + box.height)
@@ -208,61 +238,124 @@ draw_text(cairo_t *cr, double x, double y, double align, double size, bool bold,
   g_object_unref(layout);
 }
 
-static double
-round_step(double span, double most)
+/* lines and numbers of one axis */
+static void
+draw_ticks(const PlaPlotRange *range, const PlaPlotBox *box, const PlaTicks *ticks, bool up, bool log,
+           cairo_t *cr, bool dark)
 {
-  double step = pla_round_length(span / most);
-  while (span / step > most)
-    step *= 2.0;
-  return step;
+  char text[PLA_TICK_TEXT];
+  for (int i = 0; i < ticks->n; i++) {
+    const double value = pla_ticks_value(ticks, i);
+    const double at = floor(up ? to_py(box, range, value) : to_px(box, range, value)) + 0.5;
+    grey(cr, dark, 0.10);
+    cairo_move_to(cr, up ? box->x : at, up ? at : box->y);
+    cairo_line_to(cr, up ? box->x + box->width : at, up ? at : box->y + box->height);
+    cairo_stroke(cr);
+    if (log)
+      snprintf(text, sizeof text, "1e%d", (int)lround(value));
+    else
+      pla_ticks_label(ticks, i, text);
+    grey(cr, dark, 0.75);
+    if (up)
+      draw_text(cr, box->x - 6.0, at, 1.0, FONT - 1.0, false, text);
+    else
+      draw_text(cr, at, box->y + box->height + 12.0, 0.5, FONT - 1.0, false, text);
+  }
+}
+
+/* the title of an axis, with the value its labels count from; g_free() */
+static char *
+axis_title(const char *title, const PlaTicks *ticks)
+{
+  return ticks->base != 0.0 ? g_strdup_printf("%s, from %.12g on", title, ticks->base)
+                            : g_strdup(title);
 }
 
 static void
 draw_axes(const PlaPlot *self, const PlaPlotRange *range, const PlaPlotBox *box, cairo_t *cr,
           bool dark)
 {
-  char text[32];
   cairo_set_line_width(cr, 1.0);
-  const double sx = round_step(range->x1 - range->x0, fmax(box->width / 90.0, 2.0));
-  for (double k = ceil(range->x0 / sx - 1e-9); k * sx <= range->x1 + 1e-9 * sx; k += 1.0) {
-    double px = floor(to_px(box, range, k * sx)) + 0.5;
-    grey(cr, dark, 0.10);
-    cairo_move_to(cr, px, box->y);
-    cairo_line_to(cr, px, box->y + box->height);
-    cairo_stroke(cr);
-    snprintf(text, sizeof text, "%.6g", k == 0.0 ? 0.0 : k * sx);
-    grey(cr, dark, 0.75);
-    draw_text(cr, px, box->y + box->height + 12.0, 0.5, FONT - 1.0, false, text);
-  }
-  double sy = round_step(range->y1 - range->y0, fmax(box->height / 45.0, 2.0));
-  if (self->log_y)
-    sy = fmax(round(sy), 1.0);
-  for (double k = ceil(range->y0 / sy - 1e-9); k * sy <= range->y1 + 1e-9 * sy; k += 1.0) {
-    double py = floor(to_py(box, range, k * sy)) + 0.5;
-    grey(cr, dark, 0.10);
-    cairo_move_to(cr, box->x, py);
-    cairo_line_to(cr, box->x + box->width, py);
-    cairo_stroke(cr);
-    if (self->log_y)
-      snprintf(text, sizeof text, "1e%d", (int)lround(k * sy));
-    else
-      snprintf(text, sizeof text, "%.6g", k == 0.0 ? 0.0 : k * sy);
-    grey(cr, dark, 0.75);
-    draw_text(cr, box->x - 6.0, py, 1.0, FONT - 1.0, false, text);
-  }
+  const PlaTicks across = pla_ticks(range->x0, range->x1, fmax(box->width / 90.0, 2.0));
+  PlaTicks up = pla_ticks(range->y0, range->y1, fmax(box->height / 45.0, 2.0));
+  if (self->log_y && up.n > 0 && up.step < 1.0)
+    up = (PlaTicks){ .n = (int)(floor(range->y1) - ceil(range->y0)) + 1,
+                     .first = ceil(range->y0),
+                     .step = 1.0 };
+  draw_ticks(range, box, &across, false, false, cr, dark);
+  draw_ticks(range, box, &up, true, self->log_y, cr, dark);
+  g_autofree char *x_title = axis_title(self->x_title, &across);
+  g_autofree char *y_title = axis_title(self->y_title, &up);
   grey(cr, dark, 0.45);
   cairo_rectangle(cr, floor(box->x) + 0.5, floor(box->y) + 0.5, floor(box->width),
                   floor(box->height));
   cairo_stroke(cr);
   grey(cr, dark, 0.85);
   draw_text(cr, box->x + 0.5 * box->width, box->y + box->height + 32.0, 0.5, FONT, false,
-            self->x_title);
+            x_title);
   cairo_save(cr);
   cairo_translate(cr, 14.0, box->y + 0.5 * box->height);
   cairo_rotate(cr, -0.5 * G_PI);
-  draw_text(cr, 0.0, 0.0, 0.5, FONT, false, self->y_title);
+  draw_text(cr, 0.0, 0.0, 0.5, FONT, false, y_title);
   cairo_restore(cr);
   draw_text(cr, box->x, 0.5 * TOP, 0.0, FONT + 1.5, true, self->title);
+}
+
+/* The part of a segment within a wide frame around the box, which the clip cuts off in the end:
+ * cairo's coordinates have 24 bits, and a pointer zooms further than that.  Liang and Barsky, 1984. */
+static bool
+clip_segment(const PlaPlotBox *box, double p[2], double q[2])
+{
+  const double room = 4096.0, lo[2] = { box->x - room, box->y - room },
+               hi[2] = { box->x + box->width + room, box->y + box->height + room };
+  const double step[2] = { q[0] - p[0], q[1] - p[1] };
+  double from = 0.0, to = 1.0;
+  for (int d = 0; d < 2; d++) {
+    if (step[d] == 0.0) {
+      if (p[d] < lo[d] || p[d] > hi[d])
+        return false;
+      continue;
+    }
+    const double a = (lo[d] - p[d]) / step[d], b = (hi[d] - p[d]) / step[d];
+    from = fmax(from, fmin(a, b));
+    to = fmin(to, fmax(a, b));
+  }
+  if (!(from <= to))
+    return false;
+  for (int d = 1; d >= 0; d--) {
+    q[d] = p[d] + to * step[d];
+    p[d] += from * step[d];
+    q[d] = CLAMP(q[d], lo[d], hi[d]);
+    p[d] = CLAMP(p[d], lo[d], hi[d]);
+  }
+  return true;
+}
+
+static void
+draw_segment(const PlaPlotBox *box, const double from[2], const double to[2], cairo_t *cr)
+{
+  double p[2] = { from[0], from[1] }, q[2] = { to[0], to[1] }, at[2];
+  if (!clip_segment(box, p, q))
+    return;
+  if (cairo_has_current_point(cr))
+    cairo_get_current_point(cr, &at[0], &at[1]);
+  /* joined where it goes on; the path keeps 1/256 of a unit */
+  if (!cairo_has_current_point(cr) || fabs(at[0] - p[0]) > 0.01 || fabs(at[1] - p[1]) > 0.01)
+    cairo_move_to(cr, p[0], p[1]);
+  cairo_line_to(cr, q[0], q[1]);
+}
+
+/* false where a sample is not drawn */
+static bool
+place_sample(const PlaPlot *self, const PlaSeries *series, int i, const PlaPlotRange *range,
+             const PlaPlotBox *box, double at[2])
+{
+  const double y = height_of(self, series->y[i]);
+  if (!isfinite(y) || !isfinite(series->x[i]))
+    return false;
+  at[0] = to_px(box, range, series->x[i]);
+  at[1] = to_py(box, range, y);
+  return isfinite(at[0]) && isfinite(at[1]);
 }
 
 /* samples nearer than a pixel fall together: the outline of each column is enough */
@@ -271,40 +364,38 @@ draw_line(const PlaPlot *self, const PlaSeries *series, const PlaPlotRange *rang
           const PlaPlotBox *box, cairo_t *cr)
 {
   bool open = false;
-  double column = NAN, lo = 0.0, hi = 0.0;
+  double column = NAN, lo = 0.0, hi = 0.0, at[2], last[2] = { 0.0, 0.0 };
   for (int i = 0; i < series->n; i++) {
-    double y = height_of(self, series->y[i]);
-    if (!isfinite(y) || !isfinite(series->x[i])) {
+    if (!place_sample(self, series, i, range, box, at)) {
       open = false;
       continue;
     }
-    double px = to_px(box, range, series->x[i]), py = to_py(box, range, y);
-    if (open && floor(px) == column) {
+    if (open && floor(at[0]) == column) {
       /* only what reaches further than this column has been drawn */
-      if (py >= lo && py <= hi)
+      if (at[1] >= lo && at[1] <= hi)
         continue;
-      lo = fmin(lo, py);
-      hi = fmax(hi, py);
+      lo = fmin(lo, at[1]);
+      hi = fmax(hi, at[1]);
     } else {
-      column = floor(px);
-      lo = hi = py;
+      column = floor(at[0]);
+      lo = hi = at[1];
     }
     if (open)
-      cairo_line_to(cr, px, py);
-    else
-      cairo_move_to(cr, px, py);
+      draw_segment(box, last, at, cr);
+    memcpy(last, at, sizeof last);
     open = true;
   }
   cairo_set_line_width(cr, 1.6);
   cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
   cairo_stroke(cr);
   /* few samples are seen as such */
-  if (series->n <= 60)
-    for (int i = 0; i < series->n; i++) {
-      double y = height_of(self, series->y[i]);
-      if (!isfinite(y))
-        continue;
-      cairo_arc(cr, to_px(box, range, series->x[i]), to_py(box, range, y), 2.6, 0.0, 2.0 * G_PI);
+  if (series->n > 60)
+    return;
+  for (int i = 0; i < series->n; i++)
+    if (place_sample(self, series, i, range, box, at) &&
+        fabs(at[0] - box->x) < 4096.0 + box->width && fabs(at[1] - box->y) < 4096.0 + box->height) {
+      cairo_new_sub_path(cr);
+      cairo_arc(cr, at[0], at[1], 2.6, 0.0, 2.0 * G_PI);
       cairo_fill(cr);
     }
 }
@@ -313,14 +404,21 @@ static void
 draw_bars(const PlaPlot *self, const PlaSeries *series, const PlaPlotRange *range,
           const PlaPlotBox *box, const double rgb[3], cairo_t *cr)
 {
-  const double base = to_py(box, range, self->log_y ? range->y0 : 0.0);
+  /* seen or not, an edge is where cairo can hold it */
+  const double least[2] = { box->x - 4096.0, box->y - 4096.0 },
+               most[2] = { box->x + box->width + 4096.0, box->y + box->height + 4096.0 };
+  const double base =
+      CLAMP(to_py(box, range, self->log_y ? range->y0 : 0.0), least[1], most[1]);
   for (int i = 0; i < series->n; i++) {
     double y = height_of(self, series->y[i]);
-    if (!isfinite(y) || series->y[i] == 0.0)
-      continue;
     double x0 = to_px(box, range, series->x[i]),
            x1 = to_px(box, range, series->x[i] + bar_width(series, i));
     double py = to_py(box, range, y);
+    if (!isfinite(x0) || isnan(x1) || !isfinite(py) || series->y[i] == 0.0)
+      continue;
+    x0 = CLAMP(x0, least[0], most[0]);
+    x1 = CLAMP(x1, least[0], most[0]);
+    py = CLAMP(py, least[1], most[1]);
     cairo_rectangle(cr, x0, fmin(py, base), fmax(x1 - x0 - (x1 - x0 > 4.0 ? 1.0 : 0.0), 0.5),
                     fabs(base - py));
   }
@@ -430,13 +528,27 @@ pla_plot_write_csv(const PlaPlot *self, const char *path, PlaError *err)
 
 /* ------------------------------------------------------------ what a case holds */
 
-/* bins of a round width that cover lo..hi */
+/* bins of a round width that cover lo..hi; values that differ by rounding share one */
 static void
 choose_bins(double lo, double hi, int n_bins, double *first, double *step, int *n)
 {
-  *step = hi > lo ? pla_round_length((hi - lo) / n_bins) : 1.0;
-  *first = floor(lo / *step) * *step;
-  *n = (int)floor((hi - *first) / *step) + 1;
+  if (pla_range_is_flat(lo, hi))
+    *step = fabs(lo) > 1e-290 ? pla_round_length(fabs(lo) / 50.0) : 1.0;
+  else
+    *step = pla_round_length(2.0 * ((0.5 * hi - 0.5 * lo) / n_bins));
+  *first = fmax(floor(lo / *step + 1e-9) * *step, -DBL_MAX);
+  if (*first > lo)
+    *first = lo;
+  /* a round width is at least 0.4 of the one that was asked for */
+  *n = 1 + (int)fmin(floor((0.5 * hi - 0.5 * *first) / (0.5 * *step)), 4.0 * n_bins);
+}
+
+/* which bin @value is counted in */
+static int
+find_bin(double value, double first, double step, int n)
+{
+  const double at = floor((0.5 * value - 0.5 * first) / (0.5 * step));
+  return (int)fmin(fmax(at, 0.0), n - 1.0);
 }
 
 static void
@@ -449,6 +561,7 @@ add_counts(PlaPlot *self, const char *name, const size_t *count, int n, double f
     y[i] = weight * (double)count[i];
   }
   pla_plot_add(self, name, PLA_SERIES_BARS, x, y, n);
+  self->series[self->n_series - 1].last_bar = step;
 }
 
 void
@@ -467,7 +580,7 @@ pla_plot_add_histogram(PlaPlot *self, const char *name, const double *value, siz
   g_autofree size_t *count = g_new0(size_t, bins);
   for (size_t i = 0; i < n; i++)
     if (isfinite(value[i]))
-      count[CLAMP((int)floor((value[i] - first) / step), 0, bins - 1)]++;
+      count[find_bin(value[i], first, step, bins)]++;
   add_counts(self, name, count, bins, first, step, 1.0);
 }
 
@@ -482,7 +595,19 @@ pla_plot_new_intensities(const PlaVolume *vol, const PlaLabelMap *labels, PlaPlo
   int bins;
   *out = NULL;
   pla_volume_range(vol, &lo, &hi);
-  if (!(hi >= lo) || !isfinite(hi - lo))
+  if (!isfinite(lo) || !isfinite(hi)) {
+    /* infinite voxels stand in no bin; the others do */
+    lo = INFINITY;
+    hi = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+      const double v = vol->slope * pla_dtype_get(vol->dtype, vol->voxels, i) + vol->inter;
+      if (isfinite(v)) {
+        lo = fmin(lo, v);
+        hi = fmax(hi, v);
+      }
+    }
+  }
+  if (!(hi >= lo) || !isfinite(lo) || !isfinite(hi))
     return pla_fail(err, PLA_ERR_EMPTY, "the scan has no values");
   choose_bins(lo, hi, 200, &first, &step, &bins);
 
@@ -515,7 +640,7 @@ pla_plot_new_intensities(const PlaVolume *vol, const PlaLabelMap *labels, PlaPlo
     const int s = series[split ? pla_label_map_get(labels, i) : 0];
     const double v = vol->slope * pla_dtype_get(vol->dtype, vol->voxels, i) + vol->inter;
     if (s >= 0 && isfinite(v))
-      count[s * bins + CLAMP((int)floor((v - first) / step), 0, bins - 1)]++;
+      count[s * bins + find_bin(v, first, step, bins)]++;
   }
   PlaPlot *plot = pla_plot_new(split ? "Values of the scan by tissue" : "Values of the scan",
                                "Value", "Volume, ml");

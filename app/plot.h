@@ -13,7 +13,8 @@ typedef struct {
   char *name;
   PlaSeriesStyle style;
   int n;
-  double *x, *y; /* NaN in y: a gap */
+  double *x, *y;   /* NaN in y: a gap */
+  double last_bar; /* width of the last bar; 0: as wide as the one before it, or 1 */
 } PlaSeries;
 
 typedef struct {
@@ -35,6 +36,8 @@ typedef struct {
   double x0, x1, y0, y1; /* with log_y, y are powers of ten */
 } PlaPlotRange;
 PlaPlotRange pla_plot_fit(const PlaPlot *self); /* everything, with some room */
+/* Wide enough that its axes can be told: how far a pointer may zoom. */
+bool pla_plot_range_is_usable(const PlaPlotRange *range);
 
 typedef struct {
   double x, y, width, height; /* of the area between the axes, user units */

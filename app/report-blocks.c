@@ -113,6 +113,13 @@ pla_report_add_cell(PlaBlock *block, const char *format, ...)
   va_start(args, format);
   PlaCell cell = { g_strdup_vprintf(format, args), -1 };
   va_end(args);
+  /* a number that there is none of */
+  const PlaColumn *column = &block->column[block->cell->len % (guint)block->n_columns];
+  const char *digits = cell.text + (*cell.text == '-');
+  if (column->number && (g_str_has_prefix(digits, "nan") || g_str_has_prefix(digits, "inf"))) {
+    g_free(cell.text);
+    cell.text = g_strdup("–");
+  }
   g_array_append_val(block->cell, cell);
 }
 

@@ -645,15 +645,15 @@ put_speech(PlaReportMaker *m, PlaContent *content, const char *name, PlaError *e
             : g_strdup_printf("Heights of the coils over %.2f s", pla_spoken_seconds(spoken)));
   }
   JsonObject *found = json_object_get_object_member(content->meta, "spoken");
-  pla_report_add_text(m, PLA_BLOCK_TEXT,
-                      "%d frames. The tongue keeps its volume within %.2g %%, and enters palate "
-                      "and teeth by at most "
-                      "%.2g mm. %s",
-                      spoken->n_frames,
-                      100.0 * json_object_get_double_member_with_default(found, "max_volume_change",
-                                                                         NAN),
-                      json_object_get_double_member_with_default(found, "max_penetration_mm", NAN),
+  const double change = json_object_get_double_member_with_default(found, "max_volume_change", NAN),
+               depth = json_object_get_double_member_with_default(found, "max_penetration_mm", NAN);
+  pla_report_add_text(m, PLA_BLOCK_TEXT, "%d frames. %s", spoken->n_frames,
                       spoken->measured ? "Coils were recorded." : spoken->trained_on);
+  if (isfinite(change) && isfinite(depth))
+    pla_report_add_text(m, PLA_BLOCK_TEXT,
+                        "The tongue keeps its volume within %.2g %%, and enters palate and teeth by "
+                        "at most %.2g mm.",
+                        100.0 * change, depth);
   JsonArray *notes = pla_spoken_get_notes(spoken);
   for (guint i = 0; notes && i < json_array_get_length(notes); i++)
     pla_report_add_text(m, PLA_BLOCK_WARNING, "%s", json_array_get_string_element(notes, i));

@@ -525,7 +525,7 @@ pla_spectrogram_image(const PlaSpectrogram *spectrogram, bool dark)
   for (int y = 0; y < h && data; y++)
     for (int x = 0; x < spectrogram->n_columns; x++) {
       const double db = (double)spectrogram->db[(gsize)x * PLA_SPECTRUM_BINS + (gsize)(h - 1 - y)];
-      const double level = CLAMP((db + 55.0) / 50.0, 0.0, 1.0);
+      const double level = isnan(db) ? 0.0 : CLAMP((db + 55.0) / 50.0, 0.0, 1.0);
       guint32 pixel = 0;
       for (int k = 0; k < 3; k++)
         pixel |= (guint32)lround(255.0 * (c->ground[k] + level * (c->ink[k] - c->ground[k])))

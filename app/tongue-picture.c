@@ -145,6 +145,9 @@ draw_time(const PlaTrack *track, double left, double right, double y, cairo_t *c
 {
   const double seconds = track->n_samples / track->rate_hz, per_s = (right - left) / seconds;
   double step = 0.1;
+  /* between a sample a week and one in a nanosecond */
+  if (!(per_s > 1e-9 && per_s < 1e12))
+    return;
   for (int i = 0; step * per_s < 60.0; i++)
     step *= i % 3 == 1 ? 2.5 : 2.0;
   for (int i = 0; left + i * step * per_s < right - 30.0; i++) {
@@ -171,10 +174,18 @@ trace_lane(const PlaTrack *activations, const PlaTongueLane *lane, double x_s, d
 {
   const double per_frame = per_s / activations->rate_hz;
   const double first = (activations->start_s - x_s) * per_s;
-  cairo_move_to(cr, first - 0.5 * per_frame, low);
-  for (int f = 0; f < activations->n_samples; f++)
-    cairo_line_to(cr, first + f * per_frame, low - tall * pla_tongue_lane_at(activations, lane, f));
-  cairo_line_to(cr, first + (activations->n_samples - 0.5) * per_frame, low);
+  if (!isfinite(first) || !isfinite(per_frame))
+    return;
+  /* what is far outside stays there, where cairo can hold it */
+  const double most = 1e5, begin = CLAMP(first - 0.5 * per_frame, -most, most),
+               end = CLAMP(first + (activations->n_samples - 0.5) * per_frame, -most, most);
+  cairo_move_to(cr, begin, low);
+  for (int f = 0; f < activations->n_samples; f++) {
+    const double x = first + f * per_frame, level = pla_tongue_lane_at(activations, lane, f);
+    if (fabs(x) < most)
+      cairo_line_to(cr, x, low - tall * (isnan(level) ? 0.0 : CLAMP(level, 0.0, 1.0)));
+  }
+  cairo_line_to(cr, end, low);
   cairo_close_path(cr);
 }
 
@@ -183,7 +194,7 @@ pla_tongue_picture_draw_muscles(const PlaTrack *activations, cairo_t *cr, double
 {
   enum { NAMES = 170, AXIS = 22 };
   const double tall = (height - AXIS) / MAX(count_lanes(activations), 1), wide = width - NAMES - 8.0;
-  const double per_s = wide / activations->n_samples * activations->rate_hz;
+  const double per_s = wide / MAX(activations->n_samples, 1) * activations->rate_hz;
   PlaTongueLane lane = { 0 };
   cairo_set_source_rgb(cr, 1, 1, 1);
   cairo_paint(cr);

@@ -1,5 +1,7 @@
 #include "ui/plot.h"
 
+#include "app/plot-ticks.h"
+
 #include <adwaita.h>
 #include <glib/gi18n.h>
 #include <math.h>
@@ -123,7 +125,7 @@ static void
 draw_cursor(PlaPlotView *self, cairo_t *cr, gboolean dark)
 {
   const PlaPlotBox box = box_of(self);
-  const double share = (self->cursor - self->range.x0) / (self->range.x1 - self->range.x0);
+  const double share = pla_range_share(self->range.x0, self->range.x1, self->cursor);
   if (!(share >= 0.0 && share <= 1.0))
     return;
   const double ink = dark ? 0.9 : 0.2;
@@ -161,8 +163,13 @@ pla_plot_view_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 static void
 zoom(PlaPlotView *self, double at, double factor)
 {
-  self->range.x0 = at + (self->range.x0 - at) / factor;
-  self->range.x1 = at + (self->range.x1 - at) / factor;
+  PlaPlotRange range = self->range;
+  range.x0 = at + (range.x0 - at) / factor;
+  range.x1 = at + (range.x1 - at) / factor;
+  /* beyond, numbers at the axis have no more digits */
+  if (!pla_plot_range_is_usable(&range))
+    return;
+  self->range = range;
   gtk_widget_queue_draw(GTK_WIDGET(self));
 }
 
@@ -170,8 +177,12 @@ static void
 pan(PlaPlotView *self, double share)
 {
   const double shift = share * (self->range.x1 - self->range.x0);
-  self->range.x0 += shift;
-  self->range.x1 += shift;
+  PlaPlotRange range = self->range;
+  range.x0 += shift;
+  range.x1 += shift;
+  if (!pla_plot_range_is_usable(&range))
+    return;
+  self->range = range;
   gtk_widget_queue_draw(GTK_WIDGET(self));
 }
 
@@ -207,8 +218,11 @@ on_drag_end(GtkGestureDrag *gesture, double dx, double dy, PlaPlotView *self)
   /* less than this is a click */
   if (zooming && fabs(dx) > 6.0) {
     double a = value_at(self, self->from_x), b = value_at(self, self->from_x + dx);
-    self->range.x0 = fmin(a, b);
-    self->range.x1 = fmax(a, b);
+    PlaPlotRange range = self->range;
+    range.x0 = fmin(a, b);
+    range.x1 = fmax(a, b);
+    if (pla_plot_range_is_usable(&range))
+      self->range = range;
   }
   gtk_widget_queue_draw(GTK_WIDGET(self));
 }
