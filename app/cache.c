@@ -2,6 +2,7 @@
 #include "app/cache.h"
 
 #include "anatomy/base/parallel.h"
+#include "io/output.h"
 #include "io/store.h"
 #include "platysma-config.h"
 
@@ -154,6 +155,8 @@ pla_cache_write(const char *kind, const char *key, const PlaNamedArray *array, i
   PlaError err = { 0 };
   all[0] = pla_cache_array("key", PLA_U8, 1, strlen(whole), whole);
   memcpy(all + 1, array, (size_t)n * sizeof *all);
+  PlaOutputSet *set = pla_output_set_pause(); /* kept whatever becomes of this run */
   if (pla_arrays_write(path, kind, all, n + 1, &err) == PLA_OK)
     make_room(dir);
+  pla_output_set_resume(set);
 }

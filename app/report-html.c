@@ -3,7 +3,6 @@
 #include "app/report-private.h"
 #include "io/output.h"
 
-#include <glib/gstdio.h>
 #include <string.h>
 
 static const char style[] =
@@ -56,8 +55,26 @@ put_table(GString *html, const PlaBlock *block)
   put(html, "</table>");
 }
 
+/* Pictures are named after their content: those of an older report stay valid until the page that
+ * shows them is replaced, which happens in one moment. */
 static PlaStatus
-put_pictures(GString *html, const PlaBlock *block, const char *folder, int *n_written,
+write_picture(const char *folder, cairo_surface_t *image, int number, GPtrArray *written, char **name,
+              PlaError *err)
+{
+  PlaBytes png = { 0 };
+  PlaStatus st = pla_picture_encode(image, &png, err);
+  g_autofree char *sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, png.data, png.size);
+  *name = g_strdup_printf("picture-%02d-%.8s.png", number, sum);
+  g_autofree char *path = g_build_filename(folder, *name, NULL);
+  if (st == PLA_OK)
+    st = pla_output_write(path, png.data, png.size, err);
+  g_ptr_array_add(written, g_strdup(*name));
+  pla_bytes_clear(&png);
+  return st;
+}
+
+static PlaStatus
+put_pictures(GString *html, const PlaBlock *block, const char *folder, GPtrArray *written,
              PlaError *err)
 {
   PlaStatus st = PLA_OK;
@@ -65,9 +82,8 @@ put_pictures(GString *html, const PlaBlock *block, const char *folder, int *n_wr
   put(html, "<div class=\"g\">");
   for (guint i = 0; st == PLA_OK && i < block->picture->len; i++) {
     const PlaReportPicture *picture = &g_array_index(block->picture, PlaReportPicture, i);
-    g_autofree char *name = g_strdup_printf("picture-%02d.png", ++*n_written);
-    g_autofree char *path = g_build_filename(folder, name, NULL);
-    st = pla_picture_write_surface(path, picture->image, err);
+    g_autofree char *name = NULL;
+    st = write_picture(folder, picture->image, (int)written->len + 1, written, &name, err);
     put(html, "<figure><img src=\"%s/%s\" alt=\"%s\"><figcaption>%s</figcaption></figure>", inside,
         name, picture->caption, picture->caption);
   }
@@ -75,28 +91,28 @@ put_pictures(GString *html, const PlaBlock *block, const char *folder, int *n_wr
   return st;
 }
 
-PlaStatus
-pla_report_write_html(const PlaReport *self, const char *path, PlaError *err)
+/* pictures of an earlier report go when this one has its name */
+static PlaStatus
+remove_others(const char *folder, const GPtrArray *written, PlaError *err)
 {
-  g_autofree char *folder = g_strdup(path);
-  char *dot = strrchr(folder, '.');
-  if (dot && dot > strrchr(folder, '/'))
-    *dot = '\0';
-  char *stem = g_steal_pointer(&folder);
-  folder = g_strconcat(stem, "-files", NULL);
-  g_free(stem);
-  if (g_mkdir_with_parents(folder, 0777) != 0)
-    return pla_fail(err, PLA_ERR_IO, "the folder %s cannot be made; choose another place", folder);
-
-  GString *html = g_string_new(NULL);
+  g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+  g_autoptr(GRegex) ours = g_regex_new("^picture-[0-9]{2,}(-[0-9a-f]{8})?\\.png$", 0, 0, NULL);
   PlaStatus st = PLA_OK;
-  int n_written = 0;
-  put(html,
-      "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<meta name=\"viewport\" content=\"width=device-width\"><title>%s</title><style>",
-      self->heading);
-  g_string_append(html, style);
-  put(html, "</style></head><body><h1>%s</h1><p class=\"q\">%s</p>", self->heading, self->subtitle);
+  const char *name;
+  while (dir && st == PLA_OK && (name = g_dir_read_name(dir)))
+    if (g_regex_match(ours, name, 0, NULL) &&
+        !g_ptr_array_find_with_equal_func((GPtrArray *)written, name, g_str_equal, NULL)) {
+      g_autofree char *path = g_build_filename(folder, name, NULL);
+      st = pla_output_set_remove(path, err);
+    }
+  return st;
+}
+
+static PlaStatus
+put_blocks(const PlaReport *self, GString *html, const char *folder, GPtrArray *written,
+           PlaError *err)
+{
+  PlaStatus st = PLA_OK;
   for (guint i = 0; st == PLA_OK && i < self->blocks->len; i++) {
     const PlaBlock *block = self->blocks->pdata[i];
     switch (block->kind) {
@@ -110,16 +126,40 @@ pla_report_write_html(const PlaReport *self, const char *path, PlaError *err)
       put(html, "<p class=\"w\">%s</p>", block->text);
       break;
     case PLA_BLOCK_PICTURES:
-      st = put_pictures(html, block, folder, &n_written, err);
+      st = put_pictures(html, block, folder, written, err);
       break;
     case PLA_BLOCK_TABLE:
       put_table(html, block);
       break;
     }
   }
+  return st;
+}
+
+PlaStatus
+pla_report_write_html(const PlaReport *self, const char *path, PlaError *err)
+{
+  const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(name, '.');
+  g_autofree char *folder =
+      g_strdup_printf("%.*s-files", (int)((dot ? dot : path + strlen(path)) - path), path);
+  g_autoptr(GPtrArray) written = g_ptr_array_new_with_free_func(g_free);
+  g_autoptr(GString) html = g_string_new(NULL);
+  PlaOutputSet *set = NULL;
+  PlaStatus st = pla_output_set_begin(&set, err);
+  if (st == PLA_OK)
+    st = pla_output_set_mkdir(folder, err);
+  put(html,
+      "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
+      "<meta name=\"viewport\" content=\"width=device-width\"><title>%s</title><style>",
+      self->heading);
+  g_string_append(html, style);
+  put(html, "</style></head><body><h1>%s</h1><p class=\"q\">%s</p>", self->heading, self->subtitle);
+  if (st == PLA_OK)
+    st = put_blocks(self, html, folder, written, err);
   put(html, "</body></html>\n");
   if (st == PLA_OK)
+    st = remove_others(folder, written, err);
+  if (st == PLA_OK)
     st = pla_output_write(path, html->str, html->len, err);
-  g_string_free(html, TRUE);
-  return st;
+  return pla_output_set_end(set, st, err);
 }

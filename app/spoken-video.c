@@ -5,6 +5,7 @@
 #include "io/format.h"
 #include "io/output.h"
 
+#include <errno.h>
 #include <glib/gstdio.h>
 #include <gio/gio.h>
 #include <math.h>
@@ -65,45 +66,41 @@ write_gif(const PlaSpokenVideo *video, const char *path, PlaProgress *progress, 
   return st;
 }
 
-typedef struct {
-  const char *folder;
-  int n;
-} Folder;
-
-static char *
-picture_path(const char *folder, int number)
-{
-  return g_strdup_printf("%s/frame-%05d.png", folder, number + 1);
-}
-
 static PlaStatus
 take_png(cairo_surface_t *image, int number, void *data, PlaError *err)
 {
-  Folder *folder = data;
-  g_autofree char *path = picture_path(folder->folder, number);
-  folder->n = number + 1;
+  const char *folder = data;
+  g_autofree char *path = g_strdup_printf("%s/frame-%05d.png", folder, number + 1);
   return pla_picture_write_surface(path, image, err);
 }
 
-static void
-remove_folder(const Folder *folder)
+/* pictures of an earlier motion of this name go when these have theirs */
+static PlaStatus
+remove_others(const char *folder, PlaError *err)
 {
-  for (int i = 0; i < folder->n; i++) {
-    g_autofree char *path = picture_path(folder->folder, i);
-    g_remove(path);
-  }
-  g_autofree char *sound = g_build_filename(folder->folder, "sound.wav", NULL);
-  g_remove(sound);
-  g_rmdir(folder->folder);
+  g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+  PlaStatus st = PLA_OK;
+  const char *name;
+  while (dir && st == PLA_OK && (name = g_dir_read_name(dir)))
+    if (g_regex_match_simple("^frame-[0-9]{5,}\\.png$", name, 0, 0)) {
+      g_autofree char *path = g_strdup_printf("%s/%s", folder, name);
+      st = pla_output_set_remove(path, err);
+    }
+  return st;
 }
 
 static PlaStatus
-write_folder(const PlaSpokenVideo *video, Folder *folder, PlaProgress *progress, PlaError *err)
+write_folder(const PlaSpokenVideo *video, const char *folder, PlaProgress *progress, PlaError *err)
 {
-  if (g_mkdir_with_parents(folder->folder, 0777) != 0)
-    return pla_fail(err, PLA_ERR_IO, "the folder %s cannot be made; choose another place",
-                    folder->folder);
-  return draw_all(video, take_png, folder, progress, err);
+  PlaOutputSet *set = NULL;
+  PlaStatus st = pla_output_set_begin(&set, err);
+  if (st == PLA_OK)
+    st = pla_output_set_mkdir(folder, err);
+  if (st == PLA_OK)
+    st = remove_others(folder, err);
+  if (st == PLA_OK)
+    st = draw_all(video, take_png, (void *)folder, progress, err);
+  return pla_output_set_end(set, st, err);
 }
 
 /* the stretch that is shown, as a file beside the pictures; NULL where there is no sound */
@@ -179,24 +176,56 @@ run_encoder(GStrv argv, const char *path, PlaError *err)
   return PLA_OK;
 }
 
+/* all that stands in a folder of our own, and the folder */
+static void
+remove_folder(const char *folder)
+{
+  g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+  const char *name;
+  while (dir && (name = g_dir_read_name(dir))) {
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    g_remove(path);
+  }
+  g_rmdir(folder);
+}
+
+/* a program made @from; it takes the name of @path when it is whole */
+static PlaStatus
+move_video(const char *from, const char *path, PlaError *err)
+{
+  g_autoptr(GMappedFile) file = g_mapped_file_new(from, FALSE, NULL);
+  if (!file || g_mapped_file_get_length(file) == 0)
+    return pla_fail(err, PLA_ERR_IO, "the program that makes videos wrote nothing for %s", path);
+  return pla_output_write(path, g_mapped_file_get_contents(file), g_mapped_file_get_length(file),
+                          err);
+}
+
 static PlaStatus
 write_encoded(const PlaSpokenVideo *video, const char *path, PlaProgress *progress, PlaError *err)
 {
-  g_autofree char *name = g_strconcat(path, "-frames", NULL);
-  Folder folder = { name, 0 };
-  g_auto(GStrv) probe = encoder(name, NULL, video->rate_hz, path);
+  const char *ending = strrchr(path, '.');
+  g_autofree char *folder = g_strdup_printf("%s-frames-XXXXXX", path);
+  g_auto(GStrv) probe = encoder(folder, NULL, video->rate_hz, path);
   if (!probe)
     return pla_fail(err, PLA_ERR_UNSUPPORTED,
                     "videos of this kind need ffmpeg or GStreamer, which are not installed; save as .gif, "
                     "or as pictures in a folder");
-  PlaStatus st = write_folder(video, &folder, progress, err);
-  g_autofree char *sound = st == PLA_OK ? write_sound(video, name) : NULL;
+  if (!g_mkdtemp(folder))
+    return pla_fail(err, PLA_ERR_IO, "%s cannot be written (%s); choose another place", path,
+                    g_strerror(errno));
+  PlaOutputSet *set = pla_output_set_pause(); /* another program reads them */
+  PlaStatus st = draw_all(video, take_png, folder, progress, err);
+  g_autofree char *sound = st == PLA_OK ? write_sound(video, folder) : NULL;
+  g_autofree char *made = g_strdup_printf("%s/video%s", folder, ending);
+  pla_output_set_resume(set);
   if (st == PLA_OK) {
-    g_auto(GStrv) argv = encoder(name, sound, video->rate_hz, path);
+    g_auto(GStrv) argv = encoder(folder, sound, video->rate_hz, made);
     pla_progress_phase(progress, "Writing the video", 1.0);
     st = run_encoder(argv, path, err);
   }
-  remove_folder(&folder);
+  if (st == PLA_OK)
+    st = move_video(made, path, err);
+  remove_folder(folder);
   return st;
 }
 
@@ -208,9 +237,5 @@ pla_spoken_write_video(const PlaSpokenVideo *video, const char *path, PlaProgres
     return write_gif(video, path, progress, err);
   if (g_str_has_suffix(path, ".webm") || g_str_has_suffix(path, ".mp4"))
     return write_encoded(video, path, progress, err);
-  Folder folder = { path, 0 };
-  PlaStatus st = write_folder(video, &folder, progress, err);
-  if (st != PLA_OK)
-    remove_folder(&folder);
-  return st;
+  return write_folder(video, path, progress, err);
 }

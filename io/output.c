@@ -1,5 +1,5 @@
 /* Atomic replacement of files: write to a temporary beside the target, sync, rename. */
-#include "io/output.h"
+#include "io/output-private.h"
 
 #include "anatomy/base/memory.h"
 
@@ -14,6 +14,7 @@
 
 struct PlaOutput {
   char *path;
+  char *place; /* in a set: where the whole file waits; else NULL */
   char *temp;
   FILE *file;
   int slot; /* in open_temps, or -1 */
@@ -42,6 +43,7 @@ output_free(PlaOutput *self)
   if (self->file)
     fclose(self->file);
   free(self->path);
+  free(self->place);
   free(self->temp);
   free(self);
 }
@@ -54,17 +56,22 @@ pla_output_open(const char *path, PlaOutput **out, PlaError *err)
   if (!self)
     return pla_fail_memory(err, "an output file");
   self->slot = -1;
-  self->path = pla_strdup(path);
-  self->temp = pla_strdup_printf("%s.XXXXXX.part", path);
-  if (!self->path || !self->temp) {
-    output_free(self);
-    return pla_fail_memory(err, "an output file");
-  }
 
   struct stat st;
   if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
     output_free(self);
     return pla_fail(err, PLA_ERR_IO, "%s is a folder; name a file to write", path);
+  }
+  PlaStatus placed = pla_output_set_place(path, &self->place, err);
+  if (placed != PLA_OK) {
+    output_free(self);
+    return placed;
+  }
+  self->path = pla_strdup(path);
+  self->temp = pla_strdup_printf("%s.XXXXXX.part", self->place ? self->place : path);
+  if (!self->path || !self->temp) {
+    output_free(self);
+    return pla_fail_memory(err, "an output file");
   }
   int fd = mkostemps(self->temp, 5, O_CLOEXEC);
   if (fd < 0) {
@@ -78,7 +85,8 @@ pla_output_open(const char *path, PlaOutput **out, PlaError *err)
   mode_t mask = umask(0);
   umask(mask);
   fchmod(fd, stat(path, &st) == 0 ? st.st_mode & 0777 : 0666 & ~mask);
-  self->slot = remember_temp(self->temp);
+  if (!self->place) /* else its folder is remembered */
+    self->slot = remember_temp(self->temp);
   self->file = fdopen(fd, "w+b");
   if (!self->file) {
     close(fd);
@@ -124,9 +132,12 @@ pla_output_commit(PlaOutput **outputs, int n, PlaError *err)
                     outputs[i]->path, strerror(errno ? errno : EIO));
   }
   for (int i = 0; i < n; i++) {
-    if (st == PLA_OK && rename(outputs[i]->temp, outputs[i]->path) != 0)
+    const char *to = outputs[i]->place ? outputs[i]->place : outputs[i]->path;
+    if (st == PLA_OK && rename(outputs[i]->temp, to) != 0)
       st = pla_fail(err, PLA_ERR_IO, "%s cannot be replaced (%s)", outputs[i]->path,
                     strerror(errno));
+    if (st == PLA_OK && outputs[i]->place)
+      st = pla_output_set_add(outputs[i]->path, err);
     if (st == PLA_OK)
       output_free(outputs[i]);
     else
@@ -147,12 +158,15 @@ pla_output_write(const char *path, const void *data, size_t size, PlaError *err)
   return pla_output_commit(&output, 1, err);
 }
 
-void
+bool
 pla_output_remove_all_temporaries(void)
 {
+  if (!pla_output_set_remove_folders())
+    return false;
   for (int i = 0; i < MAX_TEMPS; i++) {
     char *temp = atomic_load(&open_temps[i]);
     if (temp)
       unlink(temp);
   }
+  return true;
 }

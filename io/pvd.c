@@ -92,22 +92,80 @@ pla_pvd_read(const char *path, PlaPvd *out, PlaError *err)
   return st;
 }
 
+/* the list as text; @folder (NULL: none) stands before each file */
+static bool
+put_list(int n, const double *time_s, const char *const *file, const char *folder, PlaBytes *text)
+{
+  bool ok = pla_bytes_printf(text, "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" "
+                                   "version=\"1.0\" byte_order=\"LittleEndian\">\n"
+                                   "  <Collection>\n");
+  for (int i = 0; i < n && ok; i++) {
+    char number[32];
+    ok = pla_bytes_printf(text, "    <DataSet timestep=\"%s\" part=\"0\" file=\"",
+                          pla_format_double(time_s[i], number)) &&
+         (!folder || pla_bytes_printf(text, "%s/", folder)) && pla_xml_escape(file[i], text) &&
+         pla_bytes_printf(text, "\"/>\n");
+  }
+  return ok && pla_bytes_printf(text, "  </Collection>\n</VTKFile>\n");
+}
+
+/* @file beside @list; free() */
+static char *
+beside(const char *list, const char *file)
+{
+  const char *slash = strrchr(list, '/');
+  return pla_strdup_printf("%.*s%s", slash ? (int)(slash - list + 1) : 0, list, file);
+}
+
 PlaStatus
 pla_pvd_write(const char *path, int n, const double *time_s, const char *const *file, PlaError *err)
 {
   PlaBytes text = { 0 };
-  bool ok = pla_bytes_printf(&text, "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" "
-                                    "version=\"1.0\" byte_order=\"LittleEndian\">\n"
-                                    "  <Collection>\n");
-  for (int i = 0; i < n && ok; i++) {
-    char number[32];
-    ok = pla_bytes_printf(&text, "    <DataSet timestep=\"%s\" part=\"0\" file=\"",
-                          pla_format_double(time_s[i], number)) &&
-         pla_xml_escape(file[i], &text) && pla_bytes_printf(&text, "\"/>\n");
-  }
-  ok = ok && pla_bytes_printf(&text, "  </Collection>\n</VTKFile>\n");
-  PlaStatus st =
-      ok ? pla_output_write(path, text.data, text.size, err) : pla_fail_memory(err, path);
+  PlaStatus st = put_list(n, time_s, file, NULL, &text)
+                     ? pla_output_write(path, text.data, text.size, err)
+                     : pla_fail_memory(err, path);
   pla_bytes_clear(&text);
+
+  /* until all files have their names, a list that finds them where they wait */
+  char *first = st == PLA_OK && n > 0 ? beside(path, file[0]) : NULL;
+  const char *folder = first ? pla_output_get_staging_name(first) : NULL;
+  for (int i = 0; i < n && folder; i++)
+    if (strchr(file[i], '/'))
+      folder = NULL;
+  if (folder)
+    st = put_list(n, time_s, file, folder, &text)
+             ? pla_output_set_interim(path, text.data, text.size, err)
+             : pla_fail_memory(err, path);
+  free(first);
+  pla_bytes_clear(&text);
+  return st;
+}
+
+/* "STEM_0012.vtu": a file that an earlier series of this name wrote */
+static bool
+is_frame(const char *file, const char *stem)
+{
+  const size_t n = strlen(stem);
+  if (strncmp(file, stem, n) != 0 || file[n] != '_')
+    return false;
+  const size_t digits = strspn(file + n + 1, "0123456789");
+  return digits >= 4 && strcmp(file + n + 1 + digits, ".vtu") == 0;
+}
+
+PlaStatus
+pla_pvd_remove_frames(const char *path, const char *stem, PlaError *err)
+{
+  PlaPvd old;
+  PlaError not_read;
+  if (pla_pvd_read(path, &old, &not_read) != PLA_OK)
+    return PLA_OK; /* nothing that we wrote */
+  PlaStatus st = PLA_OK;
+  for (int i = 0; i < old.n && st == PLA_OK; i++) {
+    char *frame = is_frame(old.file[i], stem) ? beside(path, old.file[i]) : NULL;
+    if (frame)
+      st = pla_output_set_remove(frame, err);
+    free(frame);
+  }
+  pla_pvd_clear(&old);
   return st;
 }

@@ -311,5 +311,6 @@ const PlaVerb pla_verb_bench = {
   .example = "platysma-cli bench svd --json",
   .max_files = 1,
   .options = options,
+  .writes_at_once = true, /* and reads them again */
   .run = run_bench,
 };

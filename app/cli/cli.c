@@ -47,16 +47,20 @@ static PlaProgress *running; /* what the signal handler cancels */
 static void
 on_alarm(int signal_number)
 {
-  pla_output_remove_all_temporaries();
-  _exit(130);
+  const struct itimerval soon = { .it_value = { .tv_usec = 50000 } };
+  if (pla_output_remove_all_temporaries())
+    _exit(130);
+  setitimer(ITIMER_REAL, &soon, NULL); /* finished files are taking their names */
 }
 
 static void
 on_interrupt(int signal_number)
 {
   const struct itimerval grace = { .it_value = { .tv_usec = 900000 } };
-  if (pla_progress_cancelled(running))
+  if (pla_progress_cancelled(running)) {
     on_alarm(signal_number);
+    return;
+  }
   pla_progress_cancel(running);
   setitimer(ITIMER_REAL, &grace, NULL);
 }
@@ -630,6 +634,28 @@ check_invocation(const PlaInvocation *inv, PlaError *err)
   return st;
 }
 
+/* All files of a run take their names together, when it has done what it could: a result that was not
+ * reached is written too. */
+static PlaStatus
+run_in_set(PlaInvocation *inv, PlaError *err)
+{
+  PlaOutputSet *set = NULL;
+  if (inv->verb->writes_at_once)
+    return inv->verb->run(inv, err);
+  PlaStatus st = pla_output_set_begin(&set, err);
+  if (st != PLA_OK)
+    return st;
+  PlaError not_written = { 0 };
+  st = inv->verb->run(inv, err);
+  const bool keep = st == PLA_OK || st == PLA_ERR_CONVERGENCE || st == PLA_ERR_EMPTY;
+  const PlaStatus written = pla_output_set_end(set, keep ? PLA_OK : st, &not_written);
+  if (keep && written != PLA_OK) {
+    *err = not_written;
+    st = written;
+  }
+  return st;
+}
+
 static int
 run_verb(const PlaVerb *verb, int argc, char **argv)
 {
@@ -656,7 +682,7 @@ run_verb(const PlaVerb *verb, int argc, char **argv)
     pla_threads_set(pla_invocation_int(&inv, "threads", 0));
     watch_signals(&inv.progress);
     json_builder_begin_object(inv.json);
-    st = verb->run(&inv, &err);
+    st = run_in_set(&inv, &err);
     const struct itimerval none = { 0 };
     setitimer(ITIMER_REAL, &none, NULL);
     close_progress_line(&inv);

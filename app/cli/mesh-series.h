@@ -1,4 +1,5 @@
-/* A motion as files: NAME_0000.vtu and so on beside the list NAME.pvd. */
+/* A motion as files: NAME_0000.vtu and so on beside the list NAME.pvd.  Within an output set all take
+ * their names together, and frames of an older, longer motion go. */
 #pragma once
 
 #include "anatomy/mesh.h"
@@ -7,6 +8,7 @@
 
 typedef struct {
   const char *list; /* path of the .pvd file, borrowed */
+  char *folder, *stem;
   GPtrArray *file;  /* names, without folder */
   GArray *time;     /* of double, s */
 } PlaMeshSeries;

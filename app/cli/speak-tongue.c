@@ -2,11 +2,11 @@
 #include "app/cli/speak-tongue.h"
 
 #include "anatomy/base/memory.h"
+#include "app/cli/mesh-series.h"
 #include "app/picture.h"
 #include "app/tongue-motion.h"
 #include "app/tongue-muscles.h"
 #include "app/tongue-picture.h"
-#include "io/pvd.h"
 #include "sim/speech/formants.h"
 
 #include <glib.h>
@@ -28,29 +28,17 @@ pla_speak_read_track(const char *path, PlaItem *item, PlaError *err)
   return st;
 }
 
-/* meshes of an animation, NAME_0000.vtu and so on, beside the list NAME.pvd */
+/* meshes of an animation; series.list is NULL where none is wanted */
 typedef struct {
-  const char *list;
+  PlaMeshSeries series;
   PlaMesh *mesh;
-  GPtrArray *file;
-  GArray *time;
 } Animation;
 
 static PlaStatus
 animation_add(Animation *self, const double *pos, double time_s, PlaError *err)
 {
-  g_autofree char *folder = g_path_get_dirname(self->list), *base = g_path_get_basename(self->list);
-  char *dot = strrchr(base, '.');
-  if (dot)
-    *dot = '\0';
-  char *name = g_strdup_printf("%s_%04u.vtu", base, self->file->len);
-  g_autofree char *path = g_build_filename(folder, name, NULL);
-  PlaItem item = { .kind = PLA_KIND_MESH, .mesh = self->mesh };
-  PlaWriteOptions opts = pla_write_options_default();
   memcpy(self->mesh->pos, pos, 3 * (size_t)self->mesh->n_verts * sizeof *pos);
-  g_ptr_array_add(self->file, name);
-  g_array_append_val(self->time, time_s);
-  return pla_item_write(path, &item, &opts, err);
+  return pla_mesh_series_add(&self->series, self->mesh, time_s, err);
 }
 
 enum { FIRST_FORMANT = 5, EXTRA = 8, HEARD = EXTRA + PLA_FORMANTS };
@@ -234,7 +222,7 @@ run_stretch(const Frames *self, PlaTongueMotion *motion, int from, int to, PlaEr
     views_add(self->views, motion, self->track, i);
     if (self->explained->wanted)
       st = pla_tongue_activations_explain(&self->explained->found, self->explained->muscles, motion, i, err);
-    if (st == PLA_OK && self->animation->list)
+    if (st == PLA_OK && self->animation->series.list)
       st = animation_add(self->animation, pla_tongue_motion_get_pos(motion),
                          self->track->start_s + i / self->track->rate_hz, err);
     PlaProgress *progress = pla_invocation_progress(self->inv);
@@ -260,7 +248,7 @@ run_frames(const Frames *self, const PlaTongueMotion *motion, PlaTongueStats *st
   g_autofree PlaStatus *status = g_new0(PlaStatus, n_stretches);
   g_autofree PlaError *errors = g_new0(PlaError, n_stretches);
   g_autofree PlaTongueStats *each = g_new0(PlaTongueStats, n_stretches);
-  const bool alone = self->animation->list || self->views->path;
+  const bool alone = self->animation->series.list || self->views->path;
   PlaStatus st = PLA_OK;
 #pragma omp parallel for schedule(dynamic, 1) if (!alone)
   for (int k = 0; k < n_stretches; k++) {
@@ -388,9 +376,7 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
   PlaTongueMotionOptions options = pla_tongue_motion_options_default();
   g_autofree PlaItem *item = g_new0(PlaItem, n_tracks);
   g_autofree const PlaTrack **all = g_new0(const PlaTrack *, n_tracks);
-  Animation animation = { pla_invocation_text(inv, "animation", 0, NULL), NULL,
-                          g_ptr_array_new_with_free_func(g_free),
-                          g_array_new(FALSE, FALSE, sizeof(double)) };
+  Animation animation = { 0 };
   PlaTongueMotion *motion = NULL;
   PlaTrack *result = NULL;
   Views views = { 0 };
@@ -399,6 +385,8 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
   int done = 0;
   PlaStatus st = PLA_OK;
   *seconds = 0.0;
+  if (pla_invocation_has(inv, "animation"))
+    pla_mesh_series_init(&animation.series, pla_invocation_text(inv, "animation", 0, NULL));
   if (pla_invocation_has(inv, "activations")) {
     const PlaFormat *format;
     st = pla_format_for_output(pla_invocation_text(inv, "activations", 0, NULL), PLA_KIND_TRACK, &format,
@@ -408,8 +396,8 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
       pla_invocation_has(inv, "mesh"))
     st = pla_fail(err, PLA_ERR_USAGE,
                   "Activations are those of the phantom's muscles; a tongue given by --mesh has none");
-  if (st == PLA_OK && animation.list && !g_str_has_suffix(animation.list, ".pvd"))
-    st = pla_fail(err, PLA_ERR_USAGE, "An animation is written as a .pvd file, not %s", animation.list);
+  if (st == PLA_OK && animation.series.list && !g_str_has_suffix(animation.series.list, ".pvd"))
+    st = pla_fail(err, PLA_ERR_USAGE, "An animation is written as a .pvd file, not %s", animation.series.list);
   all[0] = *track;
   for (int i = 1; st == PLA_OK && i < n_tracks; i++) {
     st = pla_speak_read_track(pla_invocation_text(inv, "speaker", i - 1, NULL), &item[i], err);
@@ -439,7 +427,7 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
     views_init(&views, inv, *track);
   if (st == PLA_OK)
     st = new_result(*track, heard, &result, err);
-  if (st == PLA_OK && animation.list)
+  if (st == PLA_OK && animation.series.list)
     st = pla_mesh_dup(pla_tongue_motion_get_rest(motion), &animation.mesh, err);
   if (st == PLA_OK)
     st = explained_init(&explained, inv, motion, *track, err);
@@ -450,10 +438,8 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
   *seconds = (double)(g_get_monotonic_time() - begun) / 1e6;
   if (st == PLA_OK && views.path)
     st = pla_picture_write_surface(views.path, views.image, err);
-  if (st == PLA_OK && animation.list)
-    st = pla_pvd_write(animation.list, (int)animation.file->len,
-                       (const double *)(void *)animation.time->data,
-                       (const char *const *)animation.file->pdata, err);
+  if (st == PLA_OK && animation.series.list)
+    st = pla_mesh_series_finish(&animation.series, err);
   if (st == PLA_OK) {
     describe(inv, motion, &stats, *track, build_s);
     if (heard)
@@ -472,8 +458,7 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
   if (views.image)
     cairo_surface_destroy(views.image);
   pla_mesh_free(animation.mesh);
-  g_ptr_array_unref(animation.file);
-  g_array_unref(animation.time);
+  pla_mesh_series_clear(&animation.series);
   for (int i = 1; i < n_tracks; i++)
     pla_item_clear(&item[i]);
   return st;

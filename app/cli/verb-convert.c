@@ -2,6 +2,7 @@
 #include "app/cli/cli-private.h"
 #include "app/cli/describe.h"
 #include "io/format.h"
+#include "io/output.h"
 
 static PlaStatus
 run_convert(PlaInvocation *inv, PlaError *err)
@@ -37,7 +38,7 @@ run_convert(PlaInvocation *inv, PlaError *err)
   /* what was written is what is described: read it back */
   read = pla_read_options_default();
   if (st == PLA_OK)
-    st = pla_item_read(out, &read, &again, err);
+    st = pla_item_read(pla_output_get_staged(out), &read, &again, err);
   if (st == PLA_OK)
     st = pla_describe_item(inv, &again, err);
   pla_item_clear(&again);

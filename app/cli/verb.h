@@ -42,6 +42,7 @@ typedef struct {
   const char *example;     /* one worked example: the whole command line */
   int min_files, max_files; /* positional arguments; max -1: any number */
   bool needs_output;       /* -o is required */
+  bool writes_at_once;     /* files take their names one by one, not together at the end */
   const PlaOpt *options;   /* beyond the common ones; NULL-name terminated, or NULL */
   /* Does the work.  Members of the JSON object are added with the builder of
    * pla_invocation_json() (an object is open); lines for people with pla_say(). */

@@ -91,14 +91,21 @@ html_of(const PlaReport *report)
     g_error("%s", err.message);
   g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
   g_remove(path);
-  for (int i = 1; i <= pla_report_n_pictures(report); i++) {
-    g_autofree char *name = g_strdup_printf("report-files/picture-%02d.png", i);
+  /* every picture that the page shows is there, and nothing else */
+  g_autoptr(GRegex) shown = g_regex_new("<img src=\"(report-files/[^\"]+)\"", 0, 0, NULL);
+  g_autoptr(GMatchInfo) match = NULL;
+  int n = 0;
+  for (g_regex_match(shown, text, 0, &match); g_match_info_matches(match);
+       g_match_info_next(match, NULL)) {
+    g_autofree char *name = g_match_info_fetch(match, 1);
     g_autofree char *picture = inside(name);
     g_assert_true(g_file_test(picture, G_FILE_TEST_IS_REGULAR));
     g_remove(picture);
+    n++;
   }
+  g_assert_cmpint(n, ==, pla_report_n_pictures(report));
   g_autofree char *folder = inside("report-files");
-  g_rmdir(folder);
+  g_assert_cmpint(g_rmdir(folder), ==, 0);
   return text;
 }
 
