@@ -2,6 +2,7 @@
 #include "app/mesh-method.h"
 
 #include "app/methods/methods.h"
+#include "app/simulation-checks.h"
 
 #include <string.h>
 
@@ -71,5 +72,11 @@ pla_mesh_method_run(const PlaMeshMethod *method, const PlaMeshInput *input, PlaP
     return pla_fail(err, PLA_ERR_USAGE, "A surface of triangles is needed, not a volume mesh");
   if (!(input->cell_mm > 0.0))
     return pla_fail(err, PLA_ERR_USAGE, "The cell size must be positive, not %g mm", input->cell_mm);
-  return method->run(input, progress, out, err);
+  /* lobes of a body that runs through itself may cancel; only the method embed takes such */
+  PlaStatus st = input->surface && !tets
+                     ? pla_mesh_check_encloses(input->surface, method != &pla_mesh_method_embed, err)
+                     : PLA_OK;
+  if (st == PLA_OK && tets)
+    st = pla_mesh_check_elements(input->surface, err);
+  return st == PLA_OK ? method->run(input, progress, out, err) : st;
 }

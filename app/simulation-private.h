@@ -23,6 +23,8 @@ struct PlaSimulation {
   PlaFemBindings *bindings; /* of vertices that follow others, or NULL */
   unsigned char *fixed;     /* n_verts x 3 */
   int *motion_of;       /* vertex -> motion, or -1 (n_verts) */
+  unsigned char *moved; /* axes that the motion prescribes: bits 1, 2, 4 (n_verts) */
+  int *holder;          /* constraint that holds an axis, from 1; 0: none (n_verts x 3) */
   GArray *motions;      /* of PlaRigidMotion */
   int steps;            /* increments of the motions */
   double *force;        /* N (n_verts x 3) */

@@ -6,6 +6,7 @@
 #include "anatomy/boundary.h"
 #include "app/bound-mesh.h"
 #include "app/scene-where.h"
+#include "app/simulation-checks.h"
 #include "app/simulation-materials.h"
 #include "io/format.h"
 
@@ -40,6 +41,8 @@ pla_simulation_free(PlaSimulation *scene)
   pla_label_table_clear(&scene->labels);
   free(scene->fixed);
   free(scene->motion_of);
+  free(scene->moved);
+  free(scene->holder);
   free(scene->force);
   g_clear_pointer(&scene->motions, g_array_unref);
   g_clear_pointer(&scene->springs, g_array_unref);
@@ -157,6 +160,44 @@ read_motion(PlaJson json, PlaRigidMotion *motion, unsigned *axes, int *steps, Pl
   return st;
 }
 
+/* Which motion constraint @i of the list is, for comparison; NULL where it fixes. */
+static const PlaRigidMotion *
+motion_of_constraint(const PlaSimulation *scene, const GArray *motion_index, int i)
+{
+  const int m = g_array_index(motion_index, int, i);
+  return m < 0 ? NULL : &g_array_index(scene->motions, PlaRigidMotion, (guint)m);
+}
+
+/* Constraint @i holds the axes @axes of vertex @v; refused where another holds one of them
+ * elsewhere. */
+static PlaStatus
+hold_vertex(PlaSimulation *scene, const GArray *motion_index, PlaJson item, int i, int v,
+            unsigned axes, PlaError *err)
+{
+  const PlaRigidMotion *mine = motion_of_constraint(scene, motion_index, i);
+  for (int d = 0; d < 3; d++) {
+    int *holder = &scene->holder[3 * (size_t)v + (size_t)d];
+    if (!(axes >> d & 1))
+      continue;
+    if (*holder > 0) {
+      const PlaRigidMotion *other = motion_of_constraint(scene, motion_index, *holder - 1);
+      if (!mine != !other || (mine && memcmp(mine, other, sizeof *mine) != 0))
+        return pla_json_fail(item, err,
+                             "%s vertex %d along %c, which constraints[%d] %s; leave it out of one "
+                             "of the two",
+                             mine ? "moves" : "fixes", v, 'x' + d, *holder - 1,
+                             !other ? "fixes" : mine ? "moves otherwise" : "moves");
+    }
+    *holder = i + 1;
+    scene->fixed[3 * (size_t)v + (size_t)d] = 1;
+  }
+  if (mine) {
+    scene->motion_of[v] = g_array_index(motion_index, int, i);
+    scene->moved[v] |= (unsigned char)axes;
+  }
+  return PLA_OK;
+}
+
 static PlaStatus
 read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
@@ -166,7 +207,10 @@ read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
   scene->steps = 1;
   if (!pla_json_get(root, "constraints", &list))
     return PLA_OK;
-  g_autofree bool *marked = g_new(bool, scene->mesh->n_verts);
+  g_autofree bool *marked = g_try_new(bool, scene->mesh->n_verts);
+  g_autoptr(GArray) motion_of = g_array_new(FALSE, FALSE, sizeof(int)); /* constraint -> motion */
+  if (!marked)
+    return pla_fail_memory(err, "the constraints");
   for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
     PlaJson item, where, value;
     size_t count;
@@ -198,16 +242,12 @@ read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
       st = pla_json_fail(where, err, "selects only vertices that follow others; hold those instead");
     GArray *held = g_array_new(FALSE, FALSE, sizeof(int));
     g_ptr_array_add(scene->held, held);
-    for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++) {
-      if (!marked[v])
-        continue;
-      g_array_append_val(held, v);
-      for (int d = 0; d < 3; d++)
-        if (axes >> d & 1)
-          scene->fixed[3 * (size_t)v + (size_t)d] = 1;
-      if (motion_index >= 0)
-        scene->motion_of[v] = motion_index;
-    }
+    g_array_append_val(motion_of, motion_index);
+    for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++)
+      if (marked[v]) {
+        g_array_append_val(held, v);
+        st = hold_vertex(scene, motion_of, item, i, v, axes, err);
+      }
   }
   return st;
 }
@@ -236,6 +276,19 @@ read_pressure(PlaSimulation *scene, PlaJson item, PlaJson value, const bool *mar
     st = pla_json_fail(item, err, "selects no face of the surface; a face needs all its vertices");
   pla_boundary_clear(&boundary);
   return st;
+}
+
+/* a force on what is held everywhere moves nothing */
+static void
+note_idle_load(PlaSimulation *scene, int load, const bool *marked)
+{
+  for (size_t v = 0; v < (size_t)scene->mesh->n_verts; v++)
+    if (marked[v] && !(scene->fixed[3 * v] && scene->fixed[3 * v + 1] && scene->fixed[3 * v + 2]))
+      return;
+  if (scene->notes)
+    g_ptr_array_add(scene->notes,
+                  g_strdup_printf("loads[%d] acts only on vertices that are held, and does nothing",
+                                  load));
 }
 
 static PlaStatus
@@ -272,6 +325,8 @@ read_loads(PlaSimulation *scene, PlaJson root, PlaError *err)
     }
     if (st == PLA_OK && pla_json_get(item, "force_n", &force))
       st = pla_json_vector(force, 3, newton, err);
+    if (st == PLA_OK)
+      note_idle_load(scene, i, marked);
     /* the force is shared equally by the vertices it acts on */
     for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++)
       for (int d = 0; marked[v] && d < 3; d++)
@@ -296,6 +351,16 @@ read_nearest(const PlaSimulation *scene, PlaJson at, int *vert, PlaError *err)
     }
   }
   return st;
+}
+
+/* the constraint, from 1, that holds any axis of a vertex */
+static int
+hook_holder(const PlaSimulation *scene, int vert)
+{
+  int holder = 0;
+  for (size_t d = 0; d < 3; d++)
+    holder = MAX(holder, scene->holder[3 * (size_t)vert + d]);
+  return holder;
 }
 
 static PlaStatus
@@ -342,8 +407,15 @@ read_hooks(PlaSimulation *scene, PlaJson root, PlaError *err)
       hook.spring = (int)scene->springs->len;
       g_array_append_val(scene->springs, spring);
     } else {
+      const int holder = hook_holder(scene, hook.vert);
+      if (holder > 0)
+        st = pla_json_fail(item, err,
+                           "pulls vertex %d, which constraints[%d] holds already; hook it elsewhere, "
+                           "or give it a 'stiffness_n_m'",
+                           hook.vert, holder - 1);
       memset(scene->fixed + 3 * (size_t)hook.vert, 1, 3);
       scene->motion_of[hook.vert] = (int)scene->motions->len;
+      scene->moved[hook.vert] = 7;
       g_array_append_val(scene->motions, motion);
     }
     g_array_append_val(scene->hooks, hook);
@@ -408,8 +480,14 @@ read_probes(PlaSimulation *scene, PlaJson root, PlaError *err)
       st = read_nearest(scene, at, &probe.vert, err);
     if (st == PLA_OK)
       st = pla_json_text_value(name, &probe.name, err);
+    for (guint k = 0; st == PLA_OK && k < scene->probes->len; k++)
+      if (strcmp(g_array_index(scene->probes, PlaProbeSpec, k).name, probe.name) == 0)
+        st = pla_json_fail(name, err, "is '%s', as that of probes[%u]; give each its own", probe.name,
+                           k);
     if (st == PLA_OK)
       g_array_append_val(scene->probes, probe);
+    else
+      g_free(probe.name);
   }
   return st;
 }
@@ -508,10 +586,14 @@ read_scene(PlaSimulation *scene, PlaJson root, const char *folder, PlaError *err
   scene->fixed = pla_array_new0(n, 3);
   scene->motion_of = pla_array_new(n, sizeof *scene->motion_of);
   scene->force = pla_array_new0(n, 3 * sizeof *scene->force);
-  if (!scene->fixed || !scene->motion_of || !scene->force)
+  scene->moved = pla_array_new0(n, 1);
+  scene->holder = pla_array_new0(n, 3 * sizeof *scene->holder);
+  if (!scene->fixed || !scene->motion_of || !scene->force || !scene->moved || !scene->holder)
     st = pla_fail_memory(err, "the scene");
   for (size_t v = 0; st == PLA_OK && v < n; v++)
     scene->motion_of[v] = -1;
+  if (st == PLA_OK)
+    st = pla_mesh_check_elements(scene->mesh, err);
   if (st == PLA_OK && pla_json_get(root, "formulation", &value))
     st = pla_json_choice(value, formulations, &formulation, err);
   if (st == PLA_OK)
@@ -631,9 +713,15 @@ pla_simulation_conditions(const PlaSimulation *scene, double t, double *target)
   const PlaMesh *mesh = scene->mesh;
   memcpy(target, mesh->pos, 3 * (size_t)mesh->n_verts * sizeof *target);
   for (size_t v = 0; v < (size_t)mesh->n_verts; v++)
-    if (scene->motion_of[v] >= 0)
+    if (scene->motion_of[v] >= 0) {
+      double to[3];
       pla_rigid_motion_apply(&g_array_index(scene->motions, PlaRigidMotion, (guint)scene->motion_of[v]), t,
-                   mesh->pos + 3 * v, target + 3 * v);
+                   mesh->pos + 3 * v, to);
+      /* other axes may be fixed where they are */
+      for (size_t d = 0; d < 3; d++)
+        if (scene->moved[v] >> d & 1)
+          target[3 * v + d] = to[d];
+    }
   return (PlaFemConditions){ .fixed = scene->fixed,
                              .target = target,
                              .force = scene->force,

@@ -278,6 +278,8 @@ test_bad_meshes(void)
     { "0 0 0", "0 2 1 3", 1, "tetrahedron 0, near (0.00, 0.00, 0.00) mm, is inverted at rest" },
     { "0 0 10", "0 1 2 3", 1, "is flat at rest" },
     { "0 0 0", "0 1 1 3", 1, "is flat at rest" },
+    { "0 0 0", "1 4 2 3", 1, "tetrahedron 1 of the mesh is the same as 0" },
+    { "0 0 0", "4 2 1 3", 1, "tetrahedron 1 of the mesh is the same as 0" },
     { "0 0 0", "0 1 2 7", 1, "names one that is not there" },
     { "0 0 0", "", 1, "no tetrahedra" },
     { "0 0 0", "0 1 2 3", 2, "nothing holds the piece of 5 vertices around (54.0, 4.0, 4.0) mm" },
@@ -427,6 +429,27 @@ test_mistakes(void)
       "}",
       "Skin" },
     { "{'mesh': 'bar.vtu', 'formulation': 'mixed', " OK_MATERIAL ", " OK_CLAMP "}", "linear" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", 'constraints': [{'where': {'box_mm':"
+      "[[-1,-1,-1],[0.01,26,26]]}, 'fix': 'xyz'}, {'where': {'box_mm': [[-1,-1,-1],[0.01,26,26]]},"
+      "'move': {'translate_mm': [1,0,0]}}]}",
+      "'constraints[1]' moves vertex 0 along x, which constraints[0] fixes" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", 'constraints': [{'where': {'box_mm':"
+      "[[-1,-1,-1],[0.01,26,26]]}, 'move': {'translate_mm': [1,0,0]}}, {'where': {'nodes': [0]},"
+      "'fix': 'z'}]}",
+      "'constraints[1]' fixes vertex 0 along z, which constraints[0] moves" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", 'constraints': [{'where': {'box_mm':"
+      "[[-1,-1,-1],[0.01,26,26]]}, 'move': {'translate_mm': [1,0,0]}}, {'where': {'nodes': [0]},"
+      "'move': {'translate_mm': [2,0,0]}}]}",
+      "which constraints[0] moves otherwise" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", " OK_CLAMP ", 'hooks': [{'at_mm': [0,0,0],"
+      "'pull_mm': [0,0,1]}]}",
+      "'hooks[0]' pulls vertex 0, which constraints[0] holds" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", " OK_CLAMP ", 'probes': [{'name': 'tip', 'nearest_mm':"
+      "[0,0,0]}, {'name': 'tip', 'nearest_mm': [100,0,0]}]}",
+      "'probes[1].name' is 'tip', as that of probes[0]" },
+    { "{'mesh': 'bar.vtu', " OK_MATERIAL ", " OK_CLAMP ", 'loads': [{'where': {'nodes': []},"
+      "'force_n': [0,0,1]}]}",
+      "loads[0].where" },
     { "{'mesh': 'bar.vtu', ", "line" },
     { "[1, 2]", "object" },
   };
@@ -439,6 +462,32 @@ test_mistakes(void)
               err.message);
     g_assert_null(scene);
   }
+}
+
+/* what does not contradict itself goes on: one axis moved, the others fixed, which then stay; the same
+ * motion twice; a force on what is held, which a note remarks */
+static void
+test_agreeing(void)
+{
+  const double size[3] = { 100, 25, 25 };
+  const int n[3] = { 4, 1, 1 };
+  write_box("bar.vtu", size, n, PLA_BOX_TETS_6);
+  PlaSimulationResult result =
+      solve("{'mesh': 'bar.vtu', " OK_MATERIAL ", 'constraints': ["
+            "{'where': {'box_mm': [[-1,-1,-1],[0.01,26,26]]}, 'fix': 'xyz'},"
+            "{'where': {'box_mm': [[99.9,-1,-1],[101,26,26]]}, 'fix': 'yz'},"
+            "{'where': {'box_mm': [[99.9,-1,-1],[101,26,26]]}, 'move': {'translate_mm': [5,3,2],"
+            "'axes': 'x'}},"
+            "{'where': {'box_mm': [[99.9,-1,-1],[101,26,0.1]]}, 'move': {'translate_mm': [5,3,2],"
+            "'axes': 'x'}}],"
+            "'loads': [{'where': {'nodes': [0]}, 'force_n': [0,0,1]}],"
+            "'probes': [{'name': 'end', 'nearest_mm': [100,0,0]}]}");
+  g_assert_cmpfloat_with_epsilon(result.probe[0].displacement_mm[0], 5.0, 1e-12);
+  g_assert_cmpfloat_with_epsilon(result.probe[0].displacement_mm[1], 0.0, 1e-12);
+  g_assert_cmpfloat_with_epsilon(result.probe[0].displacement_mm[2], 0.0, 1e-12);
+  g_assert_cmpuint(result.notes->len, ==, 1);
+  g_assert_nonnull(strstr(g_ptr_array_index(result.notes, 0), "loads[0] acts only on"));
+  pla_simulation_result_clear(&result);
 }
 
 #define HELD "'constraints': [{'where': {'box_mm': [[-1,-1,-1],[0.01,11,11]]}, 'fix': 'xyz'}],"
@@ -747,6 +796,13 @@ test_motion(void)
   }
 }
 
+/* a sheet with two sides: closed, and nothing inside */
+#define FACET(a, b, c)                                                                             \
+  "facet normal 0 0 0\nouter loop\nvertex " a "\nvertex " b "\nvertex " c "\nendloop\nendfacet\n"
+#define FLAT                                                                                       \
+  "solid flat\n" FACET("0 0 -1", "20 0 -1", "0 20 -1") FACET("0 0 -1", "0 20 -1", "20 0 -1")       \
+      "endsolid\n"
+
 /* each mistake has its sentence */
 static void
 test_bad_contact(void)
@@ -755,11 +811,14 @@ test_bad_contact(void)
   const int n[3] = { 2, 2, 1 };
   write_box("block.vtu", size, n, PLA_BOX_TETS_5);
   write_surface("open.stl", (double[3]){ -5, -5, -5 }, (double[3]){ 25, 25, -0.5 }, true);
+  g_autofree char *flat = path_of("flat.stl");
+  g_assert_true(g_file_set_contents(flat, FLAT, -1, NULL));
   static const struct {
     const char *json, *says;
   } bad[] = {
     { "'colliders': [{'surface': 'none.stl'}]", "none.stl" },
     { "'colliders': [{'surface': 'open.stl'}]", "not closed" },
+    { "'colliders': [{'surface': 'flat.stl'}]", "encloses no volume" },
     { "'colliders': [{'surface': 'block.vtu'}]", "no triangles" },
     { "'colliders': [{}]", "either a 'surface' file or a 'plane'" },
     { "'colliders': [{'plane': {'point_mm': [0,0,0], 'normal': [0,0,0]}}]", "has no length" },
@@ -802,6 +861,7 @@ main(int argc, char **argv)
   g_test_add_func("/simulation/inverted-note", test_inverted_note);
   g_test_add_func("/simulation/bad-meshes", test_bad_meshes);
   g_test_add_func("/simulation/mistakes", test_mistakes);
+  g_test_add_func("/simulation/agreeing", test_agreeing);
   g_test_add_func("/simulation/tissues", test_tissues);
   g_test_add_func("/simulation/clamped", test_clamped);
   g_test_add_func("/simulation/sensitivity", test_sensitivity);
@@ -812,7 +872,9 @@ main(int argc, char **argv)
   g_test_add_func("/simulation/motion", test_motion);
   g_test_add_func("/simulation/bad-contact", test_bad_contact);
   int failures = g_test_run();
-  const char *const names[] = { "cube.vtu", "bar.vtu", "two.vtu", "labelled.vtu", "scene.json" };
+  const char *const names[] = { "cube.vtu",  "bar.vtu",    "two.vtu", "labelled.vtu",
+                                "block.vtu", "open.stl",   "bad.node", "bad.ele",
+                                "flat.stl",  "scene.json" };
   for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autofree char *path = path_of(names[i]);
     g_remove(path);
