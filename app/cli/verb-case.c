@@ -2,6 +2,7 @@
 #include "anatomy/base/parallel.h"
 #include "app/case-check.h"
 #include "app/cli/cli-private.h"
+#include "app/cli/verb-reached.h"
 #include "app/json.h"
 #include "app/plan-compare.h"
 #include "app/session.h"
@@ -540,6 +541,7 @@ run_apply(PlaInvocation *inv, PlaError *err)
     pla_json_text(pla_invocation_json(inv), "state", row ? pla_hash_text(&row->state, hash) : NULL);
     pla_say(inv, "operation %lld: %s", (long long)operation, pla_invocation_file(inv, 2));
     put_remarks(inv, session, before);
+    st = pla_session_check_reached(session, before, pla_invocation_progress(inv), err);
   }
   return end(inv, session, st);
 }

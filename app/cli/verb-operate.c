@@ -1,5 +1,6 @@
 /* `operate`: carries out a surgical plan. */
 #include "app/cli/cli-private.h"
+#include "app/cli/verb-reached.h"
 #include "app/landmarks.h"
 #include "app/plan.h"
 #include "app/session.h"
@@ -201,6 +202,7 @@ commit(PlaInvocation *inv, const char *path, const Plan *plan, PlaError *err)
   if (dot && dot != file)
     *dot = '\0';
   PlaStatus st = pla_session_open(plan->case_path, &session, err);
+  g_autoptr(GArray) before = st == PLA_OK ? pla_session_get_hashes(session) : NULL;
   const char *name = NULL;
   if (st == PLA_OK)
     st = find_labels(session, plan->case_path, plan->labels, NULL, &name, err);
@@ -241,6 +243,7 @@ commit(PlaInvocation *inv, const char *path, const Plan *plan, PlaError *err)
   if (st == PLA_OK) {
     pla_json_int(pla_invocation_json(inv), "committed", done + 1);
     pla_say(inv, "%s: body '%s' and %d operations in the log", plan->case_path, file, done);
+    st = pla_session_check_reached(session, before, progress, err);
   }
   return st;
 }

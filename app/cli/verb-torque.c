@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-static void
+/* the largest activation */
+static double
 describe(PlaInvocation *inv, const PlaActiveBody *body, const PlaLimb *limb,
          const PlaLimbMuscle *muscle, const PlaLimbReport *report)
 {
@@ -47,9 +48,7 @@ describe(PlaInvocation *inv, const PlaActiveBody *body, const PlaLimb *limb,
   pla_json_number(json, "residual_nm", report->balance.residual_nm);
   pla_json_int(json, "rounds", report->balance.rounds);
   pla_json_bool(json, "overloaded", most > 1.0);
-  if (most > 1.0)
-    pla_say(inv, "an activation of %.2f is more than a muscle can give: the limb cannot hold this",
-            most);
+  return most;
 }
 
 /* as a track of one frame, for `muscles activate`; no more than full activation */
@@ -89,10 +88,14 @@ pla_run_torque(PlaInvocation *inv, PlaError *err)
   if (st == PLA_OK) {
     g_autofree PlaLimbMuscle *muscle = g_new0(PlaLimbMuscle, (size_t)body->muscles.list.n + 1);
     st = pla_limb_balance(body, &limb, muscle, &report, err);
-    if (st == PLA_OK)
-      describe(inv, body, &limb, muscle, &report);
+    const double most = st == PLA_OK ? describe(inv, body, &limb, muscle, &report) : 0.0;
     if (st == PLA_OK && pla_invocation_output(inv))
       st = write_track(inv, body, muscle, err);
+    if (st == PLA_OK && most > 1.0)
+      st = pla_fail(err, PLA_ERR_CONVERGENCE,
+                    "%s: an activation of %.2f is more than a muscle can give: the limb cannot hold "
+                    "this; bend it otherwise or load it less",
+                    pla_invocation_file(inv, 1), most);
   }
   pla_limb_clear(&limb);
   pla_active_body_free(body);
