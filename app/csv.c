@@ -1,15 +1,18 @@
 #include "app/csv.h"
 
+#include "io/table.h"
+
 #include <string.h>
 
 void
 pla_csv_put(GString *csv, const char *text)
 {
-  if (!strpbrk(text, ",\"\n\r")) {
-    g_string_append(csv, text);
+  const char *guard = pla_cell_needs_apostrophe(text) ? "'" : "";
+  if (!strpbrk(text, ",;\"\n\r\t")) {
+    g_string_append_printf(csv, "%s%s", guard, text);
     return;
   }
-  g_string_append_c(csv, '"');
+  g_string_append_printf(csv, "\"%s", guard);
   for (const char *c = text; *c; c++) {
     if (*c == '"')
       g_string_append_c(csv, '"');

@@ -165,8 +165,10 @@ parse_columns(Table *t, const PlaText *line, PlaError *err)
       return pla_fail(err, PLA_ERR_FORMAT, "%s, line %d, column %d: a quote is not closed", t->path,
                       line->line, c + 1);
     column->name = pla_name_dup(cell.at, (size_t)(cell.end - cell.at));
-    if (column->name)
+    if (column->name) {
       undouble_quotes(column->name);
+      pla_cell_drop_apostrophe(column->name);
+    }
     if (!column->name || !column_parse(column))
       return pla_fail_memory(err, t->path);
     if (c < 2 && t->frame_column < 0 && !column->bracket && stem_is(column, frame_words)) {
@@ -507,6 +509,8 @@ write_name(FILE *file, const char *name, const char *ending)
   bool quote = strpbrk(name, ",;\t\"") || strpbrk(ending, ",;\t\"") || name[0] == ' ';
   if (quote)
     fputc('"', file);
+  if (pla_cell_needs_apostrophe(name))
+    fputc('\'', file);
   const char *const part[2] = { name, ending };
   for (int i = 0; i < 2; i++)
     for (const char *p = part[i]; *p; p++) {

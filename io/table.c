@@ -257,3 +257,49 @@ pla_cell_quote(const PlaCell *cell)
   ptrdiff_t n = cell->at ? cell->end - cell->at : 0;
   return n > 40 ? 40 : (int)n;
 }
+
+/* ---- what spreadsheets compute --------------------------------------------------------------- */
+
+/* -3.5, +1e-6: nothing to compute */
+static bool
+is_plain_number(const char *text)
+{
+  const char *p = text + (*text == '-' || *text == '+');
+  const size_t whole = strspn(p, "0123456789");
+  p += whole;
+  size_t part = 0;
+  if (*p == '.') {
+    part = strspn(p + 1, "0123456789");
+    p += 1 + part;
+  }
+  if (whole + part == 0)
+    return false;
+  if (*p == 'e' || *p == 'E') {
+    p += 1 + (p[1] == '-' || p[1] == '+');
+    const size_t power = strspn(p, "0123456789");
+    if (power == 0)
+      return false;
+    p += power;
+  }
+  return *p == '\0';
+}
+
+static bool
+begins_formula(const char *text)
+{
+  return *text && strchr("=+-@\t\r", *text);
+}
+
+bool
+pla_cell_needs_apostrophe(const char *text)
+{
+  const char *p = text + strspn(text, "'");
+  return begins_formula(p) && (p != text || !is_plain_number(text));
+}
+
+void
+pla_cell_drop_apostrophe(char *text)
+{
+  if (*text == '\'' && begins_formula(text + strspn(text, "'")))
+    memmove(text, text + 1, strlen(text));
+}

@@ -52,5 +52,12 @@ PlaCellKind pla_cell_number(const PlaCell *cell, bool decimal_comma, double *out
 bool pla_cell_is(const PlaCell *cell,
                  const char *expected); /* whatever the case of ASCII letters */
 
+/* A spreadsheet computes cells that begin with = + - @ or a tab: such text, unless it is a plain
+ * number, is written with an apostrophe before it.  (So is text that begins with apostrophes before
+ * one of these, which keeps both apart.) */
+bool pla_cell_needs_apostrophe(const char *text);
+/* What was written so is read as it was. */
+void pla_cell_drop_apostrophe(char *text);
+
 /* At most this much of a cell or name goes into a sentence: printf("%.*s", pla_cell_quote(...)). */
 int pla_cell_quote(const PlaCell *cell);

@@ -89,13 +89,17 @@ test_table(void)
   run(session, "phantom", "{\"phantom\": \"box\", \"spacing_mm\": 2, \"name\": \"a, b\"}");
   run(session, "measure", "{\"name\": \"d\", \"points_mm\": [[0, 0, 0], [3, 4, 0]]}");
   run(session, "landmark", "{\"name\": \"l\", \"at_mm\": [1, 2, 3.5]}");
+  run(session, "landmark", "{\"name\": \"=1+1\", \"at_mm\": [1, 2, -3.5]}");
   g_assert_cmpint(pla_table_write_csv(session, csv, NULL, &n, &err), ==, PLA_OK);
-  g_assert_cmpint(n, ==, 5); /* one label, a distance and its two points, a landmark */
+  g_assert_cmpint(n, ==, 6); /* one label, a distance and its two points, two landmarks */
   g_autofree char *text = NULL;
   g_assert_true(g_file_get_contents(csv, &text, NULL, NULL));
   g_assert_nonnull(strstr(text, "\"a, b\",labels,"));
   g_assert_nonnull(strstr(text, "d,measurement,d,distance,5,mm,,,\n"));
   g_assert_nonnull(strstr(text, "l,landmark,l,point,,,1,2,3.5\n"));
+  /* a name that a spreadsheet would compute; numbers below 0 stay numbers */
+  g_assert_nonnull(strstr(text, "'=1+1,landmark,'=1+1,point,,,1,2,-3.5\n"));
+  g_assert_null(strstr(text, "\n=1+1"));
   g_object_unref(session);
   g_remove(path);
   g_remove(csv);

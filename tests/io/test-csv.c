@@ -271,6 +271,43 @@ test_memory(void)
   g_assert_nonnull(strstr(err.message, "line 400002"));
 }
 
+/* names that a spreadsheet would compute are disarmed, and read as they were */
+static void
+test_formulas(void)
+{
+  static const char *const names[] = { "=1+1",   "+x",  "-x",      "@SUM(A1)", "'=1",  "''-x",
+                                       "'quote", "-3.5", "+1e-6", "=HYPERLINK(\"http://x\",\"y\")", "a=1" };
+  enum { N = G_N_ELEMENTS(names) };
+  g_autofree char *path = pla_test_path("formulas.csv"), *text = NULL;
+  PlaItem item = { .kind = PLA_KIND_TRACK }, again = { 0 };
+  PlaError err;
+  g_assert_cmpint(pla_track_new(3, N, &item.track, &err), ==, PLA_OK);
+  item.track->rate_hz = 100.0;
+  for (int c = 0; c < N; c++) {
+    item.track->name[c] = strdup(names[c]);
+    item.track->unit[c] = strdup("");
+  }
+  PlaWriteOptions write = pla_write_options_default();
+  PlaReadOptions read = pla_read_options_default();
+  g_assert_cmpint(pla_item_write(path, &item, &write, &err), ==, PLA_OK);
+  g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+  *strchr(text, '\n') = '\0';
+  for (const char *cell = text; cell; cell = strchr(cell, ',') ? strchr(cell, ',') + 1 : NULL) {
+    const char *first = cell + (*cell == '"');
+    if (strchr("=+@", *first) && !g_str_has_prefix(first, "+1e-6"))
+      g_error("a spreadsheet computes %s", first);
+    if (*first == '-')
+      g_assert_true(g_str_has_prefix(first, "-3.5"));
+  }
+  if (pla_item_read(path, &read, &again, &err) != PLA_OK)
+    g_error("%s", err.message);
+  g_assert_cmpint(again.track->n_channels, ==, N);
+  for (int c = 0; c < N; c++)
+    g_assert_cmpstr(again.track->name[c], ==, names[c]);
+  pla_item_clear(&item);
+  pla_item_clear(&again);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -285,5 +322,6 @@ main(int argc, char **argv)
   g_test_add_func("/io/csv/ema-text", test_ema_text);
   g_test_add_func("/io/csv/damage", test_damage);
   g_test_add_func("/io/csv/memory", test_memory);
+  g_test_add_func("/io/csv/formulas", test_formulas);
   return g_test_run();
 }
