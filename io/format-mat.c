@@ -26,6 +26,7 @@
 #include <matio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <strings.h>
 #include <zlib.h>
 
@@ -733,6 +734,33 @@ make_struct(const PlaTrack *track)
   return ok ? var : NULL;
 }
 
+/* Compresses the one element of the file that matio wrote plainly: written compressed, matio (1.5)
+ * counts the bytes of some texts wrongly, and nobody can read the file. */
+static PlaStatus
+compress_element(FILE *file, const char *path, PlaError *err)
+{
+  long end = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+  const size_t size = end > HEADER ? (size_t)end - HEADER : 0;
+  uLongf packed = compressBound((uLong)size);
+  uint8_t *plain = pla_array_new(size, 1), *out = pla_array_new(packed, 1);
+  PlaStatus st = plain && out ? PLA_OK : pla_fail_memory(err, path);
+  if (st == PLA_OK && (size == 0 || fseek(file, HEADER, SEEK_SET) != 0 ||
+                       fread(plain, 1, size, file) != size ||
+                       compress2(out, &packed, plain, (uLong)size, 6) != Z_OK || packed > UINT32_MAX))
+    st = pla_fail(err, PLA_ERR_IO, "%s cannot be written; nothing was changed", path);
+  if (st == PLA_OK) {
+    const uint32_t tag[2] = { MAT_T_COMPRESSED, (uint32_t)packed }; /* in this machine's order */
+    fseek(file, HEADER, SEEK_SET);
+    fwrite(tag, sizeof tag, 1, file);
+    fwrite(out, 1, packed, file); /* commit sees a short write */
+    if (fflush(file) != 0 || ftruncate(fileno(file), (off_t)(HEADER + sizeof tag + packed)) != 0)
+      st = pla_fail(err, PLA_ERR_IO, "%s cannot be written; nothing was changed", path);
+  }
+  free(plain);
+  free(out);
+  return st;
+}
+
 static PlaStatus
 mat_write(const char *path, const PlaItem *item, const PlaWriteOptions *opts, PlaError *err)
 {
@@ -747,11 +775,12 @@ mat_write(const char *path, const PlaItem *item, const PlaWriteOptions *opts, Pl
     /* a header of our own: matio's tells the time of day, which would make every file another */
     mat_t *mat = Mat_CreateVer(pla_output_get_temp_path(output),
                                "MATLAB 5.0 MAT-file, Platysma track", MAT_FT_MAT5);
-    if (!mat || Mat_VarWrite(mat, var,
-                             opts->uncompressed ? MAT_COMPRESSION_NONE : MAT_COMPRESSION_ZLIB) != 0)
+    if (!mat || Mat_VarWrite(mat, var, MAT_COMPRESSION_NONE) != 0)
       st = pla_fail(err, PLA_ERR_IO, "%s cannot be written; nothing was changed", path);
     if (mat && Mat_Close(mat) != 0 && st == PLA_OK)
       st = pla_fail(err, PLA_ERR_IO, "%s cannot be written to its end; nothing was changed", path);
+    if (st == PLA_OK && !opts->uncompressed)
+      st = compress_element(pla_output_get_file(output), path, err);
   }
   if (var)
     Mat_VarFree(var);

@@ -4,6 +4,8 @@
 #include "io/format.h"
 #include "io/output.h"
 
+#include <string.h>
+
 static PlaStatus
 run_convert(PlaInvocation *inv, PlaError *err)
 {
@@ -37,8 +39,15 @@ run_convert(PlaInvocation *inv, PlaError *err)
 
   /* what was written is what is described: read it back */
   read = pla_read_options_default();
-  if (st == PLA_OK)
-    st = pla_item_read(pla_output_get_staged(out), &read, &again, err);
+  if (st == PLA_OK && pla_item_read(pla_output_get_staged(out), &read, &again, err) != PLA_OK) {
+    /* the sentence tells where in the file, which waits under another name */
+    const char *why = err && strstr(err->message, ": ") ? strstr(err->message, ": ") + 2 : "";
+    g_autofree char *copy = g_strdup(why);
+    st = pla_fail(err, PLA_ERR_FORMAT,
+                  "what was written for %s cannot be read back (%s), so nothing was changed; choose "
+                  "another format",
+                  out, copy);
+  }
   if (st == PLA_OK)
     st = pla_describe_item(inv, &again, err);
   pla_item_clear(&again);
