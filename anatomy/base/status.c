@@ -1,18 +1,39 @@
 /* One-sentence errors and notes. */
 #include "anatomy/base/status.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* keeps terminals and logs safe from bytes that a hostile file put into a name */
+/* bytes of the printable UTF-8 character at the start of @text; 0: there is none.  Shortest forms
+ * only, no surrogates, nothing beyond U+10FFFF (RFC 3629). */
+static size_t
+character_length(const unsigned char *text)
+{
+  const unsigned char c = text[0];
+  if (c < 0x80)
+    return c >= 0x20 && c != 0x7f;
+  const size_t n = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+  for (size_t i = 1; i < n; i++)
+    if ((text[i] & 0xc0) != 0x80) /* the final NUL too */
+      return 0;
+  const bool wrong = (c == 0xc2 && text[1] < 0xa0) || /* control characters of ISO 8859 */
+                     (c == 0xe0 && text[1] < 0xa0) || (c == 0xed && text[1] > 0x9f) ||
+                     (c == 0xf0 && text[1] < 0x90) || (c == 0xf4 && text[1] > 0x8f);
+  return wrong ? 0 : n;
+}
+
+/* keeps terminals, logs and labels safe from bytes that a hostile file put into a name */
 static void
 clean_sentence(char *text)
 {
-  size_t n = strlen(text);
-  for (size_t i = 0; i < n; i++)
-    if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-      text[i] = '?';
+  for (char *at = text; *at;) {
+    const size_t n = character_length((const unsigned char *)at);
+    if (n == 0)
+      *at = '?';
+    at += n ? n : 1;
+  }
 }
 
 /* cuts a text that did not fit at the start of a UTF-8 character */

@@ -26,7 +26,8 @@ typedef struct {
 } PlaError;
 
 /* Fills @err (NULL is fine) and returns @status, so that `return pla_fail(...)` reads well.
- * Control characters in the formatted text become '?', an over-long text is cut at a character. */
+ * Control characters and bytes that are no UTF-8 become '?' in the formatted text; an over-long one
+ * is cut at a character. */
 PlaStatus pla_fail(PlaError *err, PlaStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 PlaStatus pla_fail_v(PlaError *err, PlaStatus status, const char *format, va_list args)

@@ -10,6 +10,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* whatever bytes a file puts into a name, a sentence is UTF-8: each byte of what is none becomes '?' */
+static void
+test_error_utf8(void)
+{
+  static const struct {
+    const char *bytes, *expected;
+  } sample[] = {
+    { "\xc3\xa9 \xe2\x82\xac \xf0\x9f\xa6\xb7", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\xa6\xb7" },
+    { "Stra\xdf" "e", "Stra?e" },          /* Latin-1 */
+    { "a\xc0\xaf", "a??" },              /* longer than need be */
+    { "a\xe0\x80\xaf", "a???" },         /* the same */
+    { "a\xed\xa0\x80", "a???" },         /* half of a pair of UTF-16 */
+    { "a\xf4\x90\x80\x80", "a????" },    /* beyond Unicode */
+    { "a\xf5\x80\x80\x80", "a????" },    /* the same */
+    { "a\xc2\x9b" "31m", "a??31m" },      /* a control sequence */
+    { "a\xe2\x82", "a??" },              /* cut short */
+    { "\x80\xff", "??" },
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS(sample); i++) {
+    PlaError err = { 0 };
+    PlaNotes notes = { 0 };
+    pla_fail(&err, PLA_ERR_FORMAT, "'%s' is no name", sample[i].bytes);
+    g_autofree char *expected = g_strdup_printf("'%s' is no name", sample[i].expected);
+    g_assert_cmpstr(err.message, ==, expected);
+    pla_notes_add(&notes, "'%s' is no name", sample[i].bytes);
+    g_assert_cmpstr(notes.text[0], ==, expected);
+    pla_notes_clear(&notes);
+  }
+}
+
 /* a sentence has no control characters, and a long one is cut between characters */
 static void
 test_error_sentence(void)
@@ -133,6 +163,7 @@ main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/base/error-sentence", test_error_sentence);
+  g_test_add_func("/base/error-utf8", test_error_utf8);
   g_test_add_func("/base/sizes", test_sizes);
   g_test_add_func("/base/progress", test_progress);
   g_test_add_func("/base/sums", test_sums);
