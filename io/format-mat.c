@@ -336,7 +336,7 @@ walk_file(Walk *w, PlaError *err)
 typedef struct {
   int n_samples, n_channels, n_left_out;
   double rate_hz, start_s;
-  bool single;
+  int single; /* 0 or 1; a bool of a hostile helper could be neither */
 } Head;
 
 /* one column of a matrix */
@@ -563,7 +563,7 @@ mat_helper(const void *job, PlaHelperPipe *pipe, PlaError *err)
 {
   const char *path = ((const Job *)job)->path;
   PlaBytes vars = { 0 }, channels = { 0 };
-  Head head = { .single = true };
+  Head head = { .single = 1 };
   PlaStatus st = PLA_OK;
   mat_t *mat = Mat_Open(path, MAT_ACC_RDONLY);
   if (!mat)
@@ -619,7 +619,7 @@ receive(PlaHelper *helper, const char *path, uint64_t n_decoded, PlaItem *out, P
   PlaStatus st = PLA_OK;
   bool come = pla_helper_read(helper, &head, sizeof head);
   if (come && (head.n_samples < 1 || head.n_channels < 1 || head.n_channels > PLA_MAX_COLUMNS ||
-               !(head.rate_hz > 0 && head.rate_hz < 1e9) ||
+               !(head.rate_hz > 0 && head.rate_hz < 1e9) || !isfinite(head.start_s) ||
                (uint64_t)head.n_samples * (uint64_t)head.n_channels * 8 > n_decoded))
     st = pla_fail(err, PLA_ERR_FORMAT, "%s: a track of %d samples, %d channels and %g Hz cannot be",
                   path, head.n_samples, head.n_channels, head.rate_hz);
@@ -629,7 +629,7 @@ receive(PlaHelper *helper, const char *path, uint64_t n_decoded, PlaItem *out, P
     out->kind = PLA_KIND_TRACK;
     out->track->rate_hz = head.rate_hz;
     out->track->start_s = head.start_s;
-    out->track->single = head.single;
+    out->track->single = head.single != 0;
     st = receive_names(helper, out->track, &come, err);
     if (head.n_left_out)
       pla_notes_add(&out->notes, "%d signals of another rate or kind are left out",
@@ -706,6 +706,14 @@ set_field(matvar_t *var, const char *name, size_t i, enum matio_classes class,
   return value != NULL;
 }
 
+/* as UTF-8: of other types, matio takes the length of compressed texts for twice what it is, and
+ * nobody can read the file */
+static bool
+set_text(matvar_t *var, const char *name, size_t i, const char *text)
+{
+  return set_field(var, name, i, MAT_C_CHAR, MAT_T_UTF8, 1, strlen(text), (void *)(uintptr_t)text);
+}
+
 static matvar_t *
 make_struct(const PlaTrack *track)
 {
@@ -718,11 +726,10 @@ make_struct(const PlaTrack *track)
   for (size_t c = 0; c < n && ok; c++) {
     for (size_t i = 0; i < n_rows; i++)
       pla_dtype_set(track->single ? PLA_F32 : PLA_F64, column, i, track->value[i * n + c]);
-    char *name = (char *)(uintptr_t)(track->name[c] ? track->name[c] : "");
-    char *unit = (char *)(uintptr_t)(track->unit[c] ? track->unit[c] : "");
+    const char *name = track->name[c] ? track->name[c] : "";
+    const char *unit = track->unit[c] ? track->unit[c] : "";
     double rate = track->rate_hz, start = track->start_s;
-    ok = set_field(var, "NAME", c, MAT_C_CHAR, MAT_T_UINT8, 1, strlen(name), name) &&
-         set_field(var, "UNIT", c, MAT_C_CHAR, MAT_T_UINT8, 1, strlen(unit), unit) &&
+    ok = set_text(var, "NAME", c, name) && set_text(var, "UNIT", c, unit) &&
          set_field(var, "SRATE", c, MAT_C_DOUBLE, MAT_T_DOUBLE, 1, 1, &rate) &&
          set_field(var, "START", c, MAT_C_DOUBLE, MAT_T_DOUBLE, 1, 1, &start) &&
          set_field(var, "SIGNAL", c, track->single ? MAT_C_SINGLE : MAT_C_DOUBLE,

@@ -25,6 +25,32 @@ test_round_trip(void)
   }
 }
 
+/* names of every length, with letters that take more than a byte, and units that are not known */
+static void
+test_names(void)
+{
+  static const char *const names[] = { "x",       "TT",       "TT_x",      "ema_x",
+                                       "tongue",  "tongueX",  "tongue_x",  "tongue_xy",
+                                       "zungen\u00fcck", "\u820c_x" };
+  for (int kind = 0; kind < 2; kind++) {
+    PlaWriteOptions opts = pla_write_options_default();
+    opts.uncompressed = kind == 1;
+    PlaItem item = { .kind = PLA_KIND_TRACK,
+                     .track = pla_test_track(10, G_N_ELEMENTS(names), true) },
+            back;
+    for (size_t c = 0; c < G_N_ELEMENTS(names); c++) {
+      free(item.track->name[c]);
+      free(item.track->unit[c]);
+      item.track->name[c] = strdup(names[c]);
+      item.track->unit[c] = strdup(c % 2 ? "" : "mm/s2");
+    }
+    pla_test_round_trip(&pla_format_mat, "names.mat", &item, &opts, &back);
+    pla_test_assert_same_track(item.track, back.track);
+    pla_item_clear(&item);
+    pla_item_clear(&back);
+  }
+}
+
 static matvar_t *
 matrix(const char *name, size_t rows, size_t columns, enum matio_classes class,
        enum matio_types type, void *data)
@@ -205,6 +231,7 @@ main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/io/mat/round-trip", test_round_trip);
+  g_test_add_func("/io/mat/names", test_names);
   g_test_add_func("/io/mat/sensors", test_sensors);
   g_test_add_func("/io/mat/matrix", test_matrix);
   g_test_add_func("/io/mat/bad-files", test_bad_files);
