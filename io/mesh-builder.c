@@ -1,6 +1,8 @@
 /* Cells in, a mesh out. */
 #include "io/mesh-builder.h"
 
+#include "io/source.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,7 +283,10 @@ pla_mesh_builder_take_field(PlaMeshBuilder *self, const char *name, PlaFieldPlac
     return pla_fail(err, PLA_ERR_UNSUPPORTED, "%s holds more than %d fields; leave some out",
                     self->path, MAX_FIELDS);
   }
-  char *own = pla_strdup(name && *name ? name : "unnamed");
+  name = name && *name ? name : "unnamed";
+  const size_t len = strlen(name);
+  /* names that are no UTF-8 are taken for Latin-1; all others stay byte for byte */
+  char *own = pla_is_utf8(name, len) ? pla_strdup(name) : pla_name_dup(name, len);
   if (own && name_is_taken(self, own, place)) {
     char *numbered = NULL;
     for (int k = 2; k < MAX_FIELDS; k++) {

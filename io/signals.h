@@ -45,9 +45,6 @@ PlaStatus pla_take_write_rows(const PlaTake *take, PlaOutput *output, char separ
 PlaStatus pla_take_check_writable(const PlaTake *take, const char *path, PlaError *err);
 PlaStatus pla_track_check_writable(const PlaTrack *track, const char *path, PlaError *err);
 
-/* A name from a file: blanks around it cut off, Latin-1 made UTF-8, control characters replaced.
- * NULL when memory is short. */
-char *pla_name_dup(const char *bytes, size_t len);
 /* Gives names to the nameless ("PREFIX7") and makes repeated ones differ ("LIP#7"), with a note. */
 PlaStatus pla_names_finish(char **name, int n, const char *prefix, PlaNotes *notes, PlaError *err);
 

@@ -479,3 +479,63 @@ pla_format_float(float value, char buffer[32])
 {
   return shortest((double)value, 6, 9, true, buffer);
 }
+
+/* length of the UTF-8 character at @p, 0 if there is none */
+static size_t
+utf8_length(const unsigned char *p, const unsigned char *end)
+{
+  if (*p < 0x80)
+    return 1;
+  size_t n = *p >= 0xc2 && *p < 0xe0   ? 2
+             : *p >= 0xe0 && *p < 0xf0 ? 3
+             : *p >= 0xf0 && *p < 0xf5 ? 4
+                                       : 0;
+  if (n == 0 || (size_t)(end - p) < n)
+    return 0;
+  for (size_t i = 1; i < n; i++)
+    if ((p[i] & 0xc0) != 0x80)
+      return 0;
+  /* overlong forms, surrogates and beyond U+10FFFF */
+  if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
+      (*p == 0xf4 && p[1] > 0x8f))
+    return 0;
+  return n;
+}
+
+bool
+pla_is_utf8(const char *bytes, size_t len)
+{
+  const unsigned char *p = (const unsigned char *)bytes, *end = p + len;
+  while (p < end) {
+    size_t n = utf8_length(p, end);
+    if (n == 0)
+      return false;
+    p += n;
+  }
+  return true;
+}
+
+char *
+pla_name_dup(const char *bytes, size_t len)
+{
+  const unsigned char *p = (const unsigned char *)bytes, *end = p + len;
+  while (p < end && *p <= ' ')
+    p++;
+  while (p < end && end[-1] <= ' ')
+    end--;
+  bool utf8 = pla_is_utf8((const char *)p, (size_t)(end - p));
+  char *name = pla_array_new((size_t)(end - p) * 2 + 1, 1), *to = name;
+  for (; name && p < end; p++) {
+    if (*p < 0x20 || *p == 0x7f || (!utf8 && *p >= 0x80 && *p < 0xa0)) {
+      *to++ = '_';
+    } else if (!utf8 && *p >= 0x80) {
+      *to++ = (char)(0xc0 | (*p >> 6));
+      *to++ = (char)(0x80 | (*p & 0x3f));
+    } else {
+      *to++ = (char)*p;
+    }
+  }
+  if (name)
+    *to = '\0';
+  return name;
+}

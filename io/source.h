@@ -59,3 +59,8 @@ const char *pla_parse_double(const char *at, const char *end, double *out);
 /* Shortest text that reads back as the same double / float (C locale); @buffer has 32 bytes. */
 const char *pla_format_double(double value, char buffer[32]);
 const char *pla_format_float(float value, char buffer[32]);
+
+/* A name from a file: blanks around it cut off, Latin-1 made UTF-8, control characters replaced.
+ * NULL when memory is short. */
+char *pla_name_dup(const char *bytes, size_t len);
+bool pla_is_utf8(const char *bytes, size_t len);
