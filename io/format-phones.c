@@ -443,7 +443,7 @@ format_grid(const PlaPhones *phones, PlaBytes *out)
   return ok;
 }
 
-/* seconds, in the columns that HTK and label tracks share */
+/* seconds, in the columns that HTK and label tracks share; a phoneme is one line */
 static bool
 format_labels(const PlaPhones *phones, PlaBytes *out)
 {
@@ -451,8 +451,11 @@ format_labels(const PlaPhones *phones, PlaBytes *out)
   for (int i = 0; i < phones->n && ok; i++) {
     const PlaPhone *p = &phones->phone[i];
     char a[32], b[32];
-    ok = pla_bytes_printf(out, "%s\t%s\t%s\n", pla_format_double(p->start_s, a),
-                          pla_format_double(p->end_s, b), p->label);
+    ok = pla_bytes_printf(out, "%s\t%s\t", pla_format_double(p->start_s, a),
+                          pla_format_double(p->end_s, b));
+    for (const char *c = p->label; ok && *c; c++)
+      ok = pla_bytes_append(out, *c == '\n' || *c == '\r' ? " " : c, 1);
+    ok = ok && pla_bytes_append(out, "\n", 1);
   }
   return ok;
 }

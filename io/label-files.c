@@ -427,7 +427,10 @@ append_tsv(PlaBytes *out, const PlaLabel *l)
 static bool
 append_colours(PlaBytes *out, const PlaLabel *l)
 {
-  return pla_bytes_printf(out, "%d ", l->id) && append_name(out, l->name, " \t\r\n", '_') &&
+  /* a line of nothing but numbers is no label to any reader */
+  const bool number = is_number((Span){ l->name, strlen(l->name) });
+  return pla_bytes_printf(out, "%d %s", l->id, number ? "label_" : "") &&
+         append_name(out, l->name, " \t\r\n", '_') &&
          pla_bytes_printf(out, " %d %d %d %d\n", l->rgba[0], l->rgba[1], l->rgba[2], l->rgba[3]);
 }
 
