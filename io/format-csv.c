@@ -478,7 +478,8 @@ probe_header(const uint8_t *head, size_t n_head, Table *t)
   do {
     if (!pla_text_next_line(&text, &line))
       return false;
-  } while (line.at == line.end || *line.at == '#' || strncmp(line.at, "sep=", 4) == 0);
+  } while (line.at == line.end || *line.at == '#' ||
+           (line.end - line.at >= 4 && memcmp(line.at, "sep=", 4) == 0));
   t->separator = find_separator(&line);
   PlaReadOptions opts = pla_read_options_default();
   return parse_columns(t, &line, NULL) == PLA_OK && classify(t, &opts, NULL) == PLA_OK;

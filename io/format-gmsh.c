@@ -934,7 +934,7 @@ prepare_regions(MshWriter *self, PlaError *err)
                       self->writer.path);
   if (n == 0)
     entity_of(self, 2, 0); /* nodes belong to some entity */
-  return PLA_OK;
+  return self->writer.short_memory ? pla_fail_memory(err, self->writer.path) : PLA_OK;
 }
 
 static PlaStatus

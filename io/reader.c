@@ -474,10 +474,12 @@ pla_reader_elements(PlaReader *self, PlaDType dtype, uint64_t n, bool swap, cons
     return pla_reader_fail_byte(
         self, err, "%s should hold %llu values, but only %llu bytes follow; copy the file again",
         what, (unsigned long long)n, (unsigned long long)pla_reader_left(self));
+  if (n == 0)
+    return PLA_OK;
   if (!pla_bytes_reserve(out, out->size + (size_t)n * size))
     return pla_fail_memory(err, self->path);
   uint8_t *to = out->data + out->size;
-  if (n > 0 && !pla_reader_read(self, to, (size_t)n * size))
+  if (!pla_reader_read(self, to, (size_t)n * size))
     return pla_reader_fail_byte(self, err, "%s ends early; copy the file again", what);
   if (swap)
     pla_dtype_swap_bytes(dtype, to, (size_t)n);

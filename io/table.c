@@ -112,9 +112,9 @@ pla_lines_next(PlaLines *self, PlaText *line, PlaError *err)
   *line = (PlaText){ .line = self->line };
   const char *newline = NULL;
   for (size_t seen = 0;;) {
-    const char *at = (const char *)self->buffer.data + self->next;
     size_t left = self->buffer.size - self->next;
-    newline = left > seen ? memchr(at + seen, '\n', left - seen) : NULL;
+    if (left > seen)
+      newline = memchr(self->buffer.data + self->next + seen, '\n', left - seen);
     if (newline || self->at_end)
       break;
     seen = left;
