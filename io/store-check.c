@@ -481,18 +481,9 @@ pla_store_compact(PlaStore *self, const char *program, const char *kernel, PlaPr
   }
   close(fd);
   pla_store_lock(self);
-  pla_store_watch(self, progress);
-  PlaStatus st = PLA_OK;
-  sqlite3_stmt *stmt = pla_progress_phase(progress, "Copying the case", 0.3)
-                           ? pla_store_statement(self, "VACUUM INTO ?1")
-                           : NULL;
-  if (stmt) {
-    sqlite3_bind_text(stmt, 1, path, -1, SQLITE_TRANSIENT);
-    st = pla_store_finish(self, stmt, err);
-  } else {
-    st = pla_progress_cancelled(progress) ? pla_fail_cancelled(err)
-                                          : pla_store_fail(self, "shrunk", err);
-  }
+  PlaStatus st = pla_progress_phase(progress, "Copying the case", 0.3)
+                     ? pla_store_copy_into(self, path, progress, err)
+                     : pla_fail_cancelled(err);
   if (st == PLA_OK)
     st = pla_store_open_raw(path, true, &copy, err);
   if (st == PLA_OK)
@@ -503,7 +494,6 @@ pla_store_compact(PlaStore *self, const char *program, const char *kernel, PlaPr
     st = pla_progress_phase(progress, "Shrinking the file", 1.0)
              ? replace_content(self, copy, progress, err)
              : pla_fail_cancelled(err);
-  pla_store_watch(self, NULL);
   pla_store_unlock(self);
   pla_store_close(copy);
   unlink(path);

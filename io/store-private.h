@@ -92,6 +92,10 @@ PlaStatus pla_store_create_draft(const char *path, const char *title, char **tem
 PlaStatus pla_store_end_draft(PlaStore *draft, char *temp, const char *path, PlaStatus st,
                               PlaError *err);
 
+/* Writes the whole content into @empty, a file of no bytes, which is then no larger than need be. */
+PlaStatus pla_store_copy_into(PlaStore *self, const char *empty, PlaProgress *progress,
+                              PlaError *err);
+
 /* Decodes a stored chunk into @out (n_bytes) and checks its hash; false when damaged. */
 bool pla_chunk_decode(int codec, int width, const void *stored, size_t n_stored,
                       const PlaHash *hash, void *out, size_t n_bytes, void *scratch);

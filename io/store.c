@@ -491,28 +491,31 @@ pla_store_create(const char *path, const char *title, PlaStore **out, PlaError *
 }
 
 PlaStatus
+pla_store_copy_into(PlaStore *self, const char *empty, PlaProgress *progress, PlaError *err)
+{
+  pla_store_lock(self);
+  pla_store_watch(self, progress);
+  sqlite3_stmt *stmt = pla_store_statement(self, "VACUUM INTO ?1");
+  if (stmt)
+    sqlite3_bind_text(stmt, 1, empty, -1, SQLITE_TRANSIENT);
+  PlaStatus st = pla_store_finish(self, stmt, err);
+  pla_store_watch(self, NULL);
+  pla_store_unlock(self);
+  return st;
+}
+
+PlaStatus
 pla_store_save_copy(PlaStore *self, const char *path, PlaProgress *progress, PlaError *err)
 {
   char *temp;
   PlaStatus st = make_temp(path, &temp, err);
   if (st == PLA_OK) {
-    sqlite3_stmt *stmt = NULL;
-    pla_store_lock(self);
-    pla_store_watch(self, progress);
-    int rc = sqlite3_prepare_v2(self->db, "VACUUM INTO ?1", -1, &stmt, NULL);
-    if (rc == SQLITE_OK) {
-      sqlite3_bind_text(stmt, 1, temp, -1, SQLITE_TRANSIENT);
-      rc = sqlite3_step(stmt);
-    }
-    if (rc == SQLITE_INTERRUPT)
-      st = pla_fail_cancelled(err);
-    else if (rc != SQLITE_DONE)
-      st = pla_fail(err, PLA_ERR_IO,
-                    "%s cannot be saved as %s (%s); choose a folder with more room", self->path, path,
-                    sqlite3_errmsg(self->db));
-    sqlite3_finalize(stmt);
-    pla_store_watch(self, NULL);
-    pla_store_unlock(self);
+    PlaError why;
+    st = pla_store_copy_into(self, temp, progress, &why);
+    if (st == PLA_ERR_CANCELLED)
+      pla_fail_cancelled(err);
+    else if (st != PLA_OK)
+      pla_fail(err, st, "%s cannot be saved as %s (%s)", self->path, path, why.message);
   }
   return pla_store_end_draft(NULL, temp, path, st, err);
 }
