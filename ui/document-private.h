@@ -25,6 +25,7 @@ struct _PlaDocument {
   PlaSession *session; /* or NULL: nothing is open */
   int lock;            /* of an unsaved case, or -1 */
   gboolean forsaken;   /* the unsaved case goes when it is closed */
+  guint look;          /* source that looks for what other programs do to the case, or 0 */
   GPtrArray *shown;    /* of PlaWanted: what is shown of the session */
   guint serial;        /* of the newest reading of the session */
   char *title;

@@ -287,6 +287,20 @@ on_session_notify(PlaDocument *self)
   g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_HISTORY_CHANGED], 0);
 }
 
+/* Every two seconds: what the command line does to the case shows by itself.  Asking costs a few
+ * microseconds; while this program writes, its answer would have to wait. */
+static gboolean
+look_for_changes(gpointer data)
+{
+  PlaDocument *self = data;
+  gboolean busy;
+  PlaError ignored; /* a file that cannot be read now is said when something is done to it */
+  g_object_get(self->session, "busy", &busy, NULL);
+  if (!busy)
+    pla_session_refresh(self->session, &ignored);
+  return G_SOURCE_CONTINUE;
+}
+
 /* with what is shown as it is */
 static void
 follow_session(PlaDocument *self, PlaSession *session, int lock)
@@ -297,6 +311,8 @@ follow_session(PlaDocument *self, PlaSession *session, int lock)
                           G_CONNECT_SWAPPED);
   g_signal_connect_object(session, "notify", G_CALLBACK(on_session_notify), self,
                           G_CONNECT_SWAPPED);
+  g_clear_handle_id(&self->look, g_source_remove);
+  self->look = g_timeout_add_seconds(2, look_for_changes, self);
   pla_document_set_title(self, pla_session_get_title(session));
   on_session_changed(self);
 }
@@ -308,6 +324,7 @@ let_session_go(PlaDocument *self)
   g_autofree char *gone = NULL;
   if (pla_document_get_unsaved(self) && (self->forsaken || !pla_document_holds_unsaved(self)))
     gone = g_strdup(pla_session_get_path(self->session));
+  g_clear_handle_id(&self->look, g_source_remove);
   if (self->session)
     g_signal_handlers_disconnect_by_data(self->session, self);
   g_clear_object(&self->session);

@@ -349,6 +349,7 @@ static void
 pla_document_finalize(GObject *object)
 {
   PlaDocument *self = PLA_DOCUMENT(object);
+  g_clear_handle_id(&self->look, g_source_remove);
   g_clear_object(&self->session);
   pla_unsaved_unlock(self->lock);
   g_clear_pointer(&self->shown, g_ptr_array_unref);

@@ -183,6 +183,58 @@ test_case(void)
   close_window(window);
 }
 
+static gboolean
+on_late(gpointer data)
+{
+  *(gboolean *)data = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+/* The command line works on the case that the window has open, and the window on it meanwhile: both
+ * keep what they did, and the window shows it without being touched. */
+static void
+test_two_programs(void)
+{
+  PlaWindow *window = new_window();
+  PlaDocument *document = pla_window_get_document(window);
+  g_autofree char *scan = write_volume("shared.nii", FALSE);
+  g_autofree char *path = g_build_filename(fixture_dir, "shared.platysma", NULL);
+  g_autofree char *quoted = g_shell_quote(path);
+  pla_window_create(window, path);
+  settle(window);
+  for (int i = 0; i < 3; i++) {
+    g_autofree char *note = g_strdup_printf(
+        "%s case apply %s note '{\"name\": \"theirs %d\", \"text\": \"x\"}' --quiet",
+        g_getenv("PLATYSMA_CLI"), quoted, i);
+    int status = -1;
+    g_assert_true(g_spawn_command_line_sync(note, NULL, NULL, &status, NULL));
+    g_assert_cmpint(status, ==, 0);
+    if (i == 0)
+      pla_window_open(window, scan); /* at once, over what it has not seen */
+    if (i == 1)
+      pla_document_threshold(document, 500, 2000, "Core", TRUE);
+    settle(window);
+  }
+  /* the last note comes by itself */
+  PlaSession *session = pla_document_get_session(document);
+  gboolean late = FALSE;
+  guint guard = g_timeout_add_seconds(60, on_late, &late);
+  while (!late && !pla_state_find_name(pla_session_get_state(session), "theirs 2"))
+    g_main_context_iteration(NULL, TRUE);
+  g_assert_false(late);
+  g_source_remove(guard);
+  g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
+  g_assert_cmpint(pla_session_get_log(session)->n, ==, 5);
+  const PlaState *state = pla_session_get_state(session);
+  g_assert_cmpint(state->n, ==, 5); /* three notes, the scan, its label map */
+  for (int i = 0; i < 3; i++) {
+    g_autofree char *name = g_strdup_printf("theirs %d", i);
+    g_assert_nonnull(pla_state_find_name(state, name));
+  }
+  g_assert_cmpint(pla_session_get_branches(session)->n, ==, 1);
+  close_window(window);
+}
+
 static void
 find_status_pages(GtkWidget *root, GPtrArray *titles)
 {
@@ -264,6 +316,7 @@ main(int argc, char **argv)
   g_test_add_func("/window/actions", test_actions);
   g_test_add_func("/window/tissues", test_tissues);
   g_test_add_func("/window/case", test_case);
+  g_test_add_func("/window/two-programs", test_two_programs);
   g_test_add_func("/window/panels-agree", test_panels_agree);
   g_test_add_func("/window/full-picture", test_full_picture);
   g_test_add_func("/window/bad-file", test_bad_file);
