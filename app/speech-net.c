@@ -170,6 +170,8 @@ read_channels(const PlaArrays *file, PlaSpeechModel *model, PlaError *err)
     if (names[c][0] == '\0' || strlen(names[c]) > 60)
       return pla_fail(err, PLA_ERR_FORMAT, "channel %d has no usable name", c + 1);
     model->name[c] = pla_strdup(names[c]);
+    if (!model->name[c])
+      return pla_fail_memory(err, "the model");
   }
   return model->name ? PLA_OK : pla_fail_memory(err, "the model");
 }
