@@ -21,11 +21,30 @@ pla_annotation_kind_name(PlaAnnotationKind kind)
   return names[kind];
 }
 
-static void
-add_point(PlaAnnotation *self, JsonArray *at)
+/* a value of the metadata, which another program may have written: NULL where it is no such thing */
+static JsonNode *
+value_of(JsonObject *meta, const char *key, JsonNodeType type)
 {
-  if (json_array_get_length(at) != 3)
+  JsonNode *node = json_object_get_member(meta, key);
+  return node && json_node_get_node_type(node) == type ? node : NULL;
+}
+
+static const char *
+text_of(JsonObject *meta, const char *key)
+{
+  JsonNode *node = value_of(meta, key, JSON_NODE_VALUE);
+  return node ? json_node_get_string(node) : NULL;
+}
+
+static void
+add_point(PlaAnnotation *self, JsonNode *node)
+{
+  JsonArray *at = node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
+  if (!at || json_array_get_length(at) != 3)
     return;
+  for (guint d = 0; d < 3; d++)
+    if (!JSON_NODE_HOLDS_VALUE(json_array_get_element(at, d)))
+      return;
   self->point_mm = g_renew(double, self->point_mm, 3 * (gsize)(self->n_points + 1));
   for (guint d = 0; d < 3; d++)
     self->point_mm[3 * self->n_points + (int)d] = json_array_get_double_element(at, d);
@@ -41,22 +60,21 @@ pla_annotation_read(const PlaContent *content, PlaAnnotation *out)
     return false;
   if (strcmp(content->kind, PLA_ITEM_NOTE) == 0)
     out->kind = PLA_ANNOTATION_NOTE;
-  const char *what = json_object_get_string_member_with_default(meta, "what", "");
-  for (size_t k = 0; k < G_N_ELEMENTS(names); k++)
+  const char *what = text_of(meta, "what");
+  for (size_t k = 0; what && k < G_N_ELEMENTS(names); k++)
     if (strcmp(what, names[k]) == 0)
       out->kind = (PlaAnnotationKind)k;
   static const char *const values[] = { "length_mm", "angle_deg", "volume_mm3" };
-  for (size_t k = 0; k < G_N_ELEMENTS(values); k++)
-    out->value = json_object_get_double_member_with_default(meta, values[k], out->value);
-  out->text = g_strdup(json_object_get_string_member_with_default(
-      meta, out->kind == PLA_ANNOTATION_VOLUME ? "of" : "text", NULL));
-  if (json_object_has_member(meta, "at_mm"))
-    add_point(out, json_object_get_array_member(meta, "at_mm"));
-  if (json_object_has_member(meta, "points_mm")) {
-    JsonArray *list = json_object_get_array_member(meta, "points_mm");
-    for (guint i = 0; i < json_array_get_length(list); i++)
-      add_point(out, json_array_get_array_element(list, i));
+  for (size_t k = 0; k < G_N_ELEMENTS(values); k++) {
+    JsonNode *value = value_of(meta, values[k], JSON_NODE_VALUE);
+    out->value = value ? json_node_get_double(value) : out->value;
   }
+  out->text = g_strdup(text_of(meta, out->kind == PLA_ANNOTATION_VOLUME ? "of" : "text"));
+  add_point(out, json_object_get_member(meta, "at_mm"));
+  JsonNode *node = value_of(meta, "points_mm", JSON_NODE_ARRAY);
+  JsonArray *list = node ? json_node_get_array(node) : NULL;
+  for (guint i = 0; list && i < json_array_get_length(list); i++)
+    add_point(out, json_array_get_element(list, i));
   return true;
 }
 

@@ -371,6 +371,15 @@ run_speech_net(const uint8_t *data, size_t size)
       if (!g_utf8_validate(model->name[c], -1, NULL))
         pla_fuzz_fault("a channel's name is no UTF-8");
     pla_fuzz_look_at_bytes(model->net->in_mean, (size_t)model->net->shape.n_in * 4);
+    PlaSpeechModel *again = NULL;
+    const char *path = pla_fuzz_path("b.net");
+    st = pla_speech_net_write(path, model, pla_fuzz_choice() % 2 ? 8 : 32, &err);
+    if (st == PLA_OK)
+      st = pla_speech_net_read(path, &again, &err);
+    pla_fuzz_check(st, &err);
+    if (st != PLA_OK && !pla_fuzz_is_troubled())
+      pla_fuzz_fault("what was written is refused: %s", err.message);
+    pla_speech_model_free(again);
   }
   pla_speech_model_free(model);
 }

@@ -528,8 +528,22 @@ run_arrays(const uint8_t *data, size_t size)
     pla_fuzz_look_at_bytes(a->data, pla_named_array_count(a) * pla_dtype_size(a->dtype));
     pla_arrays_get(&arrays, a->name, a->dtype, 6, &found, &err);
   }
-  if (st == PLA_OK)
-    pla_arrays_clear(&arrays);
+  if (st != PLA_OK)
+    return;
+  /* what was read can be written and read */
+  PlaArrays again;
+  const char *path = pla_fuzz_path("b.net");
+  st = pla_arrays_write(path, "speech-net", arrays.array, arrays.n, &err);
+  pla_fuzz_check(st, &err);
+  if (st == PLA_OK) {
+    st = pla_arrays_read(path, "speech-net", &again, &err);
+    pla_fuzz_check(st, &err);
+    if (st == PLA_OK)
+      pla_arrays_clear(&again);
+    else if (!pla_fuzz_is_troubled())
+      pla_fuzz_fault("what was written is refused: %s", err.message);
+  }
+  pla_arrays_clear(&arrays);
 }
 
 /* What a hostile helper might send: the first byte chooses the reader, whose file is an honest

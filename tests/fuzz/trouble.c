@@ -5,6 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +109,8 @@ hash_of(const uint8_t *data, size_t size)
 void
 pla_fuzz_one(const PlaFuzzTarget *target, const uint8_t *data, size_t size, int troubles)
 {
+  /* what GLib warns of is a value that nobody checked */
+  g_log_set_always_fatal(G_LOG_FATAL_MASK | G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
   n_calls = fail_at = 0;
   choice = hash_of(data, size);
   target->run(data, size);
