@@ -294,9 +294,10 @@ on_draw_view(gpointer data)
 {
   PlaReportPanel *self = data;
   GtkRoot *root = gtk_widget_get_root(GTK_WIDGET(self));
+  const gboolean open = pla_document_get_session(self->document) != NULL; /* or closed meanwhile */
   while (self->next_view < N_VIEWS && !(self->views & 1u << self->next_view))
     self->next_view++;
-  if (self->next_view < N_VIEWS && (self->sections & PLA_REPORT_VIEWS) && !self->fresh &&
+  if (open && self->next_view < N_VIEWS && (self->sections & PLA_REPORT_VIEWS) && !self->fresh &&
       PLA_IS_WINDOW(root)) {
     const int v = self->next_view++;
     PlaSceneView *scene = PLA_SCENE_VIEW(pla_window_get_scene(PLA_WINDOW(root)));
@@ -317,7 +318,10 @@ on_draw_view(gpointer data)
   }
   self->later = 0;
   PlaJob *drawing = g_object_get_data(G_OBJECT(self), "drawing");
-  start_work(self);
+  if (open)
+    start_work(self);
+  else
+    g_clear_pointer(&self->save_to, g_free);
   pla_document_retire_job(self->document, drawing);
   g_object_set_data(G_OBJECT(self), "drawing", NULL);
   return G_SOURCE_REMOVE;
