@@ -26,7 +26,6 @@
 #include <matio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <strings.h>
 #include <zlib.h>
 
@@ -406,7 +405,8 @@ text(const matvar_t *v, char *out, size_t room)
   out[0] = '\0';
   if (!v || v->class_type != MAT_C_CHAR || !v->data || v->rank != 2 || v->data_size < 1)
     return;
-  size_t n = v->dims[0] * v->dims[1], to = 0;
+  /* UTF-8 may take several bytes a character */
+  size_t n = v->data_type == MAT_T_UTF8 ? v->nbytes : v->dims[0] * v->dims[1], to = 0;
   for (size_t i = 0; i < n && to + 1 < room && (i + 1) * (size_t)v->data_size <= v->nbytes; i++) {
     unsigned c = v->data_size == 1 ? ((const uint8_t *)v->data)[i] : ((const uint16_t *)v->data)[i];
     out[to++] = (char)(c < 256 ? c : '?');
@@ -706,12 +706,15 @@ set_field(matvar_t *var, const char *name, size_t i, enum matio_classes class,
   return value != NULL;
 }
 
-/* As UTF-8: of other types, matio takes the length of compressed texts for twice what it is, and
- * nobody can read the file. */
+/* As UTF-8, as long as it has characters: of other types, matio takes the length of compressed texts
+ * for twice what it is, and nobody can read the file. */
 static bool
 set_text(matvar_t *var, const char *name, size_t i, const char *text)
 {
-  return set_field(var, name, i, MAT_C_CHAR, MAT_T_UTF8, 1, strlen(text), (void *)(uintptr_t)text);
+  size_t n = 0;
+  for (const char *at = text; *at; at++)
+    n += ((unsigned char)*at & 0xc0) != 0x80;
+  return set_field(var, name, i, MAT_C_CHAR, MAT_T_UTF8, 1, n, (void *)(uintptr_t)text);
 }
 
 static matvar_t *
@@ -741,33 +744,6 @@ make_struct(const PlaTrack *track)
   return ok ? var : NULL;
 }
 
-/* Compresses the one element of the file that matio wrote plainly: written compressed, matio (1.5)
- * counts the bytes of some texts wrongly, and nobody can read the file. */
-static PlaStatus
-compress_element(FILE *file, const char *path, PlaError *err)
-{
-  long end = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-  const size_t size = end > HEADER ? (size_t)end - HEADER : 0;
-  uLongf packed = compressBound((uLong)size);
-  uint8_t *plain = pla_array_new(size, 1), *out = pla_array_new(packed, 1);
-  PlaStatus st = plain && out ? PLA_OK : pla_fail_memory(err, path);
-  if (st == PLA_OK && (size == 0 || fseek(file, HEADER, SEEK_SET) != 0 ||
-                       fread(plain, 1, size, file) != size ||
-                       compress2(out, &packed, plain, (uLong)size, 6) != Z_OK || packed > UINT32_MAX))
-    st = pla_fail(err, PLA_ERR_IO, "%s cannot be written; nothing was changed", path);
-  if (st == PLA_OK) {
-    const uint32_t tag[2] = { MAT_T_COMPRESSED, (uint32_t)packed }; /* in this machine's order */
-    fseek(file, HEADER, SEEK_SET);
-    fwrite(tag, sizeof tag, 1, file);
-    fwrite(out, 1, packed, file); /* commit sees a short write */
-    if (fflush(file) != 0 || ftruncate(fileno(file), (off_t)(HEADER + sizeof tag + packed)) != 0)
-      st = pla_fail(err, PLA_ERR_IO, "%s cannot be written; nothing was changed", path);
-  }
-  free(plain);
-  free(out);
-  return st;
-}
-
 static PlaStatus
 mat_write(const char *path, const PlaItem *item, const PlaWriteOptions *opts, PlaError *err)
 {
@@ -782,12 +758,11 @@ mat_write(const char *path, const PlaItem *item, const PlaWriteOptions *opts, Pl
     /* a header of our own: matio's tells the time of day, which would make every file another */
     mat_t *mat = Mat_CreateVer(pla_output_get_temp_path(output),
                                "MATLAB 5.0 MAT-file, Platysma track", MAT_FT_MAT5);
-    if (!mat || Mat_VarWrite(mat, var, MAT_COMPRESSION_NONE) != 0)
+    if (!mat || Mat_VarWrite(mat, var,
+                             opts->uncompressed ? MAT_COMPRESSION_NONE : MAT_COMPRESSION_ZLIB) != 0)
       st = pla_fail(err, PLA_ERR_IO, "%s cannot be written; nothing was changed", path);
     if (mat && Mat_Close(mat) != 0 && st == PLA_OK)
       st = pla_fail(err, PLA_ERR_IO, "%s cannot be written to its end; nothing was changed", path);
-    if (st == PLA_OK && !opts->uncompressed)
-      st = compress_element(pla_output_get_file(output), path, err);
   }
   if (var)
     Mat_VarFree(var);

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 enum { MOST_BYTES = 64 << 20 }; /* no honest decoder of a fuzzer's small files sends more */
 
@@ -115,33 +116,44 @@ restore_handlers(void)
 }
 
 /* Whether the innermost function that is not the C or C++ library's own stands in a library: these
- * raise signals for others, by assert(), abort() and std::terminate(). */
+ * raise signals for others, by assert(), abort() and std::terminate().  @pc: where the signal came */
 static bool
-library_crashed(void)
+library_crashed(const void *pc)
 {
-  void *frame[64];
+  void *frame[96];
   Dl_info us, at;
   const int n = backtrace(frame, G_N_ELEMENTS(frame));
-  bool past_handler = false;
+  int i = 0;
+  while (i < n && frame[i] != pc)
+    i++;
   if (!dladdr((void *)(uintptr_t)library_crashed, &us))
     return false;
-  for (int i = 0; i < n; i++) {
+  for (; i < n; i++) {
     if (!dladdr(frame[i], &at))
       continue;
     const bool runtime = strstr(at.dli_fname, "/libc.so") || strstr(at.dli_fname, "/libstdc++") ||
                          strstr(at.dli_fname, "/libgcc_s") || strstr(at.dli_fname, "san.so");
-    past_handler = past_handler || runtime; /* the frame that called the handler */
-    if (past_handler && !runtime)
+    if (!runtime)
       return at.dli_fbase != us.dli_fbase;
   }
   return false;
+}
+
+static const void *
+place_of(const void *context)
+{
+#if defined(__x86_64__)
+  return (const void *)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+  return (const void *)((const ucontext_t *)context)->uc_mcontext.pc;
+#endif
 }
 
 static void
 on_crash(int number, siginfo_t *info, void *context)
 {
   restore_handlers();
-  if (library_crashed())
+  if (library_crashed(place_of(context)))
     siglongjmp(way_out, 1);
   /* ours: the instruction faults again, and the sanitizer reports it */
   if (number == SIGABRT)
