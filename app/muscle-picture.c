@@ -63,7 +63,9 @@ pla_muscle_picture(const PlaMuscleSet *set, const PlaTetMesh *mesh, const PlaLab
 {
   PlaStage *stage = NULL;
   cairo_surface_t *image = NULL;
-  g_autofree double *pos = g_new(double, 3 * (size_t)set->point.n_points + 1);
+  g_autofree double *pos = g_try_new(double, 3 * (size_t)set->point.n_points + 1);
+  if (!pos)
+    return pla_fail_memory(err, "the fibres");
   pla_embedding_apply(&set->point, mesh->tet, mesh->rest, pos);
   PlaStatus st = pla_stage_new(&stage, err);
   for (int b = 0; b < set->n_bones && labels && st == PLA_OK; b++) {

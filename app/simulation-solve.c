@@ -234,8 +234,11 @@ run_statics(const PlaSimulation *scene, PlaProgress *progress, double *pos, doub
 {
   const size_t n = 3 * (size_t)scene->mesh->n_verts;
   g_autofree double *poses = g_new(double, 12 * (gsize)(scene->colliders.n + 1));
-  g_autofree double *kept = g_memdup2(pos, n * sizeof *kept), *force = g_new(double, n);
-  g_autofree double *pressure = g_new(double, (gsize)scene->pressure.n_tris + 1);
+  g_autofree double *kept = g_try_new(double, n), *force = g_try_new(double, n);
+  g_autofree double *pressure = g_try_new(double, (gsize)scene->pressure.n_tris + 1);
+  if (!kept || !force || !pressure)
+    return pla_fail_memory(err, "the solve");
+  memcpy(kept, pos, n * sizeof *kept);
   Statics self = { .scene = scene, .progress = progress, .colliders = scene->colliders,
                    .poses = poses, .pos = pos, .target = target, .kept = kept, .force = force,
                    .pressure = pressure };
@@ -334,7 +337,9 @@ measure_forces(const PlaSimulation *scene, const double *pos, double *target,
 {
   const size_t n = 3 * (size_t)scene->mesh->n_verts;
   PlaFemConditions conditions = pla_simulation_conditions(scene, 1.0, target);
-  g_autofree double *reaction = g_new(double, n);
+  g_autofree double *reaction = g_try_new(double, n);
+  if (!reaction)
+    return pla_fail_memory(err, "the reactions");
   PlaStatus st = scene->contacts ? pla_contact_set_update(scene->contacts, pos, 0.0, err) : PLA_OK;
   if (st == PLA_OK)
     st = pla_fem_reactions(scene->model, &conditions, pos, reaction, err);

@@ -306,7 +306,9 @@ read_loads(PlaSimulation *scene, PlaJson root, PlaError *err)
   }
   if (st != PLA_OK || !pla_json_get(root, "loads", &list))
     return st;
-  g_autofree bool *marked = g_new(bool, scene->mesh->n_verts);
+  g_autofree bool *marked = g_try_new(bool, scene->mesh->n_verts);
+  if (!marked)
+    return pla_fail_memory(err, "the loads");
   for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
     PlaJson item, where, force;
     double newton[3];
@@ -736,8 +738,9 @@ pla_simulation_motion_force(const PlaSimulation *scene, int motion, const double
                             double force_n[3], PlaError *err)
 {
   const size_t n = (size_t)scene->mesh->n_verts;
-  g_autofree double *elastic = g_new(double, 3 * n);
-  PlaStatus st = pla_fem_forces(scene->model, pos, elastic, err);
+  g_autofree double *elastic = g_try_new(double, 3 * n);
+  PlaStatus st = elastic ? pla_fem_forces(scene->model, pos, elastic, err)
+                         : pla_fail_memory(err, "the forces");
   for (size_t d = 0; d < 3; d++) {
     force_n[d] = 0.0;
     for (size_t v = 0; st == PLA_OK && v < n; v++)

@@ -77,6 +77,30 @@ watch_signals(PlaProgress *progress)
   signal(SIGPIPE, SIG_IGN);
 }
 
+/* ---- short memory ------------------------------------------------------------------------- */
+
+static bool wants_json; /* its reader expects an object, whatever happens */
+
+/* GLib ends a program that it cannot give memory by g_error() and a core; we end it as any failure
+ * ends: a sentence, no half-written files, and a status.  Nothing here takes memory. */
+static GLogWriterOutput
+on_log(GLogLevelFlags level, const GLogField *field, gsize n, gpointer data)
+{
+  static const char sentence[] =
+      "there is not enough memory for this; close other programs, or use a smaller or coarser input";
+  for (gsize i = 0; (level & G_LOG_LEVEL_ERROR) && i < n; i++)
+    if (strcmp(field[i].key, "MESSAGE") == 0 && (strstr(field[i].value, "failed to allocate") ||
+                                                 strstr(field[i].value, "overflow allocating"))) {
+      pla_output_remove_all_temporaries();
+      fprintf(stderr, "platysma-cli: %s\n", sentence);
+      if (wants_json)
+        printf("{\n  \"error\" : \"%s\"\n}\n", sentence);
+      fflush(stdout);
+      _exit(2);
+    }
+  return g_log_writer_default(level, field, n, data);
+}
+
 /* ---- progress line ------------------------------------------------------------------------ */
 
 static void
@@ -671,7 +695,7 @@ run_verb(const PlaVerb *verb, int argc, char **argv)
   PlaStatus st = parse(&inv, argc, argv, &err);
 
   bool help = pla_invocation_has(&inv, "help");
-  bool json = asks_for_json(argc, argv);
+  bool json = wants_json = asks_for_json(argc, argv);
   bool watched = isatty(STDERR_FILENO) && !pla_invocation_has(&inv, "quiet");
   pla_progress_init(&inv.progress, watched ? on_progress : NULL, &inv);
   if (st == PLA_OK && !help)
@@ -732,6 +756,7 @@ int
 pla_cli_main(int argc, char **argv)
 {
   setlocale(LC_CTYPE, "");
+  g_log_set_writer_func(on_log, NULL, NULL);
   const char *first = argc > 1 ? argv[1] : NULL;
   if (!first) {
     print_help(stderr);

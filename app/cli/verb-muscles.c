@@ -222,7 +222,9 @@ static PlaStatus
 write_lines(const PlaMuscleSet *set, const PlaMesh *mesh, const char *path, PlaError *err)
 {
   g_autoptr(GString) text = g_string_new("line,muscle,x_mm,y_mm,z_mm\n");
-  g_autofree double *pos = g_new(double, 3 * (size_t)set->point.n_points + 1);
+  g_autofree double *pos = g_try_new(double, 3 * (size_t)set->point.n_points + 1);
+  if (!pos)
+    return pla_fail_memory(err, "the fibres");
   pla_embedding_apply(&set->point, mesh->tet, mesh->pos, pos);
   for (int l = 0; l < set->n_lines; l++)
     for (int p = set->line_start[l]; p < set->line_start[l + 1]; p++) {

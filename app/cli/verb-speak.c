@@ -63,8 +63,11 @@ hear_formants(const PlaAudio *audio, Spoken *out, PlaError *err)
   size_t n = 0;
   PlaStatus st = pla_speech_samples(audio, &sample, &n, err);
   if (st == PLA_OK) {
-    out->heard = g_new(double, PLA_FORMANTS * (size_t)out->track->n_samples);
-    pla_formants_track(sample, n, out->track->n_samples, out->heard);
+    out->heard = g_try_new(double, PLA_FORMANTS * (size_t)out->track->n_samples);
+    if (out->heard)
+      pla_formants_track(sample, n, out->track->n_samples, out->heard);
+    else
+      st = pla_fail_memory(err, "the formants");
   }
   free(sample);
   return st;

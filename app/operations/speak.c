@@ -171,19 +171,18 @@ get_track(PlaWork *work, const PlaContent *source, PlaSpokenInput *input, PlaTra
   return st;
 }
 
-/* the tongue at rest, which then moves */
+/* the tongue at rest, which then moves; NULL where memory is short */
 static PlaContent *
-tongue_mesh(const PlaSpoken *spoken, const char *motion)
+tongue_mesh(const PlaSpoken *spoken, const char *motion, PlaError *err)
 {
-  PlaContent *content = pla_content_new(PLA_ITEM_MESH);
-  PlaError err;
-  if (pla_mesh_new(spoken->n_verts, spoken->n_tris, 0, 0, &content->mesh, &err) != PLA_OK)
-    g_error("%s", err.message);
+  g_autoptr(PlaContent) content = pla_content_new(PLA_ITEM_MESH);
+  if (pla_mesh_new(spoken->n_verts, spoken->n_tris, 0, 0, &content->mesh, err) != PLA_OK)
+    return NULL;
   memcpy(content->mesh->tri, spoken->tri, 3 * (gsize)spoken->n_tris * sizeof *spoken->tri);
   for (gsize i = 0; i < 3 * (gsize)spoken->n_verts; i++)
     content->mesh->pos[i] = (double)spoken->rest_mm[i] / 1000.0;
   json_object_set_string_member(content->meta, "moves_with", motion);
-  return content;
+  return g_steal_pointer(&content);
 }
 
 /* head, palate and jaw, once for a case */
@@ -240,7 +239,11 @@ run_speak(PlaWork *work, PlaError *err)
     g_autofree char *motion = g_strdup_printf("%s, motion", name);
     g_autofree char *tongue = g_strdup_printf("%s, tongue", name);
     const char *called = pla_work_add(work, motion, g_steal_pointer(&result));
-    pla_work_add(work, tongue, tongue_mesh(spoken, called));
+    PlaContent *mesh = tongue_mesh(spoken, called, err);
+    if (mesh)
+      pla_work_add(work, tongue, mesh);
+    else
+      st = PLA_ERR_MEMORY;
   }
   pla_spoken_free(spoken);
   pla_track_free(made);
