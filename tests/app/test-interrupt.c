@@ -294,13 +294,16 @@ test_verbs(void)
     g_test_skip("minutes; ./check --long runs it");
     return;
   }
-  run("phantom head --spacing-mm 3 -o @head.nii.gz");
-  run("case new @head.platysma");
-  run("case import @head.platysma @head.nii.gz");
+  write_block("block.vtk", 3);
+  run("phantom skin-slab --spacing-mm 3 -o @slab.nii.gz");
+  run("case new @slab.platysma");
+  run("case import @slab.platysma @slab.nii.gz");
   g_autofree char *plan = inside("plan.json");
-  g_assert_true(g_file_set_contents(
-      plan, "{\"case\": \"head.platysma\", \"lattice_mm\": 6, \"operations\": [{\"solve\": {}}]}", -1,
-      NULL));
+  g_assert_true(g_file_set_contents(plan,
+                                    "{\"case\": \"slab.platysma\", \"lattice_mm\": 8, \"operations\": ["
+                                    "{\"hook\": {\"at_mm\": [0,0,0], \"pull_mm\": [0,0,30]}},"
+                                    "{\"solve\": {\"tolerance_rel\": 1e-5}}]}",
+                                    -1, NULL));
   for (size_t j = 0; j < G_N_ELEMENTS(jobs); j++) {
     interrupt(&jobs[j], SIGINT, 8);
     interrupt(&jobs[j], SIGKILL, 4);
