@@ -48,11 +48,12 @@ pla_reader_open(PlaReader *self, const char *path, PlaProgress *progress, PlaErr
 void
 pla_reader_open_memory(PlaReader *self, const char *name, const void *data, size_t size)
 {
+  const uint8_t *at = data ? data : (const uint8_t *)"";
   *self = (PlaReader){ .path = name,
                        .fd = -1,
                        .line = 1,
-                       .at = data,
-                       .end = (const uint8_t *)data + size,
+                       .at = at,
+                       .end = at + size,
                        .size = size,
                        .window_end = size };
 }

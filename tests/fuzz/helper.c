@@ -49,15 +49,6 @@ pla_helper_limits_default(void)
   return (PlaHelperLimits){ .memory_bytes = (size_t)256 << 20, .cpu_s = 60, .silence_s = 60 };
 }
 
-bool
-pla_helper_send(PlaHelperPipe *pipe, const void *data, size_t size)
-{
-  if (size > MOST_BYTES - pipe->sent->len)
-    return false;
-  g_byte_array_append(pipe->sent, data, (guint)size);
-  return true;
-}
-
 /* ---- crashes inside libraries ---- */
 
 static const int crash_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
@@ -79,6 +70,17 @@ extern int __sanitizer_install_malloc_and_free_hooks(
     __attribute__((weak));
 extern int __sanitizer_get_ownership(const volatile void *p) __attribute__((weak));
 extern void __lsan_ignore_object(const void *p) __attribute__((weak));
+
+bool
+pla_helper_send(PlaHelperPipe *pipe, const void *data, size_t size)
+{
+  if (size > MOST_BYTES - pipe->sent->len)
+    return false;
+  decoding = false; /* what was sent survives a crash */
+  g_byte_array_append(pipe->sent, data, (guint)size);
+  decoding = true;
+  return true;
+}
 
 static void
 on_allocation(const volatile void *p, size_t size)
