@@ -88,8 +88,8 @@ read_labels(PlaSimulation *scene, PlaJson root, PlaError *err)
     char *end;
     gint64 id = g_ascii_strtoll(at->data, &end, 10);
     pla_json_get(labels, at->data, &value);
-    if (*end || end == (char *)at->data || id < 0 || id > 65535)
-      return pla_json_fail(value, err, "is not named by the number of a label");
+    if (*end || end == (char *)at->data || id < 1 || id > 65535)
+      return pla_json_fail(value, err, "is not named by the number of a label, 1 to 65535");
     st = pla_json_text_value(value, &name, err);
     if (st == PLA_OK)
       st = pla_label_table_set(&scene->labels, (int)id, name, NULL, err);

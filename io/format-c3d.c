@@ -353,7 +353,8 @@ read_layout(const C3d *c, const PlaReadOptions *opts, Layout *l, PlaNotes *notes
   l->scale = get_float(c->processor, c->header + 12);
   if (get_number(c, "POINT", "SCALE", 0, &value) && value != 0)
     l->scale = (float)value;
-  if (!isfinite(l->scale) || l->scale == 0)
+  /* DEC's floats end at 3e-39 */
+  if (!isfinite(l->scale) || fabsf(l->scale) < 1e-30f)
     return pla_fail(err, PLA_ERR_FORMAT, "%s, byte 12: POINT:SCALE is %g, which tells no size",
                     c->path, (double)l->scale);
   l->word = l->scale < 0 ? 4 : 2;
