@@ -42,12 +42,17 @@ struct PlaInvocation {
 /* ---- Ctrl-C ------------------------------------------------------------------------------- */
 
 static PlaProgress *running; /* what the signal handler cancels */
+/* the work is done and its files take their names: what comes now is too late, and must not tell of
+ * an interrupted run */
+static volatile sig_atomic_t finished;
 
 /* the work did not stop by itself in time: take the half-written files away and go */
 static void
 on_alarm(int signal_number)
 {
   const struct itimerval soon = { .it_value = { .tv_usec = 50000 } };
+  if (finished)
+    return;
   if (pla_output_remove_all_temporaries())
     _exit(130);
   setitimer(ITIMER_REAL, &soon, NULL); /* finished files are taking their names */
@@ -65,11 +70,12 @@ on_interrupt(int signal_number)
   setitimer(ITIMER_REAL, &grace, NULL);
 }
 
+/* @flags: SA_RESTART once nothing is left to interrupt but the printing of the result */
 static void
-watch_signals(PlaProgress *progress)
+watch_signals(PlaProgress *progress, int flags)
 {
   running = progress;
-  struct sigaction action = { .sa_handler = on_interrupt };
+  struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = flags };
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   action.sa_handler = on_alarm;
@@ -672,6 +678,9 @@ run_in_set(PlaInvocation *inv, PlaError *err)
   PlaError not_written = { 0 };
   st = inv->verb->run(inv, err);
   const bool keep = st == PLA_OK || st == PLA_ERR_CONVERGENCE || st == PLA_ERR_EMPTY;
+  finished = keep;
+  if (keep)
+    watch_signals(&inv->progress, SA_RESTART);
   const PlaStatus written = pla_output_set_end(set, keep ? PLA_OK : st, &not_written);
   if (keep && written != PLA_OK) {
     *err = not_written;
@@ -704,7 +713,7 @@ run_verb(const PlaVerb *verb, int argc, char **argv)
     print_verb_help(stdout, verb);
   } else if (st == PLA_OK) {
     pla_threads_set(pla_invocation_int(&inv, "threads", 0));
-    watch_signals(&inv.progress);
+    watch_signals(&inv.progress, 0);
     json_builder_begin_object(inv.json);
     st = run_in_set(&inv, &err);
     const struct itimerval none = { 0 };

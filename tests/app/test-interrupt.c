@@ -2,6 +2,7 @@
  * afterwards: the old files or the new ones, never some of each. */
 #include "io/pvd.h"
 
+#include <fcntl.h>
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <signal.h>
@@ -271,6 +272,52 @@ test_motion(void)
   interrupt(&motion, SIGKILL, all ? 40 : 4);
 }
 
+/* After the new files have their names, Ctrl-C comes too late: the run was not interrupted.  Its
+ * standard output is a pipe that is full, so that it cannot end before the signal. */
+static void
+test_too_late(void)
+{
+  write_block("block.vtk", 3);
+  write_scene("old.json", "block.vtk", 20000, 2);
+  write_scene("new.json", "block.vtk", 10000, 4);
+  empty_outputs();
+  run(motion.new_words);
+  g_autofree char *new_files = snapshot();
+  run(motion.old_words);
+  int pipe_fd[2];
+  char block[4096] = { 0 };
+  g_assert_cmpint(pipe(pipe_fd), ==, 0);
+  g_assert_cmpint(fcntl(pipe_fd[1], F_SETFL, O_NONBLOCK), ==, 0);
+  while (write(pipe_fd[1], block, sizeof block) > 0)
+    ;
+  g_assert_cmpint(fcntl(pipe_fd[1], F_SETFL, 0), ==, 0);
+  g_autofree char *line = g_strconcat(motion.new_words, " --json", NULL);
+  g_auto(GStrv) argv = arguments(line);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(pipe_fd[1], STDOUT_FILENO);
+    close(pipe_fd[0]);
+    execv(argv[0], argv);
+    _exit(127);
+  }
+  close(pipe_fd[1]);
+  alarm(60);
+  for (bool there = false; !there;) {
+    g_autofree char *files = snapshot();
+    there = strcmp(files, new_files) == 0;
+    g_usleep(10000);
+  }
+  kill(pid, SIGINT);
+  g_usleep(1500000); /* longer than an interrupted run is given */
+  while (read(pipe_fd[0], block, sizeof block) > 0)
+    ;
+  close(pipe_fd[0]);
+  double seconds;
+  g_assert_cmpint(finish(pid, &seconds), ==, 0);
+  g_autofree char *files = snapshot();
+  g_assert_cmpstr(files, ==, new_files);
+}
+
 /* the same for verbs that take longer */
 static void
 test_verbs(void)
@@ -316,6 +363,7 @@ main(int argc, char **argv)
   g_test_init(&argc, &argv, NULL);
   folder = g_dir_make_tmp("platysma-interrupt-XXXXXX", NULL);
   g_test_add_func("/interrupt/motion", test_motion);
+  g_test_add_func("/interrupt/too-late", test_too_late);
   g_test_add_func("/interrupt/verbs", test_verbs);
   const int status = g_test_run();
   g_autofree char *command = g_strdup_printf("rm -rf '%s'", folder);
