@@ -39,18 +39,6 @@ pla_operation_find(const char *verb)
   return NULL;
 }
 
-char *
-pla_operation_describe(const PlaLogRow *row)
-{
-  const PlaOperation *op = pla_operation_find(row->verb);
-  g_autoptr(JsonObject) params = NULL;
-  char *text = NULL;
-  if (op && op->describe &&
-      pla_json_parse_stored(row->parameters, "its parameters", &params, NULL) == PLA_OK)
-    text = op->describe(params);
-  return text ? text : g_strdup(op ? op->title : row->verb);
-}
-
 /* ---- parameters --------------------------------------------------------------------------- */
 
 static bool
@@ -145,6 +133,32 @@ check_param(const PlaOperation *op, const PlaOpParam *param, JsonNode *node, Pla
                                                                                    : "lie",
                     param->min, param->max, param->unit ? " " : "", param->unit ? param->unit : "");
   return PLA_OK;
+}
+
+/* whether a row of the log, which another program may have written, has parameters of the right
+ * kinds; it may have others besides */
+static bool
+has_params(const PlaOperation *op, JsonObject *given)
+{
+  for (const PlaOpParam *param = op->params; param && param->name; param++) {
+    JsonNode *node = json_object_get_member(given, param->name);
+    if (node ? check_param(op, param, node, NULL) != PLA_OK : !param->otherwise)
+      return false;
+  }
+  return true;
+}
+
+char *
+pla_operation_describe(const PlaLogRow *row)
+{
+  const PlaOperation *op = pla_operation_find(row->verb);
+  g_autoptr(JsonObject) params = NULL;
+  char *text = NULL;
+  if (op && op->describe &&
+      pla_json_parse_stored(row->parameters, "its parameters", &params, NULL) == PLA_OK &&
+      has_params(op, params))
+    text = op->describe(params);
+  return text ? text : g_strdup(op ? op->title : row->verb);
 }
 
 PlaStatus

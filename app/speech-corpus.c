@@ -98,9 +98,12 @@ read_columns(PlaJson json, Description *d, PlaError *err)
     PlaJson at;
     if (!pla_json_get(json, d->channel[c], &at))
       continue;
+    char *name = NULL;
+    st = pla_json_text_value(at, &name, err);
+    if (st != PLA_OK)
+      break; /* a NULL among them would end the list */
     g_free(d->column[c]);
-    d->column[c] = NULL;
-    st = pla_json_text_value(at, &d->column[c], err);
+    d->column[c] = name;
   }
   return st;
 }

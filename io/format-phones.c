@@ -271,6 +271,12 @@ static bool
 looks_like_grid(const PlaBytes *text)
 {
   const size_t n = text->size < 400 ? text->size : 400;
+  /* a time comes first in label files, whatever their labels are */
+  PlaText first;
+  double time;
+  pla_text_init(&first, text);
+  if (pla_text_double(&first, &time))
+    return false;
   return memmem(text->data, n, "\"TextGrid\"", 10) != NULL;
 }
 

@@ -232,8 +232,10 @@ describe_operate(JsonObject *params)
     return NULL;
   const char *name = NULL;
   static const char *const keys[] = { "name", "from" };
-  for (size_t k = 0; k < G_N_ELEMENTS(keys) && !name && JSON_NODE_HOLDS_OBJECT(what); k++)
-    name = json_object_get_string_member_with_default(json_node_get_object(what), keys[k], NULL);
+  for (size_t k = 0; k < G_N_ELEMENTS(keys) && !name && JSON_NODE_HOLDS_OBJECT(what); k++) {
+    JsonNode *value = json_object_get_member(json_node_get_object(what), keys[k]);
+    name = value && JSON_NODE_HOLDS_VALUE(value) ? json_node_get_string(value) : NULL;
+  }
   g_autoptr(GString) text = g_string_new(tool);
   text->str[0] = g_ascii_toupper(text->str[0]);
   if (name)
