@@ -382,11 +382,12 @@ test_bomb(void)
 static void
 test_giant_blobs(void)
 {
+  static const char new_chunk[] = "INSERT INTO chunk(hash, codec, width, n_bytes, data) "
+                                  "VALUES(zeroblob(16), 0, 1, 200000000, zeroblob(200000000))";
   static const char *const updates[] = {
     "UPDATE bundle SET meta = CAST(zeroblob(200000000) AS TEXT) WHERE name = 'other'",
     "UPDATE operation SET parameters = CAST(zeroblob(200000000) AS TEXT) WHERE id = 3",
-    "INSERT INTO chunk(hash, codec, width, n_bytes, data) VALUES(zeroblob(16), 0, 1, 200000000,"
-    " zeroblob(200000000))",
+    new_chunk,
   };
   for (size_t i = 0; i < G_N_ELEMENTS(updates); i++) {
     g_autofree char *file = g_strdup_printf("giant-%zu.platysma", i), *path = path_of(file);
