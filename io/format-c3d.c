@@ -565,7 +565,7 @@ static void
 section_begin(Section *s, const char *name, int id)
 {
   uint8_t head[2] = { (uint8_t)strlen(name), (uint8_t)id };
-  if (s->link)
+  if (s->link && s->ok) /* else the link itself may be missing */
     put_u16(s->processor, s->bytes.data + s->link, (unsigned)(s->bytes.size - s->link));
   s->ok =
       s->ok && pla_bytes_append(&s->bytes, head, 2) && pla_bytes_append(&s->bytes, name, head[0]);
