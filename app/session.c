@@ -709,6 +709,21 @@ on_worker_progress(const char *phase, double fraction, void *data)
   }
 }
 
+/* The last progress still comes before the result: work that is done within one turn of the main
+ * loop has its result queued ahead of the idle call.  Afterwards nothing is delivered any more. */
+static void
+reporter_close(Reporter *reporter)
+{
+  pthread_mutex_lock(&reporter->lock);
+  bool waiting = reporter->queued;
+  pthread_mutex_unlock(&reporter->lock);
+  if (waiting)
+    deliver_progress(reporter);
+  pthread_mutex_lock(&reporter->lock);
+  reporter->func = NULL;
+  pthread_mutex_unlock(&reporter->lock);
+}
+
 static void
 async_job_free(gpointer data)
 {
@@ -772,9 +787,7 @@ on_task_done(GObject *source, GAsyncResult *result, gpointer data)
   GCancellable *cancellable = g_task_get_cancellable(outer);
   if (async->cancel_handler)
     g_cancellable_disconnect(cancellable, async->cancel_handler);
-  pthread_mutex_lock(&async->reporter->lock);
-  async->reporter->func = NULL;
-  pthread_mutex_unlock(&async->reporter->lock);
+  reporter_close(async->reporter);
   set_busy(self, false);
   if (done) {
     PlaError err = { 0 };

@@ -317,6 +317,7 @@ typedef struct {
   int n_progress;
   GCancellable *cancel_at_progress;
   PlaSession *interfere; /* another session that acts while the work runs */
+  gulong late_us;        /* the main loop turns only after this time */
 } Waiter;
 
 static void
@@ -356,6 +357,7 @@ run_async(PlaSession *session, const char *verb, const char *params, const char 
              &err),
        &err);
   }
+  g_usleep(waiter->late_us);
   g_main_loop_run(waiter->loop);
   g_main_loop_unref(waiter->loop);
 }
@@ -367,7 +369,8 @@ test_async(void)
   g_autofree char *file = write_ball(40);
   PlaError err;
   PlaSession *session;
-  Waiter waiter = { 0 };
+  /* the import is over before the main loop turns: its progress still comes before its result */
+  Waiter waiter = { .late_us = 500000 };
   ok(pla_session_create(path, "async", &session, &err), &err);
   run_async(session, "import", "{\"name\": \"ball\"}", file, NULL, &waiter);
   g_assert_no_error(waiter.error);
