@@ -11,8 +11,8 @@ typedef struct {
                     diagonals (n_tris) */
 } PlaBoundary;
 
-/* Quads of hexes become two triangles, cut at their smallest vertex id; with @both_diagonals four of
- * half a share, so that sums over them know no direction. */
+/* Quads of hexes become two triangles, cut at their smallest vertex id; with @both_diagonals four
+ * of half a share, so that sums over them know no direction. */
 PlaStatus pla_boundary_init(PlaBoundary *self, const PlaTetMesh *tets, const PlaHexMesh *hexes,
                             bool both_diagonals, PlaError *err);
 void pla_boundary_clear(PlaBoundary *self);

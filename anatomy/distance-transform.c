@@ -462,8 +462,8 @@ pla_distance_transform(const int dims[3], const double affine_mm[12], const uint
   else if (lone >= 0)
     st = tilted_transform(dims, metric, lone, mask, inside, limit2, progress, dist2_mm2, err);
   else
-    st = pla_distance_skew(dims, affine_mm, mask, inside, max_mm * (1.0 + 5e-7), progress, dist2_mm2,
-                           err);
+    st = pla_distance_skew(dims, affine_mm, mask, inside, max_mm * (1.0 + 5e-7), progress,
+                           dist2_mm2, err);
   if (st == PLA_OK && !pla_progress_step(progress, 1.0))
     st = pla_fail_cancelled(err);
   return st;

@@ -2,8 +2,8 @@
  *
  * On orthogonal grids the squared distance separates by axes and costs linear time; where one axis
  * is at right angles to two skew ones (a tilted gantry) a sweep over the skew planes costs little
- * more; where all are skew, blocks of voxels share an exact search in a tree of the mask's border.  All
- * are parallel and give the same bits for any number of threads. */
+ * more; where all are skew, blocks of voxels share an exact search in a tree of the mask's border.
+ * All are parallel and give the same bits for any number of threads. */
 #pragma once
 
 #include "anatomy/base/progress.h"

@@ -59,8 +59,7 @@ pla_mesh_dup(const PlaMesh *mesh, PlaMesh **out, PlaError *err)
 {
   PlaMesh *copy;
   *out = NULL;
-  PlaStatus st =
-      pla_mesh_new(mesh->n_verts, mesh->n_tris, mesh->n_tets, mesh->n_hexes, &copy, err);
+  PlaStatus st = pla_mesh_new(mesh->n_verts, mesh->n_tris, mesh->n_tets, mesh->n_hexes, &copy, err);
   if (st != PLA_OK)
     return st;
   memcpy(copy->pos, mesh->pos, (size_t)mesh->n_verts * 3 * sizeof *copy->pos);

@@ -26,9 +26,9 @@ typedef struct {
   void *data; /* owned; n_tuples x n_components */
 } PlaField;
 
-/* Vertex fields of meshes in which some vertices follow others, x = sum weight x_parent: T-junctions,
- * surfaces that ride in coarser cells.  As many components as any vertex has parents, which follow
- * no one; free vertices have none. */
+/* Vertex fields of meshes in which some vertices follow others, x = sum weight x_parent:
+ * T-junctions, surfaces that ride in coarser cells.  As many components as any vertex has parents,
+ * which follow no one; free vertices have none. */
 #define PLA_MESH_BOUND_VERTS "bound_verts"     /* int32: ids of the parents, padded by -1 */
 #define PLA_MESH_BOUND_WEIGHTS "bound_weights" /* float64 */
 
@@ -99,9 +99,9 @@ typedef struct {
   double lo_m[3], hi_m[3]; /* bounding box */
   double volume_m3;        /* of tets and hexes; of the closed surface when there are only tris */
   double area_m2;          /* of the triangles */
-  int components;          /* pieces connected through shared or bound vertices, unused ones apart */
-  bool closed;             /* only triangles: every edge shared by exactly two, oppositely */
-  int inverted;            /* as pla_mesh_count_inverted() */
+  int components; /* pieces connected through shared or bound vertices, unused ones apart */
+  bool closed;    /* only triangles: every edge shared by exactly two, oppositely */
+  int inverted;   /* as pla_mesh_count_inverted() */
   double min_dihedral_deg, max_dihedral_deg; /* over tets; 0 without any */
 } PlaMeshSummary;
 PlaStatus pla_mesh_summary(const PlaMesh *mesh, PlaMeshSummary *out, PlaError *err);

@@ -54,13 +54,13 @@ pla_transfer_find(const char *id)
 
 struct PlaRaycast {
   int dims[3];
-  float *value;        /* slope and inter applied (dims) */
+  float *value;          /* slope and inter applied (dims) */
   float table[TABLE][4]; /* colour and extinction, 1/mm, by value */
-  double lo, scale;    /* entry = (value - lo) * scale */
-  double inv[12];      /* mm -> index */
+  double lo, scale;      /* entry = (value - lo) * scale */
+  double inv[12];        /* mm -> index */
   double step_mm;
   int blocks[3];
-  uint8_t *seen;       /* blocks with anything to see in them or at their border */
+  uint8_t *seen; /* blocks with anything to see in them or at their border */
 };
 
 static void
@@ -120,8 +120,8 @@ pla_raycast_new(const PlaVolume *vol, const PlaTransfer *transfer, PlaProgress *
   for (int d = 0; d < 3; d++)
     self->blocks[d] = (vol->dims[d] + BLOCK - 1) / BLOCK;
   self->value = pla_array_new(n, sizeof *self->value);
-  self->seen = pla_array_new0((size_t)self->blocks[0] * (size_t)self->blocks[1],
-                              (size_t)self->blocks[2]);
+  self->seen =
+      pla_array_new0((size_t)self->blocks[0] * (size_t)self->blocks[1], (size_t)self->blocks[2]);
   PlaStatus st = PLA_OK;
   if (!self->value || !self->seen)
     st = pla_fail_memory(err, "the view of the volume");

@@ -1,17 +1,17 @@
 /* Volumes seen through: light collected along rays (Levoy 1988).
  *
- * A transfer function gives every value a colour and how much of the light a millimetre of it takes;
- * borders of materials are shaded by the gradient.  Blocks of the volume that nobody sees are
- * passed over.  Runs on any thread, without a driver; same bits for any number of threads. */
+ * A transfer function gives every value a colour and how much of the light a millimetre of it
+ * takes; borders of materials are shaded by the gradient.  Blocks of the volume that nobody sees
+ * are passed over.  Runs on any thread, without a driver; same bits for any number of threads. */
 #pragma once
 
 #include "anatomy/base/progress.h"
 #include "anatomy/volume.h"
 
 typedef struct {
-  double value;     /* of the volume */
-  double rgb[3];    /* 0..1 */
-  double per_mm;    /* extinction, 1/mm: exp(-per_mm d) of the light passes through d mm */
+  double value;  /* of the volume */
+  double rgb[3]; /* 0..1 */
+  double per_mm; /* extinction, 1/mm: exp(-per_mm d) of the light passes through d mm */
 } PlaTransferStop;
 
 /* Linear between stops in ascending value; nothing below the first and as the last above it. */

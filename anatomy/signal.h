@@ -15,8 +15,9 @@ typedef struct {
   double start_s; /* time of frame 0 */
   char **name;    /* owned (n_markers) */
   double *pos;    /* m, in the capture's frame; NaN x, y, z = missing (n_frames x n_markers x 3) */
-  float *residual; /* reconstruction residual, m; NULL when the file has none (n_frames x n_markers) */
-  bool single;    /* positions came from 32-bit numbers, in the unit below */
+  float *
+      residual; /* reconstruction residual, m; NULL when the file has none (n_frames x n_markers) */
+  bool single;  /* positions came from 32-bit numbers, in the unit below */
   double unit_mm; /* length unit of the file they came from, in mm; 0: none, write millimetres */
   float step;     /* size of one step in that unit where they came from 16-bit integers, else 0 */
 } PlaTake;

@@ -302,7 +302,9 @@ palette_colour(int id, uint8_t rgba[4])
   double hue = fmod((double)id * 0.61803398875, 1.0) * 6.0;
   double level = id % 2 ? 0.95 : 0.75, floor_ = 0.35;
   double x = 1.0 - fabs(fmod(hue, 2.0) - 1.0);
-  double rgb[6][3] = { { 1, x, 0 }, { x, 1, 0 }, { 0, 1, x }, { 0, x, 1 }, { x, 0, 1 }, { 1, 0, x } };
+  double rgb[6][3] = {
+    { 1, x, 0 }, { x, 1, 0 }, { 0, 1, x }, { 0, x, 1 }, { x, 0, 1 }, { 1, 0, x }
+  };
   for (int c = 0; c < 3; c++)
     rgba[c] = (uint8_t)lround(255.0 * level * (floor_ + (1.0 - floor_) * rgb[(int)hue % 6][c]));
   rgba[3] = 255;
@@ -451,12 +453,13 @@ pla_label_map_take(PlaVolume *volume, const PlaLabelTable *table, PlaLabelMap **
     size_t bad = find_labels(volume, used);
     if (bad < n) {
       size_t x = (size_t)volume->dims[0], y = (size_t)volume->dims[1];
-      st = pla_fail(err, PLA_ERR_UNSUPPORTED,
-                    "voxel (%zu, %zu, %zu) has the value %g, and labels are whole numbers from 0 to "
-                    "65535; segment the volume first",
-                    bad % x, bad / x % y, bad / x / y,
-                    volume->slope * pla_dtype_get(volume->dtype, volume->voxels, bad) +
-                        volume->inter);
+      st =
+          pla_fail(err, PLA_ERR_UNSUPPORTED,
+                   "voxel (%zu, %zu, %zu) has the value %g, and labels are whole numbers from 0 to "
+                   "65535; segment the volume first",
+                   bad % x, bad / x % y, bad / x / y,
+                   volume->slope * pla_dtype_get(volume->dtype, volume->voxels, bad) +
+                       volume->inter);
     }
     for (int id = 0; id < 65536; id++)
       most = used[id] ? id : most;

@@ -25,34 +25,34 @@ typedef enum {
 /* What the file said about its frame, kept so that it can be audited and written back unchanged.
  * Numbers stand as in the file (a NIfTI-1 file's are float32 values). */
 typedef struct {
-  PlaFrameSource source;   /* the form that affine_mm was taken from */
-  int nifti_version;       /* 1, 2, or 0 where the volume was not read from NIfTI */
+  PlaFrameSource source; /* the form that affine_mm was taken from */
+  int nifti_version;     /* 1, 2, or 0 where the volume was not read from NIfTI */
   int qform_code, sform_code, xyzt_units;
   double pixdim[8];
-  double quatern[3];       /* b, c, d */
+  double quatern[3]; /* b, c, d */
   double qoffset[3];
-  double srow[12];         /* rows x, y, z */
-  double qform_mm[12];     /* the affine that the qform gives; zeros when not coded or unusable */
-  double sform_mm[12];     /* the same of the sform */
-  double disagreement_mm;  /* largest corner distance between both forms; 0 unless both are usable */
+  double srow[12];        /* rows x, y, z */
+  double qform_mm[12];    /* the affine that the qform gives; zeros when not coded or unusable */
+  double sform_mm[12];    /* the same of the sform */
+  double disagreement_mm; /* largest corner distance between both forms; 0 unless both are usable */
   double nonorthogonality; /* largest |cosine| between two axes of affine_mm: 0 is orthogonal */
 } PlaFrameAudit;
 
 typedef struct {
-  int dims[4];          /* i, j, k, t; each >= 1 */
+  int dims[4]; /* i, j, k, t; each >= 1 */
   PlaDType dtype;
   void *voxels;         /* dims[0] x dims[1] x dims[2] x dims[3] of dtype, i fastest */
   double slope, inter;  /* value = slope * stored + inter; 1, 0 when the file gives none */
   double affine_mm[12]; /* voxel index -> RAS mm, rows x, y, z */
   double frame_step_s;  /* seconds between frames when dims[3] > 1, else 0 */
   PlaFrameAudit audit;
-  char *description;    /* owned, may be NULL; never patient data */
+  char *description; /* owned, may be NULL; never patient data */
 } PlaVolume;
 
 /* Empty (zeroed) voxels, identity affine.  PLA_ERR_MEMORY when it does not fit. */
 PlaStatus pla_volume_new(const int dims[4], PlaDType dtype, PlaVolume **out, PlaError *err);
-/* The same around @voxels (dims x dtype, from malloc), which the volume owns from now on; on failure
- * they stay the caller's.  NULL where they are still to be read. */
+/* The same around @voxels (dims x dtype, from malloc), which the volume owns from now on; on
+ * failure they stay the caller's.  NULL where they are still to be read. */
 PlaStatus pla_volume_new_take(const int dims[4], PlaDType dtype, void *voxels, PlaVolume **out,
                               PlaError *err);
 PlaStatus pla_volume_dup(const PlaVolume *vol, PlaVolume **out, PlaError *err);
@@ -60,7 +60,7 @@ void pla_volume_free(PlaVolume *vol); /* NULL is fine */
 
 size_t pla_volume_n_voxels(const PlaVolume *vol); /* all frames */
 size_t pla_volume_n_bytes(const PlaVolume *vol);
-double pla_volume_voxel_mm3(const PlaVolume *vol);        /* |det| of the affine */
+double pla_volume_voxel_mm3(const PlaVolume *vol); /* |det| of the affine */
 void pla_volume_spacing_mm(const PlaVolume *vol, double spacing[3]);
 /* Three letters such as "RAS" or "LPI": the patient side each index axis mostly points to. */
 void pla_volume_orientation(const PlaVolume *vol, char letters[4]);
@@ -81,9 +81,9 @@ double pla_affine_distance(const int dims[4], const double a[12], const double b
 
 /* One tissue in a label map. */
 typedef struct {
-  int id;           /* the voxel value; 0 is background and has no entry */
-  char *name;       /* owned, UTF-8 */
-  uint8_t rgba[4];  /* display colour */
+  int id;          /* the voxel value; 0 is background and has no entry */
+  char *name;      /* owned, UTF-8 */
+  uint8_t rgba[4]; /* display colour */
 } PlaLabel;
 
 /* Names and colours; labels are kept in ascending id. */
@@ -94,9 +94,9 @@ typedef struct {
 
 void pla_label_table_clear(PlaLabelTable *table);
 /* Adds or renames; @rgba NULL gives a colour from the built-in palette. */
-PlaStatus pla_label_table_set(PlaLabelTable *table, int id, const char *name,
-                              const uint8_t rgba[4], PlaError *err);
-const PlaLabel *pla_label_table_find(const PlaLabelTable *table, int id);             /* or NULL */
+PlaStatus pla_label_table_set(PlaLabelTable *table, int id, const char *name, const uint8_t rgba[4],
+                              PlaError *err);
+const PlaLabel *pla_label_table_find(const PlaLabelTable *table, int id); /* or NULL */
 const PlaLabel *pla_label_table_find_name(const PlaLabelTable *table, const char *name);
 PlaStatus pla_label_table_dup(const PlaLabelTable *table, PlaLabelTable *out, PlaError *err);
 

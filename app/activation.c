@@ -149,9 +149,8 @@ pla_activation_from_track(const PlaActiveModel *model, const PlaTrack *track, Pl
                              c < nc ? control_name(model, c) : pla_head_channels[c - nc]) == 0)
         control[k] = c;
     if (control[k] < 0)
-      return pla_fail(err, PLA_ERR_USAGE,
-                      "the body has no muscle '%s'; its names are like '%s'", track->name[k],
-                      control_name(model, 0));
+      return pla_fail(err, PLA_ERR_USAGE, "the body has no muscle '%s'; its names are like '%s'",
+                      track->name[k], control_name(model, 0));
   }
   PlaStatus st = pla_activation_init(out, model, track->n_samples, track->rate_hz, err);
   for (int f = 0; st == PLA_OK && f < track->n_samples; f++) {
@@ -200,7 +199,8 @@ pla_activation_random(const PlaActiveModel *model, int n_frames, double rate_hz,
       for (int f = 0; f < n_frames; f++) {
         const double t = (f / rate_hz - start) / length;
         if (t > 0.0 && t < 1.0)
-          out->control[(size_t)f * (size_t)nc + (size_t)c] = amount * 0.5 * (1.0 - cos(2.0 * M_PI * t));
+          out->control[(size_t)f * (size_t)nc + (size_t)c] =
+              amount * 0.5 * (1.0 - cos(2.0 * M_PI * t));
       }
       start += length + 0.5 * g_rand_double(rand);
     }
@@ -234,7 +234,8 @@ pla_activation_mix(const PlaActiveModel *model, const PlaActivation *a, const Pl
   PlaStatus st = pla_activation_init(out, model, n, a->rate_hz, err);
   for (size_t i = 0; st == PLA_OK && i < (size_t)n * nc; i++)
     out->control[i] =
-        fmin(fmax(a->control[i] + amount * (b->control[i] - a->control[i]), lo[i % nc]), hi[i % nc]);
+        fmin(fmax(a->control[i] + amount * (b->control[i] - a->control[i]), lo[i % nc]),
+             hi[i % nc]);
   if (st == PLA_OK)
     memcpy(out->head, a->head, 12 * (size_t)n * sizeof *out->head);
   return st;
@@ -407,10 +408,11 @@ pla_activation_bind(const PlaActiveBody *body, const PlaTake *take, int frame, P
     worst_mm = fmax(worst_mm, off_mm);
   }
   if (st == PLA_OK && mean_mm > far_mm) {
-    st = pla_fail(err, PLA_ERR_USAGE,
-                  "the markers of frame %d are %.0f mm from the body's surface on average, '%s' %.0f "
-                  "mm; bring the take into the body's frame first",
-                  frame + 1, mean_mm, names[worst], worst_mm);
+    st = pla_fail(
+        err, PLA_ERR_USAGE,
+        "the markers of frame %d are %.0f mm from the body's surface on average, '%s' %.0f "
+        "mm; bring the take into the body's frame first",
+        frame + 1, mean_mm, names[worst], worst_mm);
     pla_marker_set_clear(out);
   }
   return st;

@@ -125,8 +125,8 @@ free_beside(const PlaMesh *mesh, PlaMuscleSet *set)
       set->vert_bone[v] = -1;
 }
 
-/* What holds each vertex.  Tissue between two bones that move against each other must not be held by
- * both: the cranium lets go. */
+/* What holds each vertex.  Tissue between two bones that move against each other must not be held
+ * by both: the cranium lets go. */
 static void
 find_holds(const PlaMesh *mesh, const PlaMuscleSet *set, const unsigned char *cut, bool jaw,
            unsigned char *hold)
@@ -187,8 +187,8 @@ make_model(const PlaActiveBody *body, const unsigned char *hold, const PlaJaw *j
   g_autofree double *overlap = g_new(double, (size_t)set->n_pairs + 1);
   g_autofree const char **names = g_new(const char *, (size_t)set->list.n + 1);
   for (int p = 0; p < set->n_pairs; p++)
-    overlap[p] = fmin(1.0, set->share[p] * set->list.muscle[set->muscle[p]].peak_stress_pa /
-                               strongest);
+    overlap[p] =
+        fmin(1.0, set->share[p] * set->list.muscle[set->muscle[p]].peak_stress_pa / strongest);
   for (int m = 0; m < set->list.n; m++)
     names[m] = set->list.muscle[m].name;
   const PlaActiveParts parts = { .mesh = body->mesh,
@@ -255,8 +255,8 @@ find_kind(const char *name)
 }
 
 static PlaStatus
-build(const Kind *kind, const PlaActiveBodyOptions *opts, PlaProgress *progress, PlaActiveBody **out,
-      PlaError *err)
+build(const Kind *kind, const PlaActiveBodyOptions *opts, PlaProgress *progress,
+      PlaActiveBody **out, PlaError *err)
 {
   const double cell_mm = opts->cell_mm;
   PlaActiveBody *self = g_new0(PlaActiveBody, 1);
@@ -268,8 +268,9 @@ build(const Kind *kind, const PlaActiveBodyOptions *opts, PlaProgress *progress,
   self->phantom = g_strdup(kind->name);
   pla_progress_phase(progress, "Meshing", 0.5);
   PlaProgressSpan span = pla_progress_push(progress);
-  PlaStatus st = kind->face ? pla_face_mesh(cell_mm, progress, &self->mesh, &cut, err)
-                           : pla_muscle_phantom_mesh(kind->name, cell_mm, progress, &self->mesh, err);
+  PlaStatus st = kind->face
+                     ? pla_face_mesh(cell_mm, progress, &self->mesh, &cut, err)
+                     : pla_muscle_phantom_mesh(kind->name, cell_mm, progress, &self->mesh, err);
   pla_progress_pop(progress, span);
   if (st == PLA_OK)
     st = pla_muscle_model_from_phantom(kind->phantom, &muscles, err);
@@ -298,8 +299,8 @@ build(const Kind *kind, const PlaActiveBodyOptions *opts, PlaProgress *progress,
     if (kind->jaw)
       st = phantom_jaw(&jaw, err);
     if (st == PLA_OK)
-      st = finish_model(self, hold, kind->jaw ? &jaw : NULL, opts->young_pa, opts->poisson, opts->strength,
-                      err);
+      st = finish_model(self, hold, kind->jaw ? &jaw : NULL, opts->young_pa, opts->poisson,
+                        opts->strength, err);
   }
   if (st == PLA_OK && strcmp(kind->name, "arm") != 0)
     st = pla_marker_layout(kind->name, self->mesh, &self->markers, err);
@@ -332,7 +333,8 @@ keep(const Kind *kind, double cell_mm, const PlaActiveBody *self)
   g_autofree char *meta = pla_json_canonical(muscles->meta);
   g_autofree PlaNamedArray *array = g_new(PlaNamedArray, (size_t)muscles->n_arrays + 4);
   int n = 0;
-  array[n++] = pla_cache_array("mesh/pos", PLA_F64, 3, (size_t)self->mesh->n_verts, self->mesh->pos);
+  array[n++] =
+      pla_cache_array("mesh/pos", PLA_F64, 3, (size_t)self->mesh->n_verts, self->mesh->pos);
   array[n++] = pla_cache_array("mesh/tet", PLA_I32, 4, n_tets, self->mesh->tet);
   array[n++] = pla_cache_array("meta", PLA_U8, 1, strlen(meta), meta);
   if (region)
@@ -387,8 +389,7 @@ recall(const Kind *kind, const PlaActiveBodyOptions *opts)
   g_autoptr(PlaContent) mesh = pla_content_new(PLA_ITEM_MESH);
   g_autoptr(PlaContent) muscles = pla_content_new(PLA_ITEM_MUSCLES);
   const PlaNamedArray *meta = pla_arrays_find(&arrays, "meta");
-  g_autofree char *text =
-      meta ? g_strndup(meta->data, pla_named_array_count(meta)) : g_strdup("");
+  g_autofree char *text = meta ? g_strndup(meta->data, pla_named_array_count(meta)) : g_strdup("");
   g_autoptr(JsonNode) root = NULL;
   pla_json_parse(text, strlen(text), "the cache", &root, NULL);
   PlaStatus st = mesh_from_arrays(&arrays, &mesh->mesh, NULL);
@@ -543,8 +544,8 @@ pla_active_body_from_contents(const char *name, const PlaContent *mesh, const Pl
   PlaStatus st = pla_mesh_dup(mesh->mesh, &self->mesh, err);
   if (st == PLA_OK)
     st = pla_muscle_set_from_content(muscles, &self->muscles, err);
-  if (st == PLA_OK && (self->muscles.n_verts != self->mesh->n_verts ||
-                       self->muscles.n_tets != self->mesh->n_tets))
+  if (st == PLA_OK &&
+      (self->muscles.n_verts != self->mesh->n_verts || self->muscles.n_tets != self->mesh->n_tets))
     st = pla_fail(err, PLA_ERR_USAGE, "the muscles '%s' belong to another mesh", name);
   if (st == PLA_OK && self->muscles.list.n == 0)
     st = pla_fail(err, PLA_ERR_EMPTY, "'%s' has no muscles", name);

@@ -21,7 +21,8 @@ pla_annotation_kind_name(PlaAnnotationKind kind)
   return names[kind];
 }
 
-/* a value of the metadata, which another program may have written: NULL where it is no such thing */
+/* a value of the metadata, which another program may have written: NULL where it is no such thing
+ */
 static JsonNode *
 value_of(JsonObject *meta, const char *key, JsonNodeType type)
 {

@@ -63,9 +63,8 @@ make_surface(PlaSurgery *body, PlaMesh **out, PlaError *err)
   static const char *const names[] = { PLA_BODY_STRETCH, PLA_BODY_TENSION, PLA_BODY_PRESSURE };
   double *map[3] = { NULL, NULL, NULL };
   for (int k = 0; k < 3; k++)
-    map[k] = k == 0 || map[k - 1]
-                 ? pla_mesh_add_field(*out, names[k], PLA_ON_VERTS, PLA_F64, 1)
-                 : NULL;
+    map[k] =
+        k == 0 || map[k - 1] ? pla_mesh_add_field(*out, names[k], PLA_ON_VERTS, PLA_F64, 1) : NULL;
   double *moved =
       map[2] ? pla_mesh_add_field(*out, "displacement_mm", PLA_ON_VERTS, PLA_F64, 3) : NULL;
   if (!moved)

@@ -35,7 +35,8 @@ identify(gpointer unused)
   (void)unused;
   if (pla_hash_file("/proc/self/exe", NULL, &hash, &size, &err) != PLA_OK)
     return NULL;
-  return g_strdup_printf(PLA_VERSION " %s %s", pla_hash_text(&hash, text), pla_kernel_name(pla_kernel_get()));
+  return g_strdup_printf(PLA_VERSION " %s %s", pla_hash_text(&hash, text),
+                         pla_kernel_name(pla_kernel_get()));
 }
 
 static char *
@@ -82,7 +83,8 @@ pla_cache_read(const char *kind, const char *key, PlaArrays *out)
     return false;
   g_autofree char *path = path_of(dir, kind, whole);
   PlaError err = { 0 };
-  if (!g_file_test(path, G_FILE_TEST_IS_REGULAR) || pla_arrays_read(path, kind, out, &err) != PLA_OK)
+  if (!g_file_test(path, G_FILE_TEST_IS_REGULAR) ||
+      pla_arrays_read(path, kind, out, &err) != PLA_OK)
     return false;
   const PlaNamedArray *stored = pla_arrays_find(out, "key");
   if (!stored || stored->dtype != PLA_U8 || pla_named_array_count(stored) != strlen(whole) ||

@@ -1,16 +1,18 @@
 /* What is dear to make and comes out the same every time, kept between runs.
  *
- * Files of named arrays in $XDG_CACHE_HOME/platysma (~/.cache/platysma); the variable PLATYSMA_CACHE names
- * another folder, or "none" for keeping nothing.  A cache can only save time: what cannot be read, is
- * damaged or belongs to another key counts as absent, and what cannot be written is left.  So neither
- * function fails.  Nothing of a patient belongs here: such things are items of a case.
+ * Files of named arrays in $XDG_CACHE_HOME/platysma (~/.cache/platysma); the variable
+ * PLATYSMA_CACHE names another folder, or "none" for keeping nothing.  A cache can only save time:
+ * what cannot be read, is damaged or belongs to another key counts as absent, and what cannot be
+ * written is left.  So neither function fails.  Nothing of a patient belongs here: such things are
+ * items of a case.
  *
  * A key is a text with everything that the result depends on, numbers as "%a" and large inputs as
- * pla_cache_hash().  The program itself is part of it (its bytes, and which kernels it uses), so that a new
- * build never meets what an old one made.  The key is stored beside the arrays and compared.
+ * pla_cache_hash().  The program itself is part of it (its bytes, and which kernels it uses), so
+ * that a new build never meets what an old one made.  The key is stored beside the arrays and
+ * compared.
  *
- * Files are written beside their name and renamed; the least recently used go when all exceed 512 MiB.
- * Any thread may call at any time.
+ * Files are written beside their name and renamed; the least recently used go when all exceed 512
+ * MiB. Any thread may call at any time.
  *
  *   g_autofree char *key = g_strdup_printf("tongue cell_mm=%a speaker=%s", cell_mm, hash);
  *   if (pla_cache_read("tongue", key, &arrays)) {

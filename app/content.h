@@ -86,10 +86,10 @@ PlaStatus pla_content_check_bundle(PlaStore *store, const PlaBundle *bundle, Pla
 
 /* How far two contents are apart. */
 typedef struct {
-  bool comparable;     /* same kind, sizes and connectivity */
-  size_t n_values;     /* voxels, vertices or samples that were compared */
+  bool comparable; /* same kind, sizes and connectivity */
+  size_t n_values; /* voxels, vertices or samples that were compared */
   size_t n_different;
-  double largest;      /* largest difference: mm for meshes and markers, else the value's own unit */
+  double largest; /* largest difference: mm for meshes and markers, else the value's own unit */
   bool in_mm;
   bool meta_differs;
 } PlaDifference;

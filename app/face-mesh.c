@@ -1,8 +1,8 @@
 /* The face as a mesh.
  *
- * The label map has no gap between the lips, which touch at rest.  So the tissue above and below the
- * line of the mouth are given to the mesher as tissues of their own, whose common faces then lie on
- * that line exactly; there the mesh is parted. */
+ * The label map has no gap between the lips, which touch at rest.  So the tissue above and below
+ * the line of the mouth are given to the mesher as tissues of their own, whose common faces then
+ * lie on that line exactly; there the mesh is parted. */
 #include "app/face-mesh.h"
 
 #include "anatomy/base/mat3.h"
@@ -30,9 +30,14 @@ static const double lip_back_mm = 58.0;
 static bool
 is_soft(const PlaPhantom *head, const PlaLabel *label)
 {
-  static const char *const names[] = { "skin",        "fat",       "soft tissue",
-                                       "upper lip",   "lower lip", "nasal cartilage",
-                                       "orbital fat, right", "orbital fat, left",
+  static const char *const names[] = { "skin",
+                                       "fat",
+                                       "soft tissue",
+                                       "upper lip",
+                                       "lower lip",
+                                       "nasal cartilage",
+                                       "orbital fat, right",
+                                       "orbital fat, left",
                                        "nodule, left cheek" };
   for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
     if (strcmp(label->name, names[i]) == 0)
@@ -62,8 +67,9 @@ tissue_at(const double p_mm[3], double lip_mm)
   return over >= 0.0 ? UPPER : LOWER;
 }
 
-/* Marks bone nearer than @least_mm to the air outside.  Over forehead, temple and chin the flesh is thinner
- * than an element, and the mesh would have holes there; elements in such bone are held by it as a whole. */
+/* Marks bone nearer than @least_mm to the air outside.  Over forehead, temple and chin the flesh is
+ * thinner than an element, and the mesh would have holes there; elements in such bone are held by
+ * it as a whole. */
 static PlaStatus
 find_thin(const PlaLabelMap *labels, double least_mm, unsigned char *thin, PlaError *err)
 {
@@ -85,7 +91,8 @@ find_thin(const PlaLabelMap *labels, double least_mm, unsigned char *thin, PlaEr
 }
 
 static PlaStatus
-face_labels(double spacing_mm, double cell_mm, PlaProgress *progress, PlaLabelMap **out, PlaError *err)
+face_labels(double spacing_mm, double cell_mm, PlaProgress *progress, PlaLabelMap **out,
+            PlaError *err)
 {
   PlaPhantom head = { 0 };
   PlaVolume *tissue = NULL;
@@ -115,7 +122,8 @@ face_labels(double spacing_mm, double cell_mm, PlaProgress *progress, PlaLabelMa
           const size_t v = (size_t)i + (size_t)n[0] * ((size_t)j + (size_t)n[1] * (size_t)k);
           double p[3];
           pla_volume_to_ras_mm(from, (double[3]){ i, j, k }, p);
-          to[v] = thin[v] || soft[pla_label_map_get(head.labels, v)] ? (uint8_t)tissue_at(p, lip_mm) : 0;
+          to[v] = thin[v] || soft[pla_label_map_get(head.labels, v)] ? (uint8_t)tissue_at(p, lip_mm)
+                                                                     : 0;
         }
     st = pla_label_map_take(tissue, NULL, out, err);
     if (st != PLA_OK)
@@ -168,8 +176,8 @@ pla_mesh_part(PlaMesh *mesh, PlaFaceApart apart, const void *data, int *n_new, P
   if (!any)
     return PLA_OK;
 
-  /* the first fan of each vertex keeps it; others get copies, in the order of their tets.  Fans that
-   * met in an edge alone before stay joined: only those of vertices on parted faces count. */
+  /* the first fan of each vertex keeps it; others get copies, in the order of their tets.  Fans
+   * that met in an edge alone before stay joined: only those of vertices on parted faces count. */
   g_autofree int *owner = g_new(int, (size_t)mesh->n_verts + 1); /* root corner that keeps v */
   g_autofree int *copy = g_new(int, n_corners + 1);              /* root corner -> vertex */
   for (int v = 0; v < mesh->n_verts; v++)
@@ -244,8 +252,8 @@ tet_volume(const PlaMesh *mesh, int t)
   return pla_vec3_dot(n, e[2]) / 6.0;
 }
 
-/* Moves vertices from @before towards where they are now, as far as elements around them keep a good part
- * of their volume; copies of a vertex have elements of their own, but stay together. */
+/* Moves vertices from @before towards where they are now, as far as elements around them keep a
+ * good part of their volume; copies of a vertex have elements of their own, but stay together. */
 static void
 hold_back(PlaMesh *mesh, const double *before, const unsigned char *parted)
 {
@@ -278,8 +286,8 @@ hold_back(PlaMesh *mesh, const double *before, const unsigned char *parted)
   }
 }
 
-/* The skin over the rims of the lips' own tissue is grooved, as three tissues meet there; vertices of it go
- * towards the middle of those around. */
+/* The skin over the rims of the lips' own tissue is grooved, as three tissues meet there; vertices
+ * of it go towards the middle of those around. */
 static PlaStatus
 smooth_rims(PlaMesh *mesh, const unsigned char *parted, PlaError *err)
 {
@@ -327,15 +335,16 @@ smooth_rims(PlaMesh *mesh, const unsigned char *parted, PlaError *err)
       }
     }
     for (size_t v = 0; v < n; v++)
-      if (front[v] && !parted[v] && of[v] != 1 << REST && (of[v] & 1 << REST) && sum[4 * v + 3] > 0.0)
+      if (front[v] && !parted[v] && of[v] != 1 << REST && (of[v] & 1 << REST) &&
+          sum[4 * v + 3] > 0.0)
         for (size_t d = 0; d < 3; d++)
           mesh->pos[3 * v + d] += 0.5 * (sum[4 * v + d] / sum[4 * v + 3] - mesh->pos[3 * v + d]);
   }
   return PLA_OK;
 }
 
-/* Brings parted vertices onto the line of the mouth, which elements follow only roughly at the skin: lips
- * would be jagged. */
+/* Brings parted vertices onto the line of the mouth, which elements follow only roughly at the
+ * skin: lips would be jagged. */
 static void
 straighten_lips(PlaMesh *mesh, const unsigned char *parted)
 {
@@ -346,7 +355,8 @@ straighten_lips(PlaMesh *mesh, const unsigned char *parted)
   }
 }
 
-/* Opens the line of the mouth by a film of saliva, so that each lip knows on which side the other is. */
+/* Opens the line of the mouth by a film of saliva, so that each lip knows on which side the other
+ * is. */
 static void
 open_lips(PlaMesh *mesh, const unsigned char *parted)
 {
@@ -385,7 +395,8 @@ pla_face_mesh(double cell_mm, PlaProgress *progress, PlaMesh **out, unsigned cha
   pla_label_map_free(labels);
   if (st == PLA_OK)
     st = pla_mesh_part(mesh, lips_part,
-                       pla_mesh_find_field(mesh, PLA_MESH_REGION, PLA_ON_CELLS)->data, &n_parted, err);
+                       pla_mesh_find_field(mesh, PLA_MESH_REGION, PLA_ON_CELLS)->data, &n_parted,
+                       err);
   if (st == PLA_OK) {
     g_autofree unsigned char *parted = g_new0(unsigned char, (size_t)mesh->n_verts + 1);
     mark_parted(mesh, n_parted, parted);

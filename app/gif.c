@@ -32,7 +32,8 @@ nearest(guint32 pixel)
   const int most = MAX(r, MAX(g, b)), least = MIN(r, MIN(g, b));
   if (most - least < 10)
     return (unsigned char)(CUBE + ((r + g + b) * 39 + 382) / 765);
-  return (unsigned char)(36 * ((r * 5 + 127) / 255) + 6 * ((g * 5 + 127) / 255) + (b * 5 + 127) / 255);
+  return (unsigned char)(36 * ((r * 5 + 127) / 255) + 6 * ((g * 5 + 127) / 255) +
+                         (b * 5 + 127) / 255);
 }
 
 PlaGif *
@@ -43,7 +44,7 @@ pla_gif_new(FILE *file, int width, int height, int delay_cs)
   self->width = width;
   self->height = height;
   self->delay_cs = delay_cs;
-  self->index = g_new(unsigned char, (gsize)width * (gsize)height);
+  self->index = g_new(unsigned char, (gsize)width *(gsize)height);
   fputs("GIF89a", file);
   put_word(file, width);
   put_word(file, height);

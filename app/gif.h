@@ -8,7 +8,8 @@
 
 typedef struct PlaGif PlaGif;
 
-/* Colours are taken from the 6 x 6 x 6 cube and 40 greys.  @delay_cs: hundredths of a second a picture. */
+/* Colours are taken from the 6 x 6 x 6 cube and 40 greys.  @delay_cs: hundredths of a second a
+ * picture. */
 PlaGif *pla_gif_new(FILE *file, int width, int height, int delay_cs);
 /* An image of that size, 32 bits a pixel. */
 void pla_gif_add(PlaGif *self, cairo_surface_t *image);

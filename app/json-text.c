@@ -1,9 +1,9 @@
 /* JSON as text: the one place that reads it and the one place that writes it.
  *
- * Reading is RFC 8259 and nothing else, with limits on size, depth and the number of values, so that
- * no text can exhaust stack or memory.  A key that stands twice in an object is refused: which of the
- * two was meant cannot be known.  By hand, because json-glib's parser recurses without a limit, takes
- * text that is no JSON, and writes 1e-8 as "1e-08.0", which no parser reads.
+ * Reading is RFC 8259 and nothing else, with limits on size, depth and the number of values, so
+ * that no text can exhaust stack or memory.  A key that stands twice in an object is refused: which
+ * of the two was meant cannot be known.  By hand, because json-glib's parser recurses without a
+ * limit, takes text that is no JSON, and writes 1e-8 as "1e-08.0", which no parser reads.
  *
  * Writing gives the shortest digits that read back as the same double, and a decimal point or an
  * exponent, so that a double comes back as a double. */
@@ -158,7 +158,8 @@ skip_digits(const char *at, const char *end)
   return at;
 }
 
-/* the end of the number that starts at @at, or NULL; *whole: it has neither fraction nor exponent */
+/* the end of the number that starts at @at, or NULL; *whole: it has neither fraction nor exponent
+ */
 static const char *
 number_end(const char *at, const char *end, bool *whole)
 {

@@ -107,8 +107,8 @@ pla_json_get(PlaJson object, const char *key, PlaJson *out)
   if (!pla_json_has(object, key))
     return false;
   PlaJson value = { .node = json_object_get_member(json_node_get_object(object.node), key) };
-  g_snprintf(value.path, sizeof value.path, "%.120s%s%.30s", object.path,
-             object.path[0] ? "." : "", key);
+  g_snprintf(value.path, sizeof value.path, "%.120s%s%.30s", object.path, object.path[0] ? "." : "",
+             key);
   *out = value;
   return true;
 }

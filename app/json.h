@@ -1,6 +1,6 @@
 /* Reading and writing JSON strictly.  A text that is wrong is refused with line and column, a value
- * that is wrong with its place ("materials[1].young_pa").  json-glib holds the values in memory; its
- * parser and generator are used nowhere. */
+ * that is wrong with its place ("materials[1].young_pa").  json-glib holds the values in memory;
+ * its parser and generator are used nowhere. */
 #pragma once
 
 #include "anatomy/base/status.h"
@@ -14,7 +14,8 @@
 
 #define PLA_JSON_MAX_BYTES (64 << 20) /* of text */
 
-/* One value of any kind from @size bytes of @text, which need no NUL behind them; json_node_unref().
+/* One value of any kind from @size bytes of @text, which need no NUL behind them;
+ * json_node_unref().
  * @name stands for the file in the sentence; @err may be NULL. */
 PlaStatus pla_json_parse(const char *text, size_t size, const char *name, JsonNode **out,
                          PlaError *err);
@@ -23,14 +24,16 @@ JsonNode *pla_json_literal(const char *text);
 
 /* The object that a case stores; json_object_unref().  Takes numbers as older versions wrote them
  * ("1e-08.0") for what they mean. */
-PlaStatus pla_json_parse_stored(const char *text, const char *name, JsonObject **out, PlaError *err);
+PlaStatus pla_json_parse_stored(const char *text, const char *name, JsonObject **out,
+                                PlaError *err);
 /* @text with such numbers mended, within texts that hold JSON too; g_free().  NULL where there is
  * nothing to mend, or more is wrong. */
 char *pla_json_repair(const char *text);
 
 typedef enum {
   PLA_JSON_PLAIN,  /* one line, members in the order they were set */
-  PLA_JSON_SORTED, /* one line, members in the order of their keys: equal objects have equal texts */
+  PLA_JSON_SORTED, /* one line, members in the order of their keys: equal objects have equal texts
+                    */
   PLA_JSON_PRETTY, /* for people */
 } PlaJsonStyle;
 /* g_free(*out).  What could not be read back (a number that is not finite, too deep, too long) is
@@ -67,7 +70,7 @@ PlaStatus pla_json_fail(PlaJson at, PlaError *err, const char *format, ...)
 PlaStatus pla_json_check_keys(PlaJson object, const char *const *known, PlaError *err);
 bool pla_json_has(PlaJson object, const char *key);
 bool pla_json_get(PlaJson object, const char *key, PlaJson *out); /* false: no such member */
-int pla_json_length(PlaJson array);                              /* 0 when it is no array */
+int pla_json_length(PlaJson array);                               /* 0 when it is no array */
 PlaStatus pla_json_at(PlaJson array, int i, PlaJson *out, PlaError *err);
 
 PlaStatus pla_json_number_value(PlaJson json, double *out, PlaError *err); /* finite */

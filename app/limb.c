@@ -29,10 +29,11 @@ find_bone(const PlaActiveBody *body, const char *name)
 }
 
 PlaStatus
-pla_limb_arm(const PlaActiveBody *body, double bend_deg, double load_kg, PlaLimb *out, PlaError *err)
+pla_limb_arm(const PlaActiveBody *body, double bend_deg, double load_kg, PlaLimb *out,
+             PlaError *err)
 {
-  /* forearm and hand of an adult, 2.2 % of 75 kg, at 0.43 of their length; the palm is 60 mm beyond the
-   * wrist (Winter 2009) */
+  /* forearm and hand of an adult, 2.2 % of 75 kg, at 0.43 of their length; the palm is 60 mm beyond
+   * the wrist (Winter 2009) */
   static const double forearm_kg = 1.65;
   const int radius = find_bone(body, "radius"), ulna = find_bone(body, "ulna");
   *out = (PlaLimb){ 0 };
@@ -47,9 +48,11 @@ pla_limb_arm(const PlaActiveBody *body, double bend_deg, double load_kg, PlaLimb
                                   .angle = bend_deg * (M_PI / 180.0),
                                   .moves = UINT64_C(1) << radius | UINT64_C(1) << ulna };
   out->n_loads = 2;
-  out->load[0] = (PlaLimbLoad){ .at = { 0.0, 0.001, -0.145 }, .bone = ulna,
+  out->load[0] = (PlaLimbLoad){ .at = { 0.0, 0.001, -0.145 },
+                                .bone = ulna,
                                 .force = { 0.0, 0.0, -forearm_kg * gravity } };
-  out->load[1] = (PlaLimbLoad){ .at = { 0.0, 0.001, -0.312 }, .bone = radius,
+  out->load[1] = (PlaLimbLoad){ .at = { 0.0, 0.001, -0.312 },
+                                .bone = radius,
                                 .force = { 0.0, 0.0, -load_kg * gravity } };
   return PLA_OK;
 }
@@ -300,8 +303,8 @@ find_pulley(const PlaLimb *limb, int j, int n, const double *x)
   return out;
 }
 
-/* Where a taut line from @from to @to meets and leaves the pulley, and the length between; false where it goes
- * straight past. */
+/* Where a taut line from @from to @to meets and leaves the pulley, and the length between; false
+ * where it goes straight past. */
 static bool
 wrap(const Pulley *pulley, const PlaTorqueJoint *joint, const double from[3], const double to[3],
      double meets[3], double leaves[3], double *length)
@@ -338,7 +341,8 @@ wrap(const Pulley *pulley, const PlaTorqueJoint *joint, const double from[3], co
   if (!(arc > 0.0) || !(r > 0.0))
     return false;
   const double flat = straight[0] + r * arc + straight[1], rise = height[1] - height[0];
-  const double turn_at[2] = { angle[0] + pulley->side * lean[0], angle[1] - pulley->side * lean[1] };
+  const double turn_at[2] = { angle[0] + pulley->side * lean[0],
+                              angle[1] - pulley->side * lean[1] };
   const double up[2] = { height[0] + rise * straight[0] / flat,
                          height[1] - rise * straight[1] / flat };
   for (int e = 0; e < 2; e++)
@@ -349,11 +353,11 @@ wrap(const Pulley *pulley, const PlaTorqueJoint *joint, const double from[3], co
   return true;
 }
 
-/* The taut way from @from to @to about @n pulleys in their order: its length, and the points next to its ends.
- * Pulleys of several joints are visited in turn until they agree. */
+/* The taut way from @from to @to about @n pulleys in their order: its length, and the points next
+ * to its ends. Pulleys of several joints are visited in turn until they agree. */
 static double
-taut(int n, const Pulley *pulley, const PlaTorqueJoint *joint, const double from[3], const double to[3],
-     double next[2][3])
+taut(int n, const Pulley *pulley, const PlaTorqueJoint *joint, const double from[3],
+     const double to[3], double next[2][3])
 {
   enum { MOST_ROUNDS = 50 };
   double point[PLA_LIMB_JOINTS][2][3], on[PLA_LIMB_JOINTS] = { 0.0 };
@@ -366,8 +370,8 @@ taut(int n, const Pulley *pulley, const PlaTorqueJoint *joint, const double from
         before = touched[i] ? point[i][1] : before;
       for (int i = n - 1; i > k; i--)
         after = touched[i] ? point[i][0] : after;
-      touched[k] = wrap(&pulley[k], &joint[pulley[k].joint], before, after, point[k][0], point[k][1],
-                        &on[k]);
+      touched[k] = wrap(&pulley[k], &joint[pulley[k].joint], before, after, point[k][0],
+                        point[k][1], &on[k]);
     }
   double length = 0.0, step[3];
   const double *last = from;
@@ -397,8 +401,8 @@ direction(const double *from, const double *to, double out[3])
     out[d] /= length > 0.0 ? length : 1.0;
 }
 
-/* Line @l of the body in the posed limb.  A muscle is taut: straight from bone to bone, or about the joints that
- * move one of its ends alone, no nearer to their axes than it lies at rest. */
+/* Line @l of the body in the posed limb.  A muscle is taut: straight from bone to bone, or about
+ * the joints that move one of its ends alone, no nearer to their axes than it lies at rest. */
 static void
 pose_line(const PlaActiveBody *body, const PlaLimb *limb, const PlaTorqueJoint *posed, int l,
           const double *all, PlaTorqueLine *out)
@@ -450,7 +454,7 @@ pla_limb_balance(const PlaActiveBody *body, const PlaLimb *limb, PlaLimbMuscle *
   if (nl == 0)
     return pla_fail(err, PLA_ERR_USAGE, "the muscles of '%s' have no streamlines", body->name);
   g_autofree double *all = g_new(double, 3 * (size_t)set->point.n_points + 1);
-  g_autofree double *w = g_new0(double, (size_t)nj * (size_t)nl), *a = g_new0(double, (size_t)nl);
+  g_autofree double *w = g_new0(double, (size_t)nj *(size_t)nl), *a = g_new0(double, (size_t)nl);
   g_autofree double *weight = g_new(double, (size_t)nl);
   g_autofree PlaTorqueLine *line = g_new0(PlaTorqueLine, (size_t)nl);
   PlaTorqueJoint joint[PLA_LIMB_JOINTS];

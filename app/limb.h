@@ -1,9 +1,9 @@
 /* Limbs of active bodies: which activations hold a pose against what it carries.
  *
- * The streamlines of every muscle, as they lie in the posed limb, pull on the bones at their ends; torques
- * about all joints balance (sim/fit/torque.h).  A bone goes rigidly with the joints that move it.  A streamline
- * is taut: straight from bone to bone, or about the joints between them as about pulleys, no nearer to an axis
- * than it lies at rest. */
+ * The streamlines of every muscle, as they lie in the posed limb, pull on the bones at their ends;
+ * torques about all joints balance (sim/fit/torque.h).  A bone goes rigidly with the joints that
+ * move it.  A streamline is taut: straight from bone to bone, or about the joints between them as
+ * about pulleys, no nearer to an axis than it lies at rest. */
 #pragma once
 
 #include "app/active-body.h"
@@ -31,18 +31,19 @@ typedef struct {
 } PlaLimb;
 void pla_limb_clear(PlaLimb *self);
 
-/* The elbow of phantom:arm, bent by @bend_deg, the forearm's own weight and @load_kg in the hand.  z is up. */
+/* The elbow of phantom:arm, bent by @bend_deg, the forearm's own weight and @load_kg in the hand.
+ * z is up. */
 PlaStatus pla_limb_arm(const PlaActiveBody *body, double bend_deg, double load_kg, PlaLimb *out,
                        PlaError *err);
-/* From JSON: {"joints": [{"name", "from_mm", "to_mm", "moves": [bones], "angle_deg"}], "loads": [{"bone",
- * "at_mm", "kg" or "force_n"}]}; kg pull along -z. */
+/* From JSON: {"joints": [{"name", "from_mm", "to_mm", "moves": [bones], "angle_deg"}], "loads":
+ * [{"bone", "at_mm", "kg" or "force_n"}]}; kg pull along -z. */
 PlaStatus pla_limb_read(const char *path, const PlaActiveBody *body, PlaLimb *out, PlaError *err);
 
 typedef struct {
-  double activation;   /* mean of its streamlines; above 1: it cannot */
-  double force_n;      /* sum of what they pull, passive part included */
-  double length;       /* mean, over that at rest */
-  double arm_m[PLA_LIMB_JOINTS]; /* mean moment arm about each joint */
+  double activation;                 /* mean of its streamlines; above 1: it cannot */
+  double force_n;                    /* sum of what they pull, passive part included */
+  double length;                     /* mean, over that at rest */
+  double arm_m[PLA_LIMB_JOINTS];     /* mean moment arm about each joint */
   double torque_nm[PLA_LIMB_JOINTS]; /* of the muscle, passive part included */
   int n_lines;
 } PlaLimbMuscle;
@@ -52,6 +53,7 @@ typedef struct {
   PlaTorqueReport balance;
 } PlaLimbReport;
 
-/* @muscle: one for each muscle of the body.  PLA_ERR_CONVERGENCE names a joint that nothing can hold. */
+/* @muscle: one for each muscle of the body.  PLA_ERR_CONVERGENCE names a joint that nothing can
+ * hold. */
 PlaStatus pla_limb_balance(const PlaActiveBody *body, const PlaLimb *limb, PlaLimbMuscle *muscle,
                            PlaLimbReport *report, PlaError *err);

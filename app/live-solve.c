@@ -27,13 +27,13 @@ typedef struct {
   int n_verts; /* of the shape that is shown */
   void *data;
   void (*pull)(void *data, int hook, const double pull_mm[3]);
-  PlaStatus (*pulled)(void *data, PlaError *err);   /* after all that were pulled */
-  void (*steer)(void *data, const double *control); /* NULL: has no muscles */
+  PlaStatus (*pulled)(void *data, PlaError *err);       /* after all that were pulled */
+  void (*steer)(void *data, const double *control);     /* NULL: has no muscles */
   PlaStatus (*sweep)(void *data, int n, PlaError *err); /* NULL: what was pulled is in equilibrium
                                                            already */
-  double (*residual)(void *data);   /* N */
-  bool (*reached)(void *data);      /* NULL: always */
-  double (*force)(void *data);      /* N; or NULL */
+  double (*residual)(void *data);                       /* N */
+  bool (*reached)(void *data);                          /* NULL: always */
+  double (*force)(void *data);                          /* N; or NULL */
   void (*get)(void *data, double *pos);
   void (*free)(void *data);
 } Mover;

@@ -19,8 +19,8 @@ typedef struct {
   int sweeps;          /* since then */
   double force_n;      /* of the hook on a surgical body; else 0 */
   bool settled;        /* nothing more will come until a hook moves */
-  bool reached;        /* false: muscles ask for more than there is an equilibrium for, and this is the
-                          last one on the way */
+  bool reached; /* false: muscles ask for more than there is an equilibrium for, and this is the
+                   last one on the way */
 } PlaLiveShape;
 
 /* @shape is NULL where it could not begin: @err then has the sentence. */

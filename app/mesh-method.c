@@ -52,7 +52,8 @@ pla_mesh_method_find(const char *name, const PlaMeshMethod **out, PlaError *err)
     }
     g_string_append_printf(known, "%s%s", m ? ", " : "", methods[m]->name);
   }
-  return pla_fail(err, PLA_ERR_USAGE, "There is no meshing method '%s'; known: %s", name, known->str);
+  return pla_fail(err, PLA_ERR_USAGE, "There is no meshing method '%s'; known: %s", name,
+                  known->str);
 }
 
 PlaStatus
@@ -60,22 +61,26 @@ pla_mesh_method_run(const PlaMeshMethod *method, const PlaMeshInput *input, PlaP
                     PlaMeshResult *out, PlaError *err)
 {
   if (input->surface && !method->takes_surfaces)
-    return pla_fail(err, PLA_ERR_USAGE, "The method '%s' meshes labels, not surfaces", method->name);
-  if (input->labels && !method->takes_labels)
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "The method '%s' meshes surfaces, not labels; make a surface of the label first",
+    return pla_fail(err, PLA_ERR_USAGE, "The method '%s' meshes labels, not surfaces",
                     method->name);
+  if (input->labels && !method->takes_labels)
+    return pla_fail(
+        err, PLA_ERR_USAGE,
+        "The method '%s' meshes surfaces, not labels; make a surface of the label first",
+        method->name);
   const bool tets = input->surface && method->takes_tets && input->surface->n_tets > 0 &&
                     input->surface->n_hexes == 0;
-  if (input->surface && !tets && (input->surface->n_tris == 0 || input->surface->n_tets > 0 ||
-                         input->surface->n_hexes > 0))
+  if (input->surface && !tets &&
+      (input->surface->n_tris == 0 || input->surface->n_tets > 0 || input->surface->n_hexes > 0))
     return pla_fail(err, PLA_ERR_USAGE, "A surface of triangles is needed, not a volume mesh");
   if (!(input->cell_mm > 0.0))
-    return pla_fail(err, PLA_ERR_USAGE, "The cell size must be positive, not %g mm", input->cell_mm);
+    return pla_fail(err, PLA_ERR_USAGE, "The cell size must be positive, not %g mm",
+                    input->cell_mm);
   /* lobes of a body that runs through itself may cancel; only the method embed takes such */
-  PlaStatus st = input->surface && !tets
-                     ? pla_mesh_check_encloses(input->surface, method != &pla_mesh_method_embed, err)
-                     : PLA_OK;
+  PlaStatus st =
+      input->surface && !tets
+          ? pla_mesh_check_encloses(input->surface, method != &pla_mesh_method_embed, err)
+          : PLA_OK;
   if (st == PLA_OK && tets)
     st = pla_mesh_check_elements(input->surface, err);
   return st == PLA_OK ? method->run(input, progress, out, err) : st;

@@ -14,7 +14,7 @@
 
 typedef enum {
   PLA_PARAM_TEXT = 0,
-  PLA_PARAM_ITEM,   /* the name of an item of the case */
+  PLA_PARAM_ITEM, /* the name of an item of the case */
   PLA_PARAM_NUMBER,
   PLA_PARAM_INT,
   PLA_PARAM_BOOL,
@@ -35,8 +35,8 @@ typedef struct {
 typedef struct PlaWork PlaWork;
 
 typedef struct {
-  const char *verb;  /* "edit-label" */
-  const char *title; /* "Edit Label": the menu says "Undo Edit Label" */
+  const char *verb;    /* "edit-label" */
+  const char *title;   /* "Edit Label": the menu says "Undo Edit Label" */
   const char *summary; /* one line */
   const PlaOpParam *params;
   /* What these parameters do, for menus and the history ("Incise “flap”"); g_free().  NULL, and a
@@ -49,8 +49,8 @@ typedef struct {
   PlaStatus (*run)(PlaWork *work, PlaError *err);
 } PlaOperation;
 
-const PlaOperation *const *pla_operations_get(void);          /* NULL-terminated */
-const PlaOperation *pla_operation_find(const char *verb);     /* or NULL */
+const PlaOperation *const *pla_operations_get(void);      /* NULL-terminated */
+const PlaOperation *pla_operation_find(const char *verb); /* or NULL */
 /* What a row of the log did, in words; g_free(). */
 char *pla_operation_describe(const PlaLogRow *row);
 
@@ -68,7 +68,8 @@ bool pla_work_bool(const PlaWork *work, const char *param);
 void pla_work_point(const PlaWork *work, const char *param, double point_mm[3]);
 double *pla_work_points(const PlaWork *work, const char *param, int *n); /* g_free(); n x 3, mm */
 JsonArray *pla_work_list(const PlaWork *work, const char *param);        /* borrowed */
-/* The item that element @i of such a list names, 0 without one; *name (borrowed): what it says, or "". */
+/* The item that element @i of such a list names, 0 without one; *name (borrowed): what it says, or
+ * "". */
 int64_t pla_work_list_item(const PlaWork *work, JsonArray *list, guint i, const char **name);
 bool pla_work_is_null(const PlaWork *work, const char *param); /* optional and not given */
 
@@ -104,9 +105,9 @@ void pla_work_remove(PlaWork *work, int64_t item);
 
 typedef struct {
   const char *verb;
-  JsonObject *params;        /* borrowed, may be NULL */
-  const char *source;        /* file to import, or NULL */
-  PlaReadOptions read;       /* how to import it */
+  JsonObject *params;  /* borrowed, may be NULL */
+  const char *source;  /* file to import, or NULL */
+  PlaReadOptions read; /* how to import it */
 } PlaRequest;
 
 /* Finds an item's content in memory, or NULL; any thread. */

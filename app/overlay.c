@@ -165,7 +165,8 @@ pla_overlay_colour_bar(cairo_t *cr, const PlaOverlayInk *ink, double width, doub
                        const char *unit)
 {
   const double size = ink->font_size;
-  /* in the upper corner: what is looked at is in the middle, and reaches the sides of a narrow view */
+  /* in the upper corner: what is looked at is in the middle, and reaches the sides of a narrow view
+   */
   const double bar_w = 1.1 * size, bar_h = fmin(0.3 * height, 14.0 * size);
   const double x = width - 6.2 * size, y = 3.5 * size;
 

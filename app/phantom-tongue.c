@@ -40,7 +40,8 @@ keep_phantom(double cell_mm, const PlaTonguePhantom *phantom)
   PlaNamedArray array[12];
   int k = 0;
   array[k++] = pla_cache_array("pos", PLA_F64, 3, n, phantom->mesh->pos);
-  array[k++] = pla_cache_array("tet", PLA_I32, 4, (size_t)phantom->mesh->n_tets, phantom->mesh->tet);
+  array[k++] =
+      pla_cache_array("tet", PLA_I32, 4, (size_t)phantom->mesh->n_tets, phantom->mesh->tet);
   array[k++] = pla_cache_array("fixed", PLA_U8, 1, n, phantom->fixed);
   array[k++] = pla_cache_array("jaw_share", PLA_F64, 1, n, phantom->jaw_share);
   array[k++] = pla_cache_array("coils", PLA_I32, 1, PLA_N_TONGUE_COILS, phantom->coil_vert);
@@ -60,8 +61,8 @@ count_of(const PlaArrays *arrays, const char *name, size_t width)
 }
 
 static PlaStatus
-copy_array(const PlaArrays *arrays, const char *name, PlaDType dtype, size_t n, size_t size, void *to,
-           PlaError *err)
+copy_array(const PlaArrays *arrays, const char *name, PlaDType dtype, size_t n, size_t size,
+           void *to, PlaError *err)
 {
   const void *from = NULL;
   PlaStatus st = pla_arrays_get(arrays, name, dtype, n, &from, err);
@@ -186,7 +187,8 @@ training_from(const PlaArrays *arrays, int n_verts, PlaTongueTraining *out)
   out->n_funcs = (int)n_funcs;
   out->n_points = (int)n_points;
   out->n_changes = (int)n_changes;
-  return copy_array(arrays, "error", PLA_F64, 1, sizeof(double), &out->cubature_error, NULL) == PLA_OK;
+  return copy_array(arrays, "error", PLA_F64, 1, sizeof(double), &out->cubature_error, NULL) ==
+         PLA_OK;
 }
 
 /* ---- both */

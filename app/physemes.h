@@ -36,7 +36,8 @@ PlaStatus pla_physeme_library_build(const char *path, const char *const *files, 
 PlaStatus pla_physeme_library_add(PlaPhysemeLibrary *self, const PlaTrack *track,
                                   const PlaPhones *phones, PlaError *err);
 
-/* The phonemes of a text (IPA) with eSpeak's times; @audio (may be NULL): its sound, the caller's. */
+/* The phonemes of a text (IPA) with eSpeak's times; @audio (may be NULL): its sound, the caller's.
+ */
 PlaStatus pla_phones_from_text(const char *text, const char *voice, PlaPhones *out,
                                PlaAudio **audio, PlaError *err);
 

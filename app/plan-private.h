@@ -21,8 +21,8 @@ typedef struct {
 PlaStatus pla_plan_find_tool(PlaJson operation, const PlaPlanTool **tool, PlaJson *what,
                              PlaError *err);
 
-/* While a plan is only read: a wound that a tool makes, unless @st is a failure; and whether one that a
- * tool needs is made before. */
+/* While a plan is only read: a wound that a tool makes, unless @st is a failure; and whether one
+ * that a tool needs is made before. */
 void pla_plan_add_wound(PlaPlanRun *run, const char *name, PlaStatus st);
 PlaStatus pla_plan_know_wound(PlaPlanRun *run, PlaJson at, const char *name, PlaError *err);
 

@@ -134,7 +134,8 @@ run_incise(PlaPlanRun *run, PlaJson what, PlaError *err)
   pla_plan_add_wound(run, name, st);
   if (st != PLA_OK || !run->surgery)
     return st;
-  st = pla_surgery_incise(run->surgery, name, path, n, depth, deg * G_PI / 180.0, run->progress, err);
+  st = pla_surgery_incise(run->surgery, name, path, n, depth, deg * G_PI / 180.0, run->progress,
+                          err);
   if (st == PLA_OK)
     tell_cut(run);
   return st;
@@ -440,9 +441,8 @@ run_expand(PlaPlanRun *run, PlaJson what, PlaError *err)
     st = pla_plan_mm(what, "radius_mm", false, 0.5, 200, &radius, err);
   if (st == PLA_OK)
     st = pla_plan_number(what, "pressure_kpa", false, 0, 100, &kpa, err);
-  return st == PLA_OK && run->surgery
-             ? pla_surgery_expand(run->surgery, at, radius, 1e3 * kpa, err)
-             : st;
+  return st == PLA_OK && run->surgery ? pla_surgery_expand(run->surgery, at, radius, 1e3 * kpa, err)
+                                      : st;
 }
 
 static PlaStatus
@@ -466,7 +466,8 @@ static PlaStatus
 cut_through(PlaPlanRun *run, PlaJson what, const PlaTriMesh *blade, PlaError *err)
 {
   g_autofree char *tissue = NULL;
-  PlaStatus st = pla_json_has(what, "tissue") ? pla_plan_text(what, "tissue", &tissue, err) : PLA_OK;
+  PlaStatus st =
+      pla_json_has(what, "tissue") ? pla_plan_text(what, "tissue", &tissue, err) : PLA_OK;
   if (st != PLA_OK || !run->surgery)
     return st;
   st = pla_surgery_cut(run->surgery, blade, tissue, run->progress, err);

@@ -1,5 +1,5 @@
-/* A plan carried onto another patient: its places go where a warp takes them, its directions turn with it.
- * Lengths, depths and angles stay what the surgeon said. */
+/* A plan carried onto another patient: its places go where a warp takes them, its directions turn
+ * with it. Lengths, depths and angles stay what the surgeon said. */
 #include "anatomy/base/mat3.h"
 #include "app/json.h"
 #include "app/plan.h"
@@ -15,7 +15,8 @@ static const char *const directions[] = { "pull_mm", "direction", "normal", NULL
 static bool
 get_triple(JsonNode *node, double out[3])
 {
-  if (!node || !JSON_NODE_HOLDS_ARRAY(node) || json_array_get_length(json_node_get_array(node)) != 3)
+  if (!node || !JSON_NODE_HOLDS_ARRAY(node) ||
+      json_array_get_length(json_node_get_array(node)) != 3)
     return false;
   for (guint d = 0; d < 3; d++) {
     JsonNode *one = json_array_get_element(json_node_get_array(node), d);

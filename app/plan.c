@@ -47,17 +47,17 @@ tissues_clear(Tissues *self)
 static PlaStatus
 fail_without_tissue(PlaError *err)
 {
-  return pla_fail(err, PLA_ERR_EMPTY,
-                  "no label has the name of a soft tissue, such as skin, fat or muscle; rename one");
+  return pla_fail(
+      err, PLA_ERR_EMPTY,
+      "no label has the name of a soft tissue, such as skin, fat or muscle; rename one");
 }
 
 static PlaStatus
 tissues_init(Tissues *self, const PlaLabelMap *map, const char *const *bones, PlaError *err)
 {
-  *self =
-      (Tissues){ g_array_new(FALSE, FALSE, sizeof(int)), g_array_new(FALSE, FALSE, sizeof(int)),
-                 g_array_new(FALSE, FALSE, sizeof(PlaFemMaterial)),
-                 g_ptr_array_new_with_free_func(g_free), g_hash_table_new(NULL, NULL) };
+  *self = (Tissues){ g_array_new(FALSE, FALSE, sizeof(int)), g_array_new(FALSE, FALSE, sizeof(int)),
+                     g_array_new(FALSE, FALSE, sizeof(PlaFemMaterial)),
+                     g_ptr_array_new_with_free_func(g_free), g_hash_table_new(NULL, NULL) };
   g_autofree size_t *count = g_new(size_t, 65536);
   PlaStatus st = PLA_OK;
   pla_label_map_count(map, count);
@@ -404,7 +404,8 @@ pla_plan_run(const PlaLabelMap *labels, double lattice_mm, const char *const *bo
   gint64 start = g_get_monotonic_time();
   pla_progress_phase(progress, "Meshing the soft tissue", 0.3);
   PlaProgressSpan span = pla_progress_push(progress);
-  PlaStatus st = pla_plan_make_body(labels, lattice_mm, bones, progress, &surgery, &out->n_tets, err);
+  PlaStatus st =
+      pla_plan_make_body(labels, lattice_mm, bones, progress, &surgery, &out->n_tets, err);
   pla_progress_pop(progress, span);
   out->mesh_seconds = (double)(g_get_monotonic_time() - start) * 1e-6;
   for (int i = 0; st == PLA_OK && i < n; i++) {

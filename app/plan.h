@@ -21,13 +21,13 @@ typedef struct {
 void pla_plan_result_clear(PlaPlanResult *self);
 
 /* The body of a plan: every label of @labels that is soft tissue by its name, meshed with cells of
- * @lattice_mm and held where it meets what is rigid or the end of the scan.  @bones: rigid labels that
- * are meshed as well, to be cut, NULL-terminated; NULL: none.  Caller frees *out. */
+ * @lattice_mm and held where it meets what is rigid or the end of the scan.  @bones: rigid labels
+ * that are meshed as well, to be cut, NULL-terminated; NULL: none.  Caller frees *out. */
 PlaStatus pla_plan_make_body(const PlaLabelMap *labels, double lattice_mm, const char *const *bones,
                              PlaProgress *progress, PlaSurgery **out, int *n_tets, PlaError *err);
 
-/* Carries the places and directions of @operations, and the box (NULL: none), onto the patient that @warp leads
- * to, in mm.  Lengths, depths and angles stay. */
+/* Carries the places and directions of @operations, and the box (NULL: none), onto the patient that
+ * @warp leads to, in mm.  Lengths, depths and angles stay. */
 void pla_plan_warp(const PlaWarp *warp, PlaJson operations, double (*box_mm)[3]);
 
 /* The voxels of @labels whose middles lie in the box from box_mm[0] to box_mm[1], RAS: where a plan
@@ -40,8 +40,8 @@ PlaStatus pla_plan_crop(const PlaLabelMap *labels, const double box_mm[2][3], Pl
 PlaStatus pla_plan_merge(const PlaLabelMap *labels, const char *tissue, PlaLabelMap **out,
                          PlaError *err);
 
-/* Both: what a plan is carried out on.  NULL for no box, and for tissues as they are; *out is NULL where
- * both are. */
+/* Both: what a plan is carried out on.  NULL for no box, and for tissues as they are; *out is NULL
+ * where both are. */
 PlaStatus pla_plan_part(const PlaLabelMap *labels, const double (*box_mm)[3], const char *tissue,
                         PlaLabelMap **out, PlaError *err);
 
@@ -80,7 +80,8 @@ typedef struct {
 PlaStatus pla_plan_expand(PlaSurgery *surgery, PlaJson template, JsonArray **out, PlaPlanFlap *flap,
                           PlaError *err);
 
-/* The square that a "cut" by a plane makes: corners in turn, @reach from the middle to each side, m. */
+/* The square that a "cut" by a plane makes: corners in turn, @reach from the middle to each side,
+ * m. */
 void pla_plan_plane(const double at[3], const double normal[3], double reach, double corner[12]);
 
 /* Makes the body and does what @operations, an array, lists. */

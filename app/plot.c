@@ -240,8 +240,8 @@ draw_text(cairo_t *cr, double x, double y, double align, double size, bool bold,
 
 /* lines and numbers of one axis */
 static void
-draw_ticks(const PlaPlotRange *range, const PlaPlotBox *box, const PlaTicks *ticks, bool up, bool log,
-           cairo_t *cr, bool dark)
+draw_ticks(const PlaPlotRange *range, const PlaPlotBox *box, const PlaTicks *ticks, bool up,
+           bool log, cairo_t *cr, bool dark)
 {
   char text[PLA_TICK_TEXT];
   for (int i = 0; i < ticks->n; i++) {
@@ -291,8 +291,7 @@ draw_axes(const PlaPlot *self, const PlaPlotRange *range, const PlaPlotBox *box,
                   floor(box->height));
   cairo_stroke(cr);
   grey(cr, dark, 0.85);
-  draw_text(cr, box->x + 0.5 * box->width, box->y + box->height + 32.0, 0.5, FONT, false,
-            x_title);
+  draw_text(cr, box->x + 0.5 * box->width, box->y + box->height + 32.0, 0.5, FONT, false, x_title);
   cairo_save(cr);
   cairo_translate(cr, 14.0, box->y + 0.5 * box->height);
   cairo_rotate(cr, -0.5 * G_PI);
@@ -302,7 +301,8 @@ draw_axes(const PlaPlot *self, const PlaPlotRange *range, const PlaPlotBox *box,
 }
 
 /* The part of a segment within a wide frame around the box, which the clip cuts off in the end:
- * cairo's coordinates have 24 bits, and a pointer zooms further than that.  Liang and Barsky, 1984. */
+ * cairo's coordinates have 24 bits, and a pointer zooms further than that.  Liang and Barsky, 1984.
+ */
 static bool
 clip_segment(const PlaPlotBox *box, double p[2], double q[2])
 {
@@ -407,8 +407,7 @@ draw_bars(const PlaPlot *self, const PlaSeries *series, const PlaPlotRange *rang
   /* seen or not, an edge is where cairo can hold it */
   const double least[2] = { box->x - 4096.0, box->y - 4096.0 },
                most[2] = { box->x + box->width + 4096.0, box->y + box->height + 4096.0 };
-  const double base =
-      CLAMP(to_py(box, range, self->log_y ? range->y0 : 0.0), least[1], most[1]);
+  const double base = CLAMP(to_py(box, range, self->log_y ? range->y0 : 0.0), least[1], most[1]);
   for (int i = 0; i < series->n; i++) {
     double y = height_of(self, series->y[i]);
     double x0 = to_px(box, range, series->x[i]),

@@ -32,8 +32,8 @@ typedef struct {
   int n_points, n_lines;
   const double *pos; /* n_points x 3 */
   double to_mm;
-  const int *start;  /* n_lines + 1 */
-  const int *point;  /* start[n_lines] */
+  const int *start; /* n_lines + 1 */
+  const int *point; /* start[n_lines] */
 } PlaSceneLines;
 
 typedef struct {
@@ -46,7 +46,7 @@ typedef struct {
 /* A flat picture in space. */
 typedef struct {
   int width, height;
-  const uint32_t *pixel; /* 0xAARRGGBB, top row first */
+  const uint32_t *pixel;                        /* 0xAARRGGBB, top row first */
   double origin_mm[3], right_mm[3], down_mm[3]; /* centre of the first pixel; pixel steps */
 } PlaSceneImage;
 
@@ -59,25 +59,25 @@ typedef enum {
 
 typedef struct {
   bool visible;
-  double rgb[3];     /* 0..1 */
-  double opacity;    /* 0..1 */
-  double rim;        /* 0..1: how much more opaque a translucent surface is where seen edge-on */
+  double rgb[3];  /* 0..1 */
+  double opacity; /* 0..1 */
+  double rim;     /* 0..1: how much more opaque a translucent surface is where seen edge-on */
   PlaFinish finish;
-  bool edges;        /* element edges */
-  bool flat;         /* one normal per face */
-  bool clipped;      /* obeys the clip plane */
-  bool hide_back;    /* faces seen from behind are not drawn */
-  bool untouchable;  /* picking goes through it */
-  bool in_front;     /* seen through what lies a few centimetres before it */
-  double radius_mm;  /* of markers and of lines drawn as tubes; 0: lines of width_px */
+  bool edges;       /* element edges */
+  bool flat;        /* one normal per face */
+  bool clipped;     /* obeys the clip plane */
+  bool hide_back;   /* faces seen from behind are not drawn */
+  bool untouchable; /* picking goes through it */
+  bool in_front;    /* seen through what lies a few centimetres before it */
+  double radius_mm; /* of markers and of lines drawn as tubes; 0: lines of width_px */
   double width_px;
 } PlaSceneStyle;
 PlaSceneStyle pla_scene_style_default(void);
 
 /* Values shown in colours; the caller draws the colour bar (app/overlay.h). */
 typedef struct {
-  size_t n;               /* values */
-  const double *value;    /* one per vertex, or per cell in the order tris, tets, hexes */
+  size_t n;            /* values */
+  const double *value; /* one per vertex, or per cell in the order tris, tets, hexes */
   bool on_cells;
   double lo, hi;          /* values at the ends of the map */
   const uint8_t *map_rgb; /* 256 x 3 */
@@ -85,9 +85,9 @@ typedef struct {
 
 typedef struct {
   double eye_mm[3], focus_mm[3], up[3];
-  double angle_deg;    /* vertical field of view; ignored when parallel */
+  double angle_deg; /* vertical field of view; ignored when parallel */
   bool parallel;
-  double height_mm;    /* of the picture in the focal plane; used when parallel */
+  double height_mm; /* of the picture in the focal plane; used when parallel */
 } PlaCamera;
 
 typedef enum {
@@ -126,8 +126,8 @@ typedef enum {
 typedef struct {
   int id; /* 0: nothing there */
   double point_mm[3];
-  int cell;    /* of the item: triangles, then tets, then hexes */
-  int vert;    /* nearest vertex of the face hit, or -1 */
+  int cell;         /* of the item: triangles, then tets, then hexes */
+  int vert;         /* nearest vertex of the face hit, or -1 */
   double normal[3]; /* of the face hit: unit, towards the viewer; 0 where it is none */
 } PlaScenePick;
 

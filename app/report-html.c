@@ -58,8 +58,8 @@ put_table(GString *html, const PlaBlock *block)
 /* Pictures are named after their content: those of an older report stay valid until the page that
  * shows them is replaced, which happens in one moment. */
 static PlaStatus
-write_picture(const char *folder, cairo_surface_t *image, int number, GPtrArray *written, char **name,
-              PlaError *err)
+write_picture(const char *folder, cairo_surface_t *image, int number, GPtrArray *written,
+              char **name, PlaError *err)
 {
   PlaBytes png = { 0 };
   PlaStatus st = pla_picture_encode(image, &png, err);

@@ -650,10 +650,11 @@ put_speech(PlaReportMaker *m, PlaContent *content, const char *name, PlaError *e
   pla_report_add_text(m, PLA_BLOCK_TEXT, "%d frames. %s", spoken->n_frames,
                       spoken->measured ? "Coils were recorded." : spoken->trained_on);
   if (isfinite(change) && isfinite(depth))
-    pla_report_add_text(m, PLA_BLOCK_TEXT,
-                        "The tongue keeps its volume within %.2g %%, and enters palate and teeth by "
-                        "at most %.2g mm.",
-                        100.0 * change, depth);
+    pla_report_add_text(
+        m, PLA_BLOCK_TEXT,
+        "The tongue keeps its volume within %.2g %%, and enters palate and teeth by "
+        "at most %.2g mm.",
+        100.0 * change, depth);
   JsonArray *notes = pla_spoken_get_notes(spoken);
   for (guint i = 0; notes && i < json_array_get_length(notes); i++)
     pla_report_add_text(m, PLA_BLOCK_WARNING, "%s", json_array_get_string_element(notes, i));

@@ -65,8 +65,8 @@ layout_new(const PlaReportPages *self, Face face, double width, const char *text
     [HEADING] = { 13.0, PANGO_WEIGHT_SEMIBOLD }, [TITLE] = { 20.0, PANGO_WEIGHT_SEMIBOLD },
   };
   PangoLayout *layout = pango_layout_new(self->pango);
-  PangoFontDescription *font = pango_font_description_from_string(
-      face == CODE ? PLA_FONT_MONO : PLA_FONT_SANS);
+  PangoFontDescription *font =
+      pango_font_description_from_string(face == CODE ? PLA_FONT_MONO : PLA_FONT_SANS);
   pango_font_description_set_absolute_size(font, faces[face].size * PANGO_SCALE);
   pango_font_description_set_weight(font, faces[face].weight);
   pango_layout_set_font_description(layout, font);

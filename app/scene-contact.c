@@ -78,9 +78,8 @@ read_surface(PlaJson value, const char *folder, PlaCollider **out, PlaError *err
   PlaStatus st = pla_json_text_value(value, &name, err);
   if (st != PLA_OK)
     return st;
-  g_autofree char *full = g_path_is_absolute(name) || !folder
-                              ? g_strdup(name)
-                              : g_build_filename(folder, name, NULL);
+  g_autofree char *full =
+      g_path_is_absolute(name) || !folder ? g_strdup(name) : g_build_filename(folder, name, NULL);
   st = pla_item_read(full, &opts, &item, err);
   if (st == PLA_OK && item.kind != PLA_KIND_MESH)
     st = pla_fail(err, PLA_ERR_USAGE, "%s is a %s, not a surface", full, pla_kind_name(item.kind));
@@ -195,9 +194,10 @@ pla_scene_colliders_move(PlaSceneColliders *self, double t, double *poses)
 PlaStatus
 pla_scene_contact_read(PlaJson root, PlaContactOptions *out, bool *wanted, PlaError *err)
 {
-  static const char *const known[] = { "self",     "pieces",    "thickness_mm",
-                                       "friction", "slip_mm",   "stiffness_pa_m",
-                                       "fascia_mm", "fascia_stiffness_pa_m", NULL };
+  static const char *const known[] = {
+    "self",           "pieces",    "thickness_mm",          "friction", "slip_mm",
+    "stiffness_pa_m", "fascia_mm", "fascia_stiffness_pa_m", NULL
+  };
   PlaJson json, value;
   *out = pla_contact_options_default();
   *wanted = pla_json_get(root, "contact", &json);
@@ -228,8 +228,9 @@ pla_scene_contact_read(PlaJson root, PlaContactOptions *out, bool *wanted, PlaEr
 PlaStatus
 pla_scene_dynamics_read(PlaJson root, PlaSceneDynamics *out, PlaError *err)
 {
-  static const char *const known[] = { "dt_s",  "end_s",            "integrator",
-                                       "every", "mass_damping_1_s", "stiffness_damping_s", NULL };
+  static const char *const known[] = {
+    "dt_s", "end_s", "integrator", "every", "mass_damping_1_s", "stiffness_damping_s", NULL
+  };
   PlaJson json, value;
   double end = 0.0;
   *out = (PlaSceneDynamics){ .options = pla_dynamics_options_default(), .every = 1 };

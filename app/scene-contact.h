@@ -1,4 +1,5 @@
-/* The parts of a scene that other bodies have a share in: colliders, contact, and motion in time. */
+/* The parts of a scene that other bodies have a share in: colliders, contact, and motion in time.
+ */
 #pragma once
 
 #include "app/json.h"
@@ -29,8 +30,8 @@ typedef struct {
 PlaStatus pla_scene_colliders_read(PlaJson root, const char *folder, PlaSceneColliders *out,
                                    PlaError *err);
 void pla_scene_colliders_clear(PlaSceneColliders *self);
-/* Puts them where they are after the fraction @t; @poses (n x 12, NULL: not wanted) receives those they
- * had before. */
+/* Puts them where they are after the fraction @t; @poses (n x 12, NULL: not wanted) receives those
+ * they had before. */
 void pla_scene_colliders_move(PlaSceneColliders *self, double t, double *poses);
 
 /* "contact"; *wanted is false without it. */

@@ -1,4 +1,5 @@
-/* What a `where` of a scene selects: everything, a box, a place, a plane, nodes, or cells by their tag. */
+/* What a `where` of a scene selects: everything, a box, a place, a plane, nodes, or cells by their
+ * tag. */
 #include "app/scene-where.h"
 
 #include "anatomy/base/mat3.h"
@@ -48,7 +49,8 @@ in_box(const double *x_m, const double box_mm[6])
 /* how far a point of the body may lie from the place that a `near` names */
 #define NEAR_LIMIT_MM 5.0
 
-/* {"at_mm": [x, y, z], "radius_mm": r}: what lies within r of a place, and the nearest in any case */
+/* {"at_mm": [x, y, z], "radius_mm": r}: what lies within r of a place, and the nearest in any case
+ */
 static PlaStatus
 select_near(PlaJson near, const double *centre_m, size_t n, bool *marked, PlaError *err)
 {
@@ -146,8 +148,8 @@ PlaStatus
 pla_scene_select(const PlaSceneSelection *self, PlaJson where, bool of_cells, bool *marked,
                  size_t *count, PlaError *err)
 {
-  static const char *const known[] = { "all",    "box_mm", "near", "plane", "nodes",
-                                       "region", "label",  NULL };
+  static const char *const known[] = { "all",   "box_mm", "near",  "plane",
+                                       "nodes", "region", "label", NULL };
   const PlaMesh *mesh = self->mesh;
   const size_t n_cells = (size_t)mesh->n_tets + (size_t)mesh->n_hexes;
   const size_t n = of_cells ? n_cells : (size_t)mesh->n_verts;
@@ -188,7 +190,8 @@ pla_scene_select(const PlaSceneSelection *self, PlaJson where, bool of_cells, bo
   } else if (pla_json_get(where, "nodes", &value)) {
     int n_nodes = pla_json_length(value);
     if (of_cells)
-      return pla_json_fail(value, err, "names nodes, and this needs elements; use 'region' or a box");
+      return pla_json_fail(value, err,
+                           "names nodes, and this needs elements; use 'region' or a box");
     for (int i = 0; st == PLA_OK && i < n_nodes; i++) {
       PlaJson item;
       int64_t node = 0;
@@ -202,8 +205,9 @@ pla_scene_select(const PlaSceneSelection *self, PlaJson where, bool of_cells, bo
     by_cells = true;
     st = select_by_tag(self, value, pla_json_has(where, "region") ? "region" : "label", cells, err);
   } else {
-    return pla_json_fail(where, err, "selects nothing: give 'all', 'box_mm', 'near', 'plane', "
-                                     "'nodes', 'region' or 'label'");
+    return pla_json_fail(where, err,
+                         "selects nothing: give 'all', 'box_mm', 'near', 'plane', "
+                         "'nodes', 'region' or 'label'");
   }
   if (st != PLA_OK)
     return st;

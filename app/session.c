@@ -110,8 +110,8 @@ cache_add(const PlaHash *hash, PlaContent *content, void *data)
   pthread_mutex_unlock(&cache->lock);
 }
 
-/* Of contents that @state does not hold, the few that undo and redo go back to stay: memory must not
- * grow with the number of operations. */
+/* Of contents that @state does not hold, the few that undo and redo go back to stay: memory must
+ * not grow with the number of operations. */
 static void
 cache_trim(Cache *cache, const PlaState *state)
 {
@@ -333,7 +333,8 @@ pla_session_open(const char *path, PlaSession **out, PlaError *err)
   PlaStatus st = pla_store_open(path, &store, err);
   if (st != PLA_OK)
     return st;
-  /* a mend that fails (another program writes) is tried again the next time; nothing depends on it */
+  /* a mend that fails (another program writes) is tried again the next time; nothing depends on it
+   */
   PlaError ignored;
   int64_t n_mended;
   pla_case_mend(store, &n_mended, &ignored);

@@ -22,8 +22,8 @@ G_DECLARE_FINAL_TYPE(PlaSession, pla_session, PLA, SESSION, GObject)
 PlaStatus pla_session_create(const char *path, const char *title, PlaSession **out, PlaError *err);
 PlaStatus pla_session_open(const char *path, PlaSession **out, PlaError *err);
 
-/* Writes the case @path, with its history, to the new file @to under another title, and opens that.  Any
- * thread; the case may be open meanwhile.  A failure leaves no file. */
+/* Writes the case @path, with its history, to the new file @to under another title, and opens that.
+ * Any thread; the case may be open meanwhile.  A failure leaves no file. */
 PlaStatus pla_session_save_as(const char *path, const char *to, const char *title,
                               PlaProgress *progress, PlaSession **out, PlaError *err);
 
@@ -88,12 +88,12 @@ PlaStatus pla_session_compact(PlaSession *self, PlaProgress *progress, PlaError 
 
 /* What running the whole log again gave. */
 typedef struct {
-  int n_operations; /* run or, for imports, taken from the file */
-  int n_equal;      /* led to the same state hash */
-  int n_differ;     /* other hash, but written by another version or kernel variant */
-  int n_failed;     /* other hash or an error although version and variant are the same */
-  double largest_mm;  /* largest difference of a mesh or of markers */
-  PlaNotes notes;     /* a sentence for each difference */
+  int n_operations;  /* run or, for imports, taken from the file */
+  int n_equal;       /* led to the same state hash */
+  int n_differ;      /* other hash, but written by another version or kernel variant */
+  int n_failed;      /* other hash or an error although version and variant are the same */
+  double largest_mm; /* largest difference of a mesh or of markers */
+  PlaNotes notes;    /* a sentence for each difference */
 } PlaReplay;
 void pla_replay_clear(PlaReplay *replay);
 /* Runs every operation of every branch again on imported originals, into a private temporary case.

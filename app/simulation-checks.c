@@ -49,10 +49,11 @@ check_cells(const int *cell, int n, int corners, const char *what, PlaError *err
     qsort(sorted, (size_t)n, sizeof *sorted, compare_cells);
   for (int i = 1; i < n && st == PLA_OK; i++)
     if (memcmp(sorted[i].vert, sorted[i - 1].vert, sizeof sorted[i].vert) == 0)
-      st = pla_fail(err, PLA_ERR_GEOMETRY,
-                    "%s %d of the mesh is the same as %d: its stiffness and mass would count twice; "
-                    "leave one out",
-                    what, sorted[i].cell, sorted[i - 1].cell);
+      st =
+          pla_fail(err, PLA_ERR_GEOMETRY,
+                   "%s %d of the mesh is the same as %d: its stiffness and mass would count twice; "
+                   "leave one out",
+                   what, sorted[i].cell, sorted[i - 1].cell);
   free(sorted);
   return st;
 }
@@ -124,16 +125,18 @@ pla_mesh_check_encloses(const PlaMesh *surface, bool volume, PlaError *err)
   if (surface->n_verts == 0 || surface->n_tris == 0)
     return PLA_OK; /* somebody else says so */
   if (is_flat(surface))
-    return pla_fail(err, PLA_ERR_GEOMETRY,
-                    "the surface lies in one plane and encloses no volume; give the surface of a body");
+    return pla_fail(
+        err, PLA_ERR_GEOMETRY,
+        "the surface lies in one plane and encloses no volume; give the surface of a body");
   PlaMesh only = *surface;
   PlaMeshSummary summary;
   only.n_tets = only.n_hexes = 0;
   PlaStatus st = volume ? pla_mesh_summary(&only, &summary, err) : PLA_OK;
   if (st == PLA_OK && volume && summary.closed &&
       fabs(summary.volume_m3) <= 1e-9 * pow(summary.area_m2, 1.5))
-    st = pla_fail(err, PLA_ERR_GEOMETRY,
-                  "the surface is closed but encloses no volume: its two sides lie on each other; give "
-                  "the surface of a body");
+    st = pla_fail(
+        err, PLA_ERR_GEOMETRY,
+        "the surface is closed but encloses no volume: its two sides lie on each other; give "
+        "the surface of a body");
   return st;
 }

@@ -1,8 +1,8 @@
 /* Materials of scenes.
  *
  * An entry names a law ("model" with its constants), a tissue ("preset"), or several tissues that
- * share the elements ("mixture").  A constant is a number, a word, or the name of a cell field, which
- * then gives one number for each element.  "fibre" (or a list, "fibres") adds muscle fibres,
+ * share the elements ("mixture").  A constant is a number, a word, or the name of a cell field,
+ * which then gives one number for each element.  "fibre" (or a list, "fibres") adds muscle fibres,
  * "prestretch" the tension that tissue has at rest.  The preset "by-label" looks up each element's
  * label by its name. */
 #include "app/simulation-materials.h"
@@ -40,14 +40,14 @@ typedef struct {
 typedef struct {
   const PlaMaterialsInput *input;
   size_t n_cells;
-  GArray *materials;    /* of PlaFemMaterial */
-  int *cell_material;   /* or -1 */
-  int *own;             /* row of constants, or -1 */
-  GArray *constants;    /* rows of PLA_MAX_CONSTANTS doubles */
-  double *prestretch;   /* n_cells x 9, or NULL */
-  int *first_fibre;     /* entry of a cell: its first fibre and their number (n_cells x 2) */
-  GArray *fibres;       /* of FibreSpec */
-  GArray *muscles;      /* of MuscleSpec */
+  GArray *materials;  /* of PlaFemMaterial */
+  int *cell_material; /* or -1 */
+  int *own;           /* row of constants, or -1 */
+  GArray *constants;  /* rows of PLA_MAX_CONSTANTS doubles */
+  double *prestretch; /* n_cells x 9, or NULL */
+  int *first_fibre;   /* entry of a cell: its first fibre and their number (n_cells x 2) */
+  GArray *fibres;     /* of FibreSpec */
+  GArray *muscles;    /* of MuscleSpec */
   PlaMaterialsOutput *out;
 } Reader;
 
@@ -88,10 +88,12 @@ find_field(const Reader *self, PlaJson json, int n_components, const PlaField **
     return st;
   *out = pla_mesh_find_field(self->input->mesh, name, PLA_ON_CELLS);
   if (!*out)
-    return pla_json_fail(json, err, "names the cell field '%s', which the mesh does not have", name);
+    return pla_json_fail(json, err, "names the cell field '%s', which the mesh does not have",
+                         name);
   if ((*out)->n_components != n_components)
-    return pla_json_fail(json, err, "names the cell field '%s', which has %d numbers an element, "
-                                    "and %d are needed",
+    return pla_json_fail(json, err,
+                         "names the cell field '%s', which has %d numbers an element, "
+                         "and %d are needed",
                          name, (*out)->n_components, n_components);
   return PLA_OK;
 }
@@ -125,9 +127,9 @@ read_direction(const Reader *self, PlaJson json, Direction *out, PlaError *err)
 /* ---- one law or tissue -------------------------------------------------------------------- */
 
 /* keys that are about the elements and not about the law */
-static const char *const element_keys[] = { "where",       "density_kg_m3", "fibre",  "fibres",
-                                            "overlap",     "activation",    "contraction",
-                                            "gamma",       "alpha",         "prestretch", NULL };
+static const char *const element_keys[] = { "where",   "density_kg_m3", "fibre",       "fibres",
+                                            "overlap", "activation",    "contraction", "gamma",
+                                            "alpha",   "prestretch",    NULL };
 
 typedef struct {
   const PlaMaterial *material;
@@ -215,7 +217,7 @@ read_law(const Reader *self, PlaJson json, const char *const *extra, Law *law, P
   PlaJson value;
   *law = (Law){ 0 };
   bool has_preset = pla_json_get(json, "preset", &value);
-  PlaStatus st = has_preset                           ? read_preset(self, json, value, law, err)
+  PlaStatus st = has_preset                            ? read_preset(self, json, value, law, err)
                  : pla_json_get(json, "model", &value) ? read_model(json, value, law, err)
                                                        : pla_json_fail(json, err,
                                                                        "has no 'model' and no "
@@ -300,8 +302,8 @@ apply_law(Reader *self, const Law *law, const bool *marked, PlaError *err)
       self->own[c] = (int)(self->constants->len / PLA_MAX_CONSTANTS);
       g_array_append_vals(self->constants, row, PLA_MAX_CONSTANTS);
     }
-    const int *verts = c < (size_t)mesh->n_tets ? mesh->tet + 4 * c
-                                                : mesh->hex + 8 * (c - (size_t)mesh->n_tets);
+    const int *verts =
+        c < (size_t)mesh->n_tets ? mesh->tet + 4 * c : mesh->hex + 8 * (c - (size_t)mesh->n_tets);
     for (int a = 0; law->rigid && a < (c < (size_t)mesh->n_tets ? 4 : 8); a++)
       self->out->rigid[verts[a]] = true;
   }
@@ -358,8 +360,9 @@ apply_mixture(Reader *self, PlaJson list, const bool *marked, PlaError *err)
       sum += row[k];
     }
     if (!(fabs(sum - 1.0) < 1e-3))
-      return pla_json_fail(list, err, "has fractions of sum %g in element %zu, and they must add "
-                                      "up to 1",
+      return pla_json_fail(list, err,
+                           "has fractions of sum %g in element %zu, and they must add "
+                           "up to 1",
                            sum, c);
     self->cell_material[c] = index;
     self->own[c] = (int)(self->constants->len / PLA_MAX_CONSTANTS);
@@ -427,7 +430,8 @@ read_fibre(Reader *self, PlaJson json, PlaJson direction, bool felt, PlaError *e
     st = pla_json_number_value(value, number, err);
     if (st == PLA_OK && !by_shape)
       st = pla_json_fail(value, err, "belongs to \"contraction\": \"rest-shape\"");
-    if (st == PLA_OK && (k == 0 ? !(*number > 0.0 && *number < 1.0) : !(*number >= 0.0 && *number <= 3.0)))
+    if (st == PLA_OK &&
+        (k == 0 ? !(*number > 0.0 && *number < 1.0) : !(*number >= 0.0 && *number <= 3.0)))
       st = pla_json_fail(value, err, "is %g, and must lie %s", *number,
                          k == 0 ? "between 0 and 1" : "in 0..3");
   }
@@ -442,8 +446,8 @@ static PlaStatus
 read_fibres(Reader *self, PlaJson json, const PlaMaterial *material, const bool *marked,
             PlaError *err)
 {
-  static const char *const known[] = { "direction",   "overlap", "activation",
-                                       "contraction", "gamma",   "alpha", NULL };
+  static const char *const known[] = { "direction", "overlap", "activation", "contraction",
+                                       "gamma",     "alpha",   NULL };
   const int first = (int)self->fibres->len;
   PlaJson value;
   PlaStatus st = PLA_OK;
@@ -464,8 +468,9 @@ read_fibres(Reader *self, PlaJson json, const PlaMaterial *material, const bool 
   }
   for (int k = 1; st == PLA_OK && k < 6; k++)
     if (pla_json_has(json, known[k]) && (listed || !pla_json_has(json, "fibre")))
-      st = pla_json_fail(json, err, listed ? "has '%s', which belongs to each of its 'fibres'"
-                                           : "has '%s', and no 'fibre' for it",
+      st = pla_json_fail(json, err,
+                         listed ? "has '%s', which belongs to each of its 'fibres'"
+                                : "has '%s', and no 'fibre' for it",
                          known[k]);
   for (size_t c = 0; st == PLA_OK && c < self->n_cells; c++)
     if (marked[c]) {
@@ -485,8 +490,9 @@ read_prestretch(Reader *self, PlaJson json, const bool *marked, PlaError *err)
   PlaJson value;
   PlaStatus st = pla_json_check_keys(json, known, err);
   if (st == PLA_OK && (!pla_json_has(json, "line") || !pla_json_has(json, "normal")))
-    st = pla_json_fail(json, err, "needs 'line', the direction of the tension, and 'normal', that "
-                                  "of the skin");
+    st = pla_json_fail(json, err,
+                       "needs 'line', the direction of the tension, and 'normal', that "
+                       "of the skin");
   if (st == PLA_OK && pla_json_get(json, "line", &value))
     st = read_direction(self, value, &line, err);
   if (st == PLA_OK && pla_json_get(json, "normal", &value))
@@ -505,8 +511,9 @@ read_prestretch(Reader *self, PlaJson json, const bool *marked, PlaError *err)
     if (!marked[c])
       continue;
     if (!(a > 0.3 && a < 3.0 && b > 0.3 && b < 3.0))
-      return pla_json_fail(json, err, "stretches element %zu by %g along and %g across; tissue "
-                                      "bears 0.3 to 3",
+      return pla_json_fail(json, err,
+                           "stretches element %zu by %g along and %g across; tissue "
+                           "bears 0.3 to 3",
                            c, a, b);
     /* where a field has no direction, there is no tension */
     if (direction_at(self, &line, c, t) && direction_at(self, &normal, c, n))
@@ -531,8 +538,8 @@ apply_by_label(Reader *self, PlaJson json, const bool *marked, PlaError *err)
   if (st == PLA_OK && !field)
     field = pla_mesh_find_field(mesh, "region", PLA_ON_CELLS);
   if (st == PLA_OK && (!field || field->n_components != 1))
-    st = pla_json_fail(json, err,
-                       "asks for tissues by label, and the mesh has no cell field 'label' or 'region'");
+    st = pla_json_fail(
+        json, err, "asks for tissues by label, and the mesh has no cell field 'label' or 'region'");
   g_autofree bool *these = g_new0(bool, self->n_cells), *done = g_new0(bool, self->n_cells);
   for (size_t c = 0; st == PLA_OK && c < self->n_cells; c++) {
     if (!marked[c] || done[c])
@@ -541,8 +548,8 @@ apply_by_label(Reader *self, PlaJson json, const bool *marked, PlaError *err)
     const PlaLabel *label = pla_label_table_find(self->input->labels, id);
     const PlaPreset *preset = label ? pla_preset_find(label->name) : NULL;
     if (!label)
-      return pla_json_fail(json, err,
-                           "finds label %d in the mesh, and \"labels\" gives it no name", id);
+      return pla_json_fail(json, err, "finds label %d in the mesh, and \"labels\" gives it no name",
+                           id);
     if (!preset)
       return pla_json_fail(json, err,
                            "finds no tissue for the label '%s'; give it an entry of its own with "
@@ -568,9 +575,9 @@ apply_by_label(Reader *self, PlaJson json, const bool *marked, PlaError *err)
 static PlaStatus
 read_entry(Reader *self, PlaJson item, PlaError *err)
 {
-  static const char *const mixture_keys[] = { "where",       "mixture",    "fibre", "fibres",
-                                              "overlap",     "activation", "contraction",
-                                              "gamma",       "alpha",      "prestretch", NULL };
+  static const char *const mixture_keys[] = { "where",   "mixture",    "fibre",       "fibres",
+                                              "overlap", "activation", "contraction", "gamma",
+                                              "alpha",   "prestretch", NULL };
   g_autofree bool *marked = g_new(bool, self->n_cells);
   PlaJson where, value;
   if (!pla_json_get(item, "where", &where))
@@ -696,8 +703,9 @@ pla_materials_read(PlaJson root, const PlaMaterialsInput *input, PlaMaterialsOut
   }
   for (size_t c = 0; st == PLA_OK && c < self.n_cells; c++)
     if (self.cell_material[c] < 0)
-      st = pla_fail(err, PLA_ERR_USAGE,
-                    "element %zu has no material; add one with \"where\": {\"all\": true} first", c);
+      st =
+          pla_fail(err, PLA_ERR_USAGE,
+                   "element %zu has no material; add one with \"where\": {\"all\": true} first", c);
   if (st == PLA_OK)
     st = pla_fem_model_new(mesh, (const PlaFemMaterial *)(void *)self.materials->data,
                            (int)self.materials->len, self.cell_material, input->formulation,

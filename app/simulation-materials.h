@@ -14,18 +14,18 @@ typedef PlaStatus (*PlaSelectCells)(const void *scene, PlaJson where, bool *mark
 typedef struct {
   const PlaMesh *mesh;
   PlaSelectCells select;
-  const void *scene;            /* for @select */
-  const PlaLabelTable *labels;  /* names of the mesh's labels, possibly none */
+  const void *scene;           /* for @select */
+  const PlaLabelTable *labels; /* names of the mesh's labels, possibly none */
   PlaFormulation formulation;
-  int stiffness;                /* PlaStiffness that replaces that of every preset, or -1 */
+  int stiffness; /* PlaStiffness that replaces that of every preset, or -1 */
 } PlaMaterialsInput;
 
 typedef struct {
   PlaFemModel *model;
-  GPtrArray *mixtures;   /* that the model uses; free after it */
-  bool *rigid;           /* vertices of tissues that do not deform (n_verts); g_free() */
-  GPtrArray *notes;      /* what was assumed, one sentence each */
-  int n_presets;         /* cells whose stiffness comes from a preset, with its range */
+  GPtrArray *mixtures; /* that the model uses; free after it */
+  bool *rigid;         /* vertices of tissues that do not deform (n_verts); g_free() */
+  GPtrArray *notes;    /* what was assumed, one sentence each */
+  int n_presets;       /* cells whose stiffness comes from a preset, with its range */
 } PlaMaterialsOutput;
 
 /* Reads root["materials"].  Later entries replace earlier ones where both apply. */

@@ -1,9 +1,9 @@
 /* A scene as it was read, for those who solve it. */
 #pragma once
 
+#include "anatomy/volume.h"
 #include "app/scene-contact.h"
 #include "app/simulation.h"
-#include "anatomy/volume.h"
 
 typedef struct {
   char *name;
@@ -22,22 +22,22 @@ struct PlaSimulation {
   PlaFemModel *model;
   PlaFemBindings *bindings; /* of vertices that follow others, or NULL */
   unsigned char *fixed;     /* n_verts x 3 */
-  int *motion_of;       /* vertex -> motion, or -1 (n_verts) */
-  unsigned char *moved; /* axes that the motion prescribes: bits 1, 2, 4 (n_verts) */
-  int *holder;          /* constraint that holds an axis, from 1; 0: none (n_verts x 3) */
-  GArray *motions;      /* of PlaRigidMotion */
-  int steps;            /* increments of the motions */
-  double *force;        /* N (n_verts x 3) */
-  GArray *springs;      /* of PlaSpring */
+  int *motion_of;           /* vertex -> motion, or -1 (n_verts) */
+  unsigned char *moved;     /* axes that the motion prescribes: bits 1, 2, 4 (n_verts) */
+  int *holder;              /* constraint that holds an axis, from 1; 0: none (n_verts x 3) */
+  GArray *motions;          /* of PlaRigidMotion */
+  int steps;                /* increments of the motions */
+  double *force;            /* N (n_verts x 3) */
+  GArray *springs;          /* of PlaSpring */
   PlaFemSprings spring_list;
   GArray *pressure_tri; /* of int, three a triangle */
   GArray *pressure_pa;  /* of double */
   PlaFemPressure pressure;
-  GArray *hooks;        /* of PlaHookSpec */
+  GArray *hooks; /* of PlaHookSpec */
   PlaSceneColliders colliders;
   PlaContactSet *contacts; /* or NULL */
   PlaSceneDynamics dynamics;
-  GArray *probes;       /* of PlaProbeSpec */
+  GArray *probes; /* of PlaProbeSpec */
   PlaFemOptions options;
   PlaLabelTable labels; /* names of the mesh's labels */
   GPtrArray *mixtures;  /* that the model's materials belong to */

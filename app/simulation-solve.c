@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* fields of the deformed body: displacement, and per element Jacobian, stretches, von Mises stress */
+/* fields of the deformed body: displacement, and per element Jacobian, stretches, von Mises stress
+ */
 static PlaStatus
 add_fields(const PlaSimulation *scene, const double *pos, PlaMesh *mesh, PlaError *err)
 {
@@ -92,7 +93,8 @@ pla_simulation_sensitivity(const char *path, PlaProgress *progress, PlaSimulatio
     pla_progress_phase(progress, end ? "Solving with stiff tissues" : "Solving with soft tissues",
                        0.5 * (end + 1));
     PlaProgressSpan span = pla_progress_push(progress);
-    st = pla_simulation_load_at(path, end ? PLA_STIFFNESS_HIGH : PLA_STIFFNESS_LOW, progress, &scene, err);
+    st = pla_simulation_load_at(path, end ? PLA_STIFFNESS_HIGH : PLA_STIFFNESS_LOW, progress,
+                                &scene, err);
     if (st == PLA_OK && scene->n_presets == 0)
       st = pla_fail(err, PLA_ERR_USAGE,
                     "%s: sensitivity needs the ranges of tissues, and no material is a \"preset\"",
@@ -109,9 +111,9 @@ pla_simulation_sensitivity(const char *path, PlaProgress *progress, PlaSimulatio
     pla_simulation_result_clear(&other);
     pla_simulation_free(scene);
   }
-  double *field = st == PLA_OK ? pla_mesh_add_field(result->mesh, "sensitivity_mm", PLA_ON_VERTS,
-                                                    PLA_F64, 1)
-                               : NULL;
+  double *field = st == PLA_OK
+                      ? pla_mesh_add_field(result->mesh, "sensitivity_mm", PLA_ON_VERTS, PLA_F64, 1)
+                      : NULL;
   if (st == PLA_OK && !field)
     st = pla_fail_memory(err, "the result");
   for (int v = 0; st == PLA_OK && v < result->mesh->n_verts; v++) {
@@ -133,7 +135,8 @@ pla_simulation_sensitivity(const char *path, PlaProgress *progress, PlaSimulatio
 
 /* ---- statics ------------------------------------------------------------------------------ */
 
-/* a shape in equilibrium after the fraction @motion of what moves, under the fraction @load of the loads */
+/* a shape in equilibrium after the fraction @motion of what moves, under the fraction @load of the
+ * loads */
 typedef struct {
   double motion, load;
 } Stage;
@@ -142,12 +145,12 @@ typedef struct {
   const PlaSimulation *scene;
   PlaProgress *progress;
   PlaSceneColliders colliders;
-  double *poses;               /* of the colliders, 12 each */
-  double *pos;                 /* n_verts x 3, the caller's */
-  double *target;              /* n_verts x 3, the caller's */
-  double *kept;                /* the last equilibrium */
-  double *force, *pressure;    /* a share of the scene's */
-  Stage reached;               /* by what is kept */
+  double *poses;            /* of the colliders, 12 each */
+  double *pos;              /* n_verts x 3, the caller's */
+  double *target;           /* n_verts x 3, the caller's */
+  double *kept;             /* the last equilibrium */
+  double *force, *pressure; /* a share of the scene's */
+  Stage reached;            /* by what is kept */
   int iterations, factorisations, linear_iterations;
   bool gave_up_start;
 } Statics;
@@ -169,7 +172,8 @@ solve_stage(Statics *self, Stage to, int max_iterations, PlaSimulationResult *ou
   PlaStatus st = PLA_OK;
   options.progress = self->progress;
   options.max_iterations = max_iterations;
-  /* a better start than the last equilibrium may lie on another way: a bar turned round once is at rest */
+  /* a better start than the last equilibrium may lie on another way: a bar turned round once is at
+   * rest */
   options.warm_start = self->reached.motion > 0.0;
   if (to.load < 1.0) {
     for (size_t i = 0; i < n; i++)
@@ -200,8 +204,8 @@ solve_stage(Statics *self, Stage to, int max_iterations, PlaSimulationResult *ou
   return st;
 }
 
-/* @to at once, or, where that fails, in increments that shrink and grow with what the body takes; they get
- * twice the iterations of the first attempt together */
+/* @to at once, or, where that fails, in increments that shrink and grow with what the body takes;
+ * they get twice the iterations of the first attempt together */
 static PlaStatus
 reach_stage(Statics *self, Stage to, PlaSimulationResult *out, PlaError *err)
 {
@@ -227,7 +231,8 @@ reach_stage(Statics *self, Stage to, PlaSimulationResult *out, PlaError *err)
   return st;
 }
 
-/* motions in equal increments, each from the equilibrium of the last; loads act in full from the first */
+/* motions in equal increments, each from the equilibrium of the last; loads act in full from the
+ * first */
 static PlaStatus
 run_statics(const PlaSimulation *scene, PlaProgress *progress, double *pos, double *target,
             PlaSimulationResult *out, PlaError *err)
@@ -239,8 +244,14 @@ run_statics(const PlaSimulation *scene, PlaProgress *progress, double *pos, doub
   if (!kept || !force || !pressure)
     return pla_fail_memory(err, "the solve");
   memcpy(kept, pos, n * sizeof *kept);
-  Statics self = { .scene = scene, .progress = progress, .colliders = scene->colliders,
-                   .poses = poses, .pos = pos, .target = target, .kept = kept, .force = force,
+  Statics self = { .scene = scene,
+                   .progress = progress,
+                   .colliders = scene->colliders,
+                   .poses = poses,
+                   .pos = pos,
+                   .target = target,
+                   .kept = kept,
+                   .force = force,
                    .pressure = pressure };
   PlaStatus st = PLA_OK;
   for (int step = 1; st == PLA_OK && step <= scene->steps; step++) {
@@ -384,15 +395,17 @@ add_notes(const PlaSimulation *scene, PlaSimulationResult *out)
     g_ptr_array_add(out->notes, g_strdup(g_ptr_array_index(scene->notes, i)));
   if (out->solve.gave_up_start)
     g_ptr_array_add(out->notes,
-                    g_strdup("what is prescribed tangled the body beyond repair, so that it was bent "
-                             "anew from its rest shape; apply the motion in more steps to follow it"));
+                    g_strdup(
+                        "what is prescribed tangled the body beyond repair, so that it was bent "
+                        "anew from its rest shape; apply the motion in more steps to follow it"));
   if (out->solve.inverted > 0 && out->n_worst > 0)
-    g_ptr_array_add(out->notes,
-                    g_strdup_printf("%d elements are turned inside out, the worst of them near "
-                                    "(%.1f, %.1f, %.1f) mm at rest: the mesh or the law does not hold "
-                                    "there; refine it, or choose another law",
-                                    out->solve.inverted, out->worst[0].centre_mm[0],
-                                    out->worst[0].centre_mm[1], out->worst[0].centre_mm[2]));
+    g_ptr_array_add(
+        out->notes,
+        g_strdup_printf("%d elements are turned inside out, the worst of them near "
+                        "(%.1f, %.1f, %.1f) mm at rest: the mesh or the law does not hold "
+                        "there; refine it, or choose another law",
+                        out->solve.inverted, out->worst[0].centre_mm[0], out->worst[0].centre_mm[1],
+                        out->worst[0].centre_mm[2]));
 }
 
 bool
@@ -402,14 +415,15 @@ pla_simulation_is_dynamic(const PlaSimulation *scene)
 }
 
 PlaStatus
-pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimulationResult *out, PlaError *err)
+pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress, PlaSimulationResult *out,
+                     PlaError *err)
 {
   return pla_simulation_run(scene, NULL, NULL, progress, out, err);
 }
 
 PlaStatus
-pla_simulation_run(const PlaSimulation *scene, PlaFrameFunc frame, void *data, PlaProgress *progress,
-                   PlaSimulationResult *out, PlaError *err)
+pla_simulation_run(const PlaSimulation *scene, PlaFrameFunc frame, void *data,
+                   PlaProgress *progress, PlaSimulationResult *out, PlaError *err)
 {
   const PlaMesh *mesh = scene->mesh;
   const size_t n = (size_t)mesh->n_verts;

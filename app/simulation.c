@@ -186,7 +186,9 @@ hold_vertex(PlaSimulation *scene, const GArray *motion_index, PlaJson item, int 
                              "%s vertex %d along %c, which constraints[%d] %s; leave it out of one "
                              "of the two",
                              mine ? "moves" : "fixes", v, 'x' + d, *holder - 1,
-                             !other ? "fixes" : mine ? "moves otherwise" : "moves");
+                             !other ? "fixes"
+                             : mine ? "moves otherwise"
+                                    : "moves");
     }
     *holder = i + 1;
     scene->fixed[3 * (size_t)v + (size_t)d] = 1;
@@ -239,7 +241,8 @@ read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
       marked[scene->bindings->vert[b]] = false;
     }
     if (st == PLA_OK && count == 0)
-      st = pla_json_fail(where, err, "selects only vertices that follow others; hold those instead");
+      st =
+          pla_json_fail(where, err, "selects only vertices that follow others; hold those instead");
     GArray *held = g_array_new(FALSE, FALSE, sizeof(int));
     g_ptr_array_add(scene->held, held);
     g_array_append_val(motion_of, motion_index);
@@ -286,9 +289,9 @@ note_idle_load(PlaSimulation *scene, int load, const bool *marked)
     if (marked[v] && !(scene->fixed[3 * v] && scene->fixed[3 * v + 1] && scene->fixed[3 * v + 2]))
       return;
   if (scene->notes)
-    g_ptr_array_add(scene->notes,
-                  g_strdup_printf("loads[%d] acts only on vertices that are held, and does nothing",
-                                  load));
+    g_ptr_array_add(
+        scene->notes,
+        g_strdup_printf("loads[%d] acts only on vertices that are held, and does nothing", load));
 }
 
 static PlaStatus
@@ -381,7 +384,8 @@ read_hooks(PlaSimulation *scene, PlaJson root, PlaError *err)
     st = pla_json_at(list, i, &item, err);
     if (st == PLA_OK)
       st = pla_json_check_keys(item, known, err);
-    if (st == PLA_OK && (!pla_json_get(item, "at_mm", &at) || !pla_json_get(item, "pull_mm", &pull)))
+    if (st == PLA_OK &&
+        (!pla_json_get(item, "at_mm", &at) || !pla_json_get(item, "pull_mm", &pull)))
       st = pla_json_fail(item, err, "needs 'at_mm' and 'pull_mm'");
     if (st == PLA_OK)
       st = read_nearest(scene, at, &hook.vert, err);
@@ -403,7 +407,8 @@ read_hooks(PlaSimulation *scene, PlaJson root, PlaError *err)
     if (stiffness > 0.0) {
       PlaSpring spring = { .n_verts = 1, .vert = { hook.vert }, .weight = { 1.0 } };
       for (int d = 0; d < 3; d++) {
-        spring.offset[d] = scene->mesh->pos[3 * (size_t)hook.vert + (size_t)d] + motion.translate_m[d];
+        spring.offset[d] =
+            scene->mesh->pos[3 * (size_t)hook.vert + (size_t)d] + motion.translate_m[d];
         spring.stiffness[4 * d] = stiffness;
       }
       hook.spring = (int)scene->springs->len;
@@ -411,10 +416,11 @@ read_hooks(PlaSimulation *scene, PlaJson root, PlaError *err)
     } else {
       const int holder = hook_holder(scene, hook.vert);
       if (holder > 0)
-        st = pla_json_fail(item, err,
-                           "pulls vertex %d, which constraints[%d] holds already; hook it elsewhere, "
-                           "or give it a 'stiffness_n_m'",
-                           hook.vert, holder - 1);
+        st = pla_json_fail(
+            item, err,
+            "pulls vertex %d, which constraints[%d] holds already; hook it elsewhere, "
+            "or give it a 'stiffness_n_m'",
+            hook.vert, holder - 1);
       memset(scene->fixed + 3 * (size_t)hook.vert, 1, 3);
       scene->motion_of[hook.vert] = (int)scene->motions->len;
       scene->moved[hook.vert] = 7;
@@ -444,7 +450,8 @@ make_contacts(PlaSimulation *scene, PlaJson root, const char *folder, PlaError *
     double moved[3];
     if (scene->motion_of[v] < 0)
       continue;
-    pla_rigid_motion_apply(&g_array_index(scene->motions, PlaRigidMotion, (guint)scene->motion_of[v]),
+    pla_rigid_motion_apply(&g_array_index(scene->motions, PlaRigidMotion,
+                                          (guint)scene->motion_of[v]),
                            1.0, scene->mesh->pos + 3 * v, moved);
     pla_vec3_sub(moved, scene->mesh->pos + 3 * v, moved);
     longest = fmax(longest, pla_vec3_norm(moved));
@@ -475,8 +482,8 @@ read_probes(PlaSimulation *scene, PlaJson root, PlaError *err)
     st = pla_json_at(list, i, &item, err);
     if (st == PLA_OK)
       st = pla_json_check_keys(item, known, err);
-    if (st == PLA_OK && (!pla_json_get(item, "name", &name) ||
-                         !pla_json_get(item, "nearest_mm", &at)))
+    if (st == PLA_OK &&
+        (!pla_json_get(item, "name", &name) || !pla_json_get(item, "nearest_mm", &at)))
       st = pla_json_fail(item, err, "needs 'name' and 'nearest_mm'");
     if (st == PLA_OK)
       st = read_nearest(scene, at, &probe.vert, err);
@@ -484,8 +491,8 @@ read_probes(PlaSimulation *scene, PlaJson root, PlaError *err)
       st = pla_json_text_value(name, &probe.name, err);
     for (guint k = 0; st == PLA_OK && k < scene->probes->len; k++)
       if (strcmp(g_array_index(scene->probes, PlaProbeSpec, k).name, probe.name) == 0)
-        st = pla_json_fail(name, err, "is '%s', as that of probes[%u]; give each its own", probe.name,
-                           k);
+        st = pla_json_fail(name, err, "is '%s', as that of probes[%u]; give each its own",
+                           probe.name, k);
     if (st == PLA_OK)
       g_array_append_val(scene->probes, probe);
     else
@@ -512,7 +519,8 @@ read_solver(PlaSimulation *scene, PlaJson root, PlaError *err)
   }
   if (st == PLA_OK && pla_json_get(json, "tolerance_rel", &value)) {
     st = pla_json_number_value(value, &scene->options.tolerance_rel, err);
-    if (st == PLA_OK && !(scene->options.tolerance_rel >= 1e-14 && scene->options.tolerance_rel < 1))
+    if (st == PLA_OK &&
+        !(scene->options.tolerance_rel >= 1e-14 && scene->options.tolerance_rel < 1))
       st = pla_json_fail(value, err, "must lie between 1e-14 and 1");
   }
   if (st == PLA_OK && pla_json_get(json, "max_iterations", &value)) {
@@ -541,7 +549,8 @@ read_unit(PlaJson root, double *unit_mm, PlaError *err)
 }
 
 static PlaStatus
-read_mesh(PlaSimulation *scene, PlaJson root, const char *path, PlaProgress *progress, PlaError *err)
+read_mesh(PlaSimulation *scene, PlaJson root, const char *path, PlaProgress *progress,
+          PlaError *err)
 {
   PlaJson value;
   PlaItem item = { 0 };
@@ -618,8 +627,8 @@ read_scene(PlaSimulation *scene, PlaJson root, const char *folder, PlaError *err
     st = pla_scene_dynamics_read(root, &scene->dynamics, err);
   if (st == PLA_OK)
     st = make_contacts(scene, root, folder, err);
-  scene->spring_list = (PlaFemSprings){ (int)scene->springs->len,
-                                        (const PlaSpring *)(void *)scene->springs->data };
+  scene->spring_list =
+      (PlaFemSprings){ (int)scene->springs->len, (const PlaSpring *)(void *)scene->springs->data };
   scene->pressure = (PlaFemPressure){ (int)scene->pressure_pa->len,
                                       (const int *)(void *)scene->pressure_tri->data,
                                       (const double *)(void *)scene->pressure_pa->data };
@@ -633,10 +642,10 @@ PlaStatus
 pla_simulation_load_at(const char *path, int stiffness, PlaProgress *progress, PlaSimulation **out,
                        PlaError *err)
 {
-  static const char *const known[] = { "mesh",        "mesh_unit", "materials", "gravity_m_s2",
-                                       "constraints", "loads",     "probes",    "solver",
+  static const char *const known[] = { "mesh",        "mesh_unit", "materials",   "gravity_m_s2",
+                                       "constraints", "loads",     "probes",      "solver",
                                        "formulation", "labels",    "sensitivity", "colliders",
-                                       "contact",     "hooks",     "dynamics",  NULL };
+                                       "contact",     "hooks",     "dynamics",    NULL };
   PlaJsonFile *file = NULL;
   PlaJson root;
   *out = NULL;
@@ -717,8 +726,9 @@ pla_simulation_conditions(const PlaSimulation *scene, double t, double *target)
   for (size_t v = 0; v < (size_t)mesh->n_verts; v++)
     if (scene->motion_of[v] >= 0) {
       double to[3];
-      pla_rigid_motion_apply(&g_array_index(scene->motions, PlaRigidMotion, (guint)scene->motion_of[v]), t,
-                   mesh->pos + 3 * v, to);
+      pla_rigid_motion_apply(&g_array_index(scene->motions, PlaRigidMotion,
+                                            (guint)scene->motion_of[v]),
+                             t, mesh->pos + 3 * v, to);
       /* other axes may be fixed where they are */
       for (size_t d = 0; d < 3; d++)
         if (scene->moved[v] >> d & 1)

@@ -239,8 +239,9 @@ read_numbers(PlaJson root, Description *d, PlaError *err)
 static PlaStatus
 read_description(PlaJson root, Description *d, PlaError *err)
 {
-  static const char *const known[] = { "sensors", "columns", "rate_hz", "unit", "delay_s", "axes",
-                                       "head", "smooth", "split", "utterances", "about", NULL };
+  static const char *const known[] = { "sensors", "columns",    "rate_hz", "unit",
+                                       "delay_s", "axes",       "head",    "smooth",
+                                       "split",   "utterances", "about",   NULL };
   PlaJson at;
   d->sign[0] = d->sign[1] = 1.0;
   d->unit_mm = 0.0;
@@ -308,8 +309,8 @@ find_column(const PlaTrack *track, const char *name, const char *path, int *out,
   for (int c = 0; c < track->n_channels && has->len < 200; c++)
     g_string_append_printf(has, "%s%s", c ? ", " : "", track->name[c]);
   return pla_fail(err, PLA_ERR_USAGE,
-                  "%s has no column '%s' (it has %s); name it under \"columns\" of the corpus", path,
-                  name, has->str);
+                  "%s has no column '%s' (it has %s); name it under \"columns\" of the corpus",
+                  path, name, has->str);
 }
 
 /* millimetres in the unit that a column says, or the corpus */
@@ -361,8 +362,8 @@ correct_head(const double *head, const double rest[4], int n, int n_channels, do
   for (int t = 0; t < n; t++) {
     const double *h = head + 4 * t;
     double *v = value + (size_t)t * (size_t)n_channels;
-    const double angle = atan2(rest[3] - rest[1], rest[2] - rest[0]) -
-                         atan2(h[3] - h[1], h[2] - h[0]);
+    const double angle =
+        atan2(rest[3] - rest[1], rest[2] - rest[0]) - atan2(h[3] - h[1], h[2] - h[0]);
     const double c = cos(angle), s = sin(angle);
     const double mid[2] = { 0.5 * (h[0] + h[2]), 0.5 * (h[1] + h[3]) };
     const double to[2] = { 0.5 * (rest[0] + rest[2]), 0.5 * (rest[1] + rest[3]) };
@@ -415,7 +416,7 @@ sensors_of(Description *d, const PlaTrack *track, const char *path, int speaker,
            PlaError *err)
 {
   const int n = track->n_samples, w = d->n_channels;
-  g_autofree double *value = g_new(double, (size_t)n * (size_t)w + 1);
+  g_autofree double *value = g_new(double, (size_t)n *(size_t)w + 1);
   g_autofree double *head = g_new(double, 4 * (size_t)n + 1);
   PlaStatus st = PLA_OK;
   for (int c = 0; st == PLA_OK && c < w; c++)

@@ -23,16 +23,15 @@ extern const char *const pla_speech_set_names[PLA_N_SETS + 1];
 
 typedef struct {
   int n_channels;
-  char **name;                   /* owned (n_channels): "TT_x", "TT_y", ... */
-  int n_speakers;                /* of which utterances were read */
+  char **name;    /* owned (n_channels): "TT_x", "TT_y", ... */
+  int n_speakers; /* of which utterances were read */
   PlaSpeechData set[PLA_N_SETS];
-  char *provenance;              /* owned, one sentence */
+  char *provenance; /* owned, one sentence */
 } PlaSpeechCorpus;
 
 /* @sets: which to read, bits 1 << PlaSpeechSet.  @causal: how the features are made. */
-PlaStatus pla_speech_corpus_load(const char *path, bool causal, unsigned sets,
-                                 PlaSpeechCorpus *out, PlaNotes *notes, PlaProgress *progress,
-                                 PlaError *err);
+PlaStatus pla_speech_corpus_load(const char *path, bool causal, unsigned sets, PlaSpeechCorpus *out,
+                                 PlaNotes *notes, PlaProgress *progress, PlaError *err);
 void pla_speech_corpus_clear(PlaSpeechCorpus *self);
 /* Channels NAME_x, NAME_y of each sensor; g_strfreev() ends with NULL. */
 char **pla_speech_channel_names(const char *const *sensor, int n);

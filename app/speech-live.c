@@ -1,4 +1,5 @@
-/* Live speech: 10 ms of sound in, frames out as soon as the method allows, and how late they were. */
+/* Live speech: 10 ms of sound in, frames out as soon as the method allows, and how late they were.
+ */
 #include "app/speech-live.h"
 
 #include "anatomy/base/memory.h"
@@ -108,8 +109,7 @@ pla_speech_live_file(const PlaSpeechModel *model, const PlaAudio *audio, int smo
         sample[i] += pla_audio_get(audio, first + i, c) / audio->n_channels;
     }
     /* a microphone hands a piece over when its last sample was spoken */
-    const gint64 due =
-        live.start + (gint64)((double)(first + n) / audio->rate_hz * 1e6);
+    const gint64 due = live.start + (gint64)((double)(first + n) / audio->rate_hz * 1e6);
     const gint64 wait = due - g_get_monotonic_time();
     if (wait > 0)
       g_usleep((gulong)wait);

@@ -1,4 +1,5 @@
-/* Speech inverted while it is spoken: from the microphone, or from a file at the pace of its clock. */
+/* Speech inverted while it is spoken: from the microphone, or from a file at the pace of its clock.
+ */
 #pragma once
 
 #include "anatomy/base/progress.h"

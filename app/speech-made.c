@@ -24,20 +24,22 @@ enum { MAX_SEGMENTS = 400, PARALLEL = 16, FEWEST = 4, FEWEST_HELD_OUT = 24 };
 static const double utterance_s = 4.0;
 
 static const char *const words[] = {
-  "water", "yellow", "shoe", "teacher", "green", "cat", "measure", "father", "you", "boy",
-  "house", "bird", "very", "think", "this", "long", "judge", "church", "go", "king",
-  "paper", "busy", "zoo", "visit", "sheep", "fish", "moon", "nose", "light", "right",
-  "week", "choose", "garden", "hat", "ahead", "lamp", "ring", "sing", "thumb", "mother",
-  "breathe", "vase", "love", "off", "coffee", "table", "little", "apple", "bottle", "milk",
-  "cold", "snow", "star", "spring", "street", "green", "queen", "quick", "twelve", "seven",
-  "three", "one", "two", "four", "nine", "zero", "hundred", "morning", "evening", "night",
-  "window", "door", "kitchen", "chair", "bread", "butter", "sugar", "tea", "orange", "banana",
-  "open", "close", "walk", "talk", "speak", "listen", "hear", "voice", "tongue", "palate",
-  "lip", "jaw", "tooth", "teeth", "cheek", "mouth", "throat", "laugh", "cough", "sneeze",
-  "big", "small", "old", "young", "new", "early", "late", "fast", "slow", "good",
-  "bad", "dark", "bright", "warm", "cool", "wet", "dry", "soft", "hard", "thick",
-  "thin", "wide", "narrow", "deep", "shallow", "high", "low", "here", "there", "where",
-  "never", "always", "often", "maybe", "because", "between", "under", "over", "through", "about",
+  "water",   "yellow", "shoe",  "teacher", "green",   "cat",     "measure", "father",  "you",
+  "boy",     "house",  "bird",  "very",    "think",   "this",    "long",    "judge",   "church",
+  "go",      "king",   "paper", "busy",    "zoo",     "visit",   "sheep",   "fish",    "moon",
+  "nose",    "light",  "right", "week",    "choose",  "garden",  "hat",     "ahead",   "lamp",
+  "ring",    "sing",   "thumb", "mother",  "breathe", "vase",    "love",    "off",     "coffee",
+  "table",   "little", "apple", "bottle",  "milk",    "cold",    "snow",    "star",    "spring",
+  "street",  "green",  "queen", "quick",   "twelve",  "seven",   "three",   "one",     "two",
+  "four",    "nine",   "zero",  "hundred", "morning", "evening", "night",   "window",  "door",
+  "kitchen", "chair",  "bread", "butter",  "sugar",   "tea",     "orange",  "banana",  "open",
+  "close",   "walk",   "talk",  "speak",   "listen",  "hear",    "voice",   "tongue",  "palate",
+  "lip",     "jaw",    "tooth", "teeth",   "cheek",   "mouth",   "throat",  "laugh",   "cough",
+  "sneeze",  "big",    "small", "old",     "young",   "new",     "early",   "late",    "fast",
+  "slow",    "good",   "bad",   "dark",    "bright",  "warm",    "cool",    "wet",     "dry",
+  "soft",    "hard",   "thick", "thin",    "wide",    "narrow",  "deep",    "shallow", "high",
+  "low",     "here",   "there", "where",   "never",   "always",  "often",   "maybe",   "because",
+  "between", "under",  "over",  "through", "about",
 };
 static const char *const languages[PLA_N_SETS][12] = {
   { "en-us", "en", "de", "fr", "es", "it", "nl", "pt", "pl", "en-us", "en", "da" },
@@ -91,8 +93,8 @@ pick(const char *const *list, int most, PlaRandom *random)
 }
 
 static PlaStatus
-read_text(PlaSpeechSet set, const char *variant, PlaRandom *random, double pace,
-          PlaTextSpeech *out, PlaError *err)
+read_text(PlaSpeechSet set, const char *variant, PlaRandom *random, double pace, PlaTextSpeech *out,
+          PlaError *err)
 {
   g_autofree char *text = random_text(random, 7 + (int)pla_random_below(random, 4));
   g_autofree char *voice =
@@ -107,7 +109,7 @@ fill_sensors(const PlaSegment *segment, int n, const PlaArticulation *how, doubl
              PlaMadeUtterance *out)
 {
   out->n_values = (int)ceil(seconds * PLA_FRAMES_HZ) + 2;
-  out->value = g_new(double, (size_t)out->n_values * PLA_SENSOR_CHANNELS);
+  out->value = g_new(double, (size_t)out->n_values *PLA_SENSOR_CHANNELS);
   pla_segments_track(segment, n, how, PLA_FRAMES_HZ, 0.0, out->n_values, out->value);
 }
 
@@ -233,7 +235,8 @@ pla_speech_made_load(unsigned sources, double minutes, bool causal, unsigned set
   int done = 0, total = 0;
   for (int s = 0; s < PLA_N_SETS; s++) {
     pla_speech_data_init(&out->set[s], PLA_SENSOR_CHANNELS, causal);
-    total += sets & 1u << s ? n_sources * (s == 0 ? n_train : MAX(n_train / 10, FEWEST_HELD_OUT)) : 0;
+    total +=
+        sets & 1u << s ? n_sources * (s == 0 ? n_train : MAX(n_train / 10, FEWEST_HELD_OUT)) : 0;
   }
   pla_progress_phase(progress, "Making speech", 1.0);
   for (int s = 0; st == PLA_OK && s < PLA_N_SETS; s++)
@@ -243,8 +246,8 @@ pla_speech_made_load(unsigned sources, double minutes, bool causal, unsigned set
       const int n = s == 0 ? n_train : MAX(n_train / 10, FEWEST_HELD_OUT);
       out->n_speakers += n;
       for (int i = 0; st == PLA_OK && i < n; i += PARALLEL) {
-        st = add_made((PlaMadeSource)source, (PlaSpeechSet)s, i, MIN(PARALLEL, n - i),
-                      &out->set[s], err);
+        st = add_made((PlaMadeSource)source, (PlaSpeechSet)s, i, MIN(PARALLEL, n - i), &out->set[s],
+                      err);
         done += MIN(PARALLEL, n - i);
         if (st == PLA_OK && !pla_progress_step(progress, (double)done / total))
           st = pla_fail_cancelled(err);
@@ -254,7 +257,9 @@ pla_speech_made_load(unsigned sources, double minutes, bool causal, unsigned set
     out->provenance = g_strdup_printf(
         "speech made by Platysma%s%s%s: no recording of a person",
         sources & PLA_MADE_TRACT ? ", its own articulatory synthesiser" : "",
-        n_sources == 2 ? " and" : sources & PLA_MADE_ESPEAK ? "," : "",
+        n_sources == 2              ? " and"
+        : sources & PLA_MADE_ESPEAK ? ","
+                                    : "",
         sources & PLA_MADE_ESPEAK ? " eSpeak NG voices with targets of their phonemes" : "");
   else
     pla_speech_corpus_clear(out);

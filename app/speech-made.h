@@ -5,19 +5,20 @@
 #include "sim/speech/voice.h"
 
 typedef enum {
-  PLA_MADE_TRACT = 1, /* the articulatory synthesiser: babble, and texts where eSpeak is there */
+  PLA_MADE_TRACT = 1,  /* the articulatory synthesiser: babble, and texts where eSpeak is there */
   PLA_MADE_ESPEAK = 2, /* eSpeak's voices; sensors are the targets of the phonemes */
 } PlaMadeSource;
 
 typedef struct {
   double *sample; /* owned: at 16 kHz */
   size_t n_samples;
-  double *value;  /* owned (n_values x 14): mm at 100 Hz from time 0 */
+  double *value; /* owned (n_values x 14): mm at 100 Hz from time 0 */
   int n_values;
 } PlaMadeUtterance;
 void pla_made_utterance_clear(PlaMadeUtterance *self);
 
-/* Utterance @i of @set by a speaker of its own, who is in no other set.  @clean: as in a quiet room, else as people record.  The same bits every time. */
+/* Utterance @i of @set by a speaker of its own, who is in no other set.  @clean: as in a quiet
+ * room, else as people record.  The same bits every time. */
 PlaStatus pla_made_utterance(PlaMadeSource source, PlaSpeechSet set, int i, bool clean,
                              PlaMadeUtterance *out, PlaError *err);
 

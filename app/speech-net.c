@@ -3,8 +3,8 @@
 #include "app/speech-net.h"
 
 #include "anatomy/base/memory.h"
-#include "io/arrays-file.h"
 #include "app/lib/speech-resource.h"
+#include "io/arrays-file.h"
 #include "sim/speech/smooth.h"
 
 #include <gio/gio.h>
@@ -28,8 +28,9 @@ static void
 put(List *list, const char *name, PlaDType dtype, uint64_t rows, uint64_t cols, const void *data)
 {
   PlaNamedArray *a = &list->array[list->n++];
-  *a = (PlaNamedArray){ .dtype = dtype, .n_dims = cols > 0 ? 2 : 1, .dim = { rows, cols },
-                        .data = data };
+  *a = (PlaNamedArray){
+    .dtype = dtype, .n_dims = cols > 0 ? 2 : 1, .dim = { rows, cols }, .data = data
+  };
   g_strlcpy(a->name, name, sizeof a->name);
 }
 
@@ -70,8 +71,8 @@ pla_speech_net_write(const char *path, const PlaSpeechModel *model, int bits, Pl
   const PlaNet *net = model->net;
   const PlaNetShape *s = &net->shape;
   List list = { .made = g_ptr_array_new_with_free_func(g_free) };
-  const int32_t head[6] = { s->n_in, s->n_hidden, s->n_units, s->n_out, model->context.causal,
-                            model->smooth };
+  const int32_t head[6] = { s->n_in,  s->n_hidden,           s->n_units,
+                            s->n_out, model->context.causal, model->smooth };
   int32_t offset[PLA_CONTEXT_MAX];
   g_autoptr(GString) names = g_string_new(NULL);
   char name[PLA_ARRAYS_NAME];
@@ -196,8 +197,8 @@ read_head(const PlaArrays *file, PlaSpeechModel *model, PlaError *err)
     model->context.offset[i] = CLAMP(at, -2 * PLA_CONTEXT_REACH, 2 * PLA_CONTEXT_REACH);
   }
   model->smooth = head[5];
-  if (!pla_context_check(&model->context) || shape.n_in != (int)n * PLA_N_FEATURES ||
-      head[5] < 1 || head[5] > PLA_SMOOTH_MAX || head[5] % 2 == 0)
+  if (!pla_context_check(&model->context) || shape.n_in != (int)n * PLA_N_FEATURES || head[5] < 1 ||
+      head[5] > PLA_SMOOTH_MAX || head[5] % 2 == 0)
     return pla_fail(err, PLA_ERR_FORMAT, "the network's inputs do not fit the frames it hears");
   /* as many weights as the file can hold, before memory is taken for them */
   const PlaNamedArray *weight = pla_arrays_find(file, "layer0.weight");
@@ -264,8 +265,8 @@ PlaStatus
 pla_speech_net_built_in(PlaSpeechModel **out, PlaError *err)
 {
   *out = NULL;
-  g_autoptr(GBytes) bytes = g_resource_lookup_data(
-      pla_speech_files_get_resource(), BUILT_IN, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+  g_autoptr(GBytes) bytes = g_resource_lookup_data(pla_speech_files_get_resource(), BUILT_IN,
+                                                   G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
   if (!bytes)
     return pla_fail(err, PLA_ERR_UNSUPPORTED,
                     "this Platysma was built without its speech model; give one with --model");

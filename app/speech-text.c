@@ -1,5 +1,5 @@
-/* Phonemes of a text become segments: each lasts to the next one's beginning, the last to the end of
- * the sound, where it is cut short; what eSpeak calls a pause is silence. */
+/* Phonemes of a text become segments: each lasts to the next one's beginning, the last to the end
+ * of the sound, where it is cut short; what eSpeak calls a pause is silence. */
 #include "app/speech-text.h"
 
 #include "anatomy/base/memory.h"

@@ -7,7 +7,7 @@
 typedef struct {
   PlaSpokenText spoken; /* owned: the sound, and its phonemes */
   int n;
-  PlaSegment *segment;  /* owned (g_free): sounds of known kinds, silence between them */
+  PlaSegment *segment; /* owned (g_free): sounds of known kinds, silence between them */
   double seconds;
 } PlaTextSpeech;
 

@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* what each frame of a motion sounds like; without sound, where its tongue coils are: n x *width, g_free() */
+/* what each frame of a motion sounds like; without sound, where its tongue coils are: n x *width,
+ * g_free() */
 static PlaStatus
 frame_rows(const PlaSpoken *self, const PlaAudio *audio, int width, float **out, PlaError *err)
 {
-  float *row = *out = g_new0(float, (gsize)self->n_frames * (gsize)width);
+  float *row = *out = g_new0(float, (gsize)self->n_frames *(gsize)width);
   if (!audio) {
     for (int f = 0; f < self->n_frames; f++)
       for (int k = 0; k < width; k++) {
@@ -66,7 +67,8 @@ coils_apart(const PlaSpoken *a, int frame_a, const PlaSpoken *b, int frame_b)
 
 PlaStatus
 pla_spoken_compare(const PlaSpoken *a, const PlaAudio *audio_a, const PlaSpoken *b,
-                   const PlaAudio *audio_b, PlaSpokenPair *out, PlaProgress *progress, PlaError *err)
+                   const PlaAudio *audio_b, PlaSpokenPair *out, PlaProgress *progress,
+                   PlaError *err)
 {
   const bool by_sound = audio_a && audio_b;
   const int width = by_sound ? PLA_N_STATIC : 2 * PLA_N_TONGUE_COILS;
@@ -81,7 +83,8 @@ pla_spoken_compare(const PlaSpoken *a, const PlaAudio *audio_a, const PlaSpoken 
     pla_align_normalise(row[0], a->n_frames, width);
     pla_align_normalise(row[1], b->n_frames, width);
     pla_progress_phase(progress, "Aligning", 1.0);
-    st = pla_align(row[0], a->n_frames, row[1], b->n_frames, width, out->other, NULL, progress, err);
+    st =
+        pla_align(row[0], a->n_frames, row[1], b->n_frames, width, out->other, NULL, progress, err);
   }
   for (int f = 0; st == PLA_OK && f < a->n_frames; f++) {
     out->apart_mm[f] = coils_apart(a, f, b, out->other[f]);

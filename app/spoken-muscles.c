@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-_Static_assert(PLA_SENSOR_CHANNELS == 2 * PLA_N_COILS, "sensors of speech are the coils, in their order");
+_Static_assert(PLA_SENSOR_CHANNELS == 2 * PLA_N_COILS,
+               "sensors of speech are the coils, in their order");
 
 /* the coils as they were asked for; turned forward and up, they stay so when they are read again */
 static PlaStatus

@@ -1,6 +1,5 @@
 #include "app/spoken-picture.h"
 
-
 #include <math.h>
 #include <string.h>
 
@@ -162,8 +161,8 @@ trace_outline(const float *outline, int n, const cairo_matrix_t *view, cairo_t *
 }
 
 static void
-draw_coils(const PlaSpoken *self, int frame, const cairo_matrix_t *view, const Colours *c, double size,
-           cairo_t *cr)
+draw_coils(const PlaSpoken *self, int frame, const cairo_matrix_t *view, const Colours *c,
+           double size, cairo_t *cr)
 {
   const float *place = self->place_mm + (gsize)frame * 2 * PLA_N_COILS;
   for (int k = 0; k < PLA_N_COILS; k++) {
@@ -210,7 +209,8 @@ static void
 draw_tongue(const PlaSpoken *self, int frame, const cairo_matrix_t *view, const double fill[3],
             const double edge[3], double alpha, cairo_t *cr)
 {
-  trace_outline(self->outline_mm + 2 * (gsize)frame * (gsize)self->n_outline, self->n_outline, view, cr);
+  trace_outline(self->outline_mm + 2 * (gsize)frame * (gsize)self->n_outline, self->n_outline, view,
+                cr);
   ink(cr, fill, alpha);
   cairo_fill_preserve(cr);
   ink(cr, edge, 1.0);
@@ -243,7 +243,8 @@ pla_spoken_draw_sagittal(const PlaSpoken *self, int frame, const PlaSpokenBones 
     cairo_set_dash(cr, NULL, 0, 0);
   }
   draw_tongue(self, frame, &view, look->second ? c->other : c->tongue,
-              look->second ? c->other : c->tongue_edge, look->other || look->second ? 0.45 : 0.8, cr);
+              look->second ? c->other : c->tongue_edge, look->other || look->second ? 0.45 : 0.8,
+              cr);
   if (look->other)
     draw_tongue(look->other, look->other_frame, &view, c->other, c->other, 0.22, cr);
   draw_coils(self, frame, &view, c, size, cr);
@@ -288,12 +289,14 @@ pla_spoken_draw_contacts(const PlaSpoken *self, int frame, const PlaSpokenLook *
 {
   const Colours *c = colours(look->dark);
   const float *gap = self->contact_mm + (gsize)frame * PLA_PALATE_ROWS * PLA_PALATE_COLUMNS;
-  const float *other = look->other ? look->other->contact_mm + (gsize)look->other_frame *
-                                                                 PLA_PALATE_ROWS * PLA_PALATE_COLUMNS
-                                   : NULL;
+  const float *other = look->other
+                           ? look->other->contact_mm +
+                                 (gsize)look->other_frame * PLA_PALATE_ROWS * PLA_PALATE_COLUMNS
+                           : NULL;
   const double letters = CLAMP(height / 16.0, 9.0, 14.0), top = letters + 10.0;
   /* cells are 3.9 x 3.7 mm: about square */
-  const double cell = fmin((width - 16.0) / PLA_PALATE_COLUMNS, (height - top - 8.0) / PLA_PALATE_ROWS);
+  const double cell =
+      fmin((width - 16.0) / PLA_PALATE_COLUMNS, (height - top - 8.0) / PLA_PALATE_ROWS);
   const double x0 = 0.5 * (width - cell * PLA_PALATE_COLUMNS), y0 = top;
   begin(cr, c, width, height);
   for (int r = 0; r < PLA_PALATE_ROWS; r++)
@@ -348,8 +351,8 @@ trace_areas(const PlaSpoken *self, int frame, double x0, double y0, double per_m
 }
 
 static void
-draw_formant_row(const char *label, const float *hz, double factor, double x, double y, double size, const double rgb[3],
-                 const Colours *c, cairo_t *cr)
+draw_formant_row(const char *label, const float *hz, double factor, double x, double y, double size,
+                 const double rgb[3], const Colours *c, cairo_t *cr)
 {
   ink(cr, rgb, 1.0);
   text(cr, x, y, size, label);
@@ -369,7 +372,8 @@ pla_spoken_draw_areas(const PlaSpoken *self, int frame, const PlaSpokenLook *loo
   const Colours *c = colours(look->dark);
   const double letters = CLAMP(height / 16.0, 9.0, 13.0), most_mm2 = 1000.0;
   const double left = 8.0, right = width - 8.0, top = letters + 12.0, low = height - 4.4 * letters;
-  const double longest = fmax(tract_length(self, frame), look->other ? tract_length(look->other, look->other_frame) : 0.0);
+  const double longest = fmax(tract_length(self, frame),
+                              look->other ? tract_length(look->other, look->other_frame) : 0.0);
   const double per_mm = (right - left) / fmax(longest, 1.0), per_mm2 = (low - top) / most_mm2;
   begin(cr, c, width, height);
   /* 2, 4, ... cm^2 */
@@ -457,13 +461,17 @@ trace_coil(const PlaSpoken *self, const PlaSpoken *other, const PlaSpokenPair *p
 
 void
 pla_spoken_draw_traces(const PlaSpoken *self, const PlaSpoken *other, const PlaSpokenPair *pair,
-                       double from_s, double to_s, bool dark, cairo_t *cr, double width, double height)
+                       double from_s, double to_s, bool dark, cairo_t *cr, double width,
+                       double height)
 {
   static const struct {
     int coil;
     const char *title;
-  } rows[] = { { PLA_COIL_TT, "Tip" }, { PLA_COIL_TB, "Blade" }, { PLA_COIL_TD, "Dorsum" },
-               { PLA_COIL_TR, "Rear" }, { PLA_COIL_LI, "Jaw" } };
+  } rows[] = { { PLA_COIL_TT, "Tip" },
+               { PLA_COIL_TB, "Blade" },
+               { PLA_COIL_TD, "Dorsum" },
+               { PLA_COIL_TR, "Rear" },
+               { PLA_COIL_LI, "Jaw" } };
   const Colours *c = colours(dark);
   const double per_s = width / fmax(to_s - from_s, 1e-6), lane = height / G_N_ELEMENTS(rows);
   const double per_mm = lane / 18.0, letters = CLAMP(0.5 * lane, 8.0, 12.0);

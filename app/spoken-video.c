@@ -6,8 +6,8 @@
 #include "io/output.h"
 
 #include <errno.h>
-#include <glib/gstdio.h>
 #include <gio/gio.h>
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,12 +15,14 @@
 typedef PlaStatus (*TakePicture)(cairo_surface_t *image, int number, void *data, PlaError *err);
 
 static PlaStatus
-draw_all(const PlaSpokenVideo *video, TakePicture take, void *data, PlaProgress *progress, PlaError *err)
+draw_all(const PlaSpokenVideo *video, TakePicture take, void *data, PlaProgress *progress,
+         PlaError *err)
 {
   const double step_s = video->speed / video->rate_hz;
   const int n = MAX(1, (int)floor((video->to_s - video->from_s) / step_s));
   PlaSpokenBones *bones = pla_spoken_bones_new(video->spoken, video->dark);
-  cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, video->width, video->height);
+  cairo_surface_t *image =
+      cairo_image_surface_create(CAIRO_FORMAT_RGB24, video->width, video->height);
   PlaStatus st = PLA_OK;
   pla_progress_phase(progress, "Drawing pictures", 0.9);
   for (int i = 0; st == PLA_OK && i < n; i++) {
@@ -135,8 +137,8 @@ encoder(const char *folder, const char *sound, double rate_hz, const char *path)
   g_autofree char *pattern = g_build_filename(folder, "frame-%05d.png", NULL);
   g_autofree char *rate = g_strdup_printf("%.0f", rate_hz);
   g_autoptr(GPtrArray) argv = g_ptr_array_new();
-#define ADD(...) \
-  for (const char *const *a = (const char *const[]){ __VA_ARGS__, NULL }; *a; a++) \
+#define ADD(...)                                                                                   \
+  for (const char *const *a = (const char *const[]){ __VA_ARGS__, NULL }; *a; a++)                 \
   g_ptr_array_add(argv, g_strdup(*a))
   const gboolean webm = g_str_has_suffix(path, ".webm");
   if (ffmpeg) {
@@ -149,12 +151,12 @@ encoder(const char *folder, const char *sound, double rate_hz, const char *path)
     g_autofree char *location = g_strdup_printf("location=%s", pattern);
     g_autofree char *caps = g_strdup_printf("caps=image/png,framerate=%s/1", rate);
     g_autofree char *sink = g_strdup_printf("location=%s", path);
-    ADD(gst, "-q", "multifilesrc", location, "index=1", caps, "!", "pngdec", "!", "videoconvert", "!",
-        "vp8enc", "!", "mux.", "webmmux", "name=mux", "!", "filesink", sink);
+    ADD(gst, "-q", "multifilesrc", location, "index=1", caps, "!", "pngdec", "!", "videoconvert",
+        "!", "vp8enc", "!", "mux.", "webmmux", "name=mux", "!", "filesink", sink);
     if (sound) {
       g_autofree char *from = g_strdup_printf("location=%s", sound);
-      ADD("filesrc", from, "!", "wavparse", "!", "audioconvert", "!", "audioresample", "!", "vorbisenc",
-          "!", "mux.");
+      ADD("filesrc", from, "!", "wavparse", "!", "audioconvert", "!", "audioresample", "!",
+          "vorbisenc", "!", "mux.");
     }
   } else
     return NULL;
@@ -207,9 +209,10 @@ write_encoded(const PlaSpokenVideo *video, const char *path, PlaProgress *progre
   g_autofree char *folder = g_strdup_printf("%s-frames-XXXXXX", path);
   g_auto(GStrv) probe = encoder(folder, NULL, video->rate_hz, path);
   if (!probe)
-    return pla_fail(err, PLA_ERR_UNSUPPORTED,
-                    "videos of this kind need ffmpeg or GStreamer, which are not installed; save as .gif, "
-                    "or as pictures in a folder");
+    return pla_fail(
+        err, PLA_ERR_UNSUPPORTED,
+        "videos of this kind need ffmpeg or GStreamer, which are not installed; save as .gif, "
+        "or as pictures in a folder");
   if (!g_mkdtemp(folder))
     return pla_fail(err, PLA_ERR_IO, "%s cannot be written (%s); choose another place", path,
                     g_strerror(errno));

@@ -23,8 +23,8 @@ typedef struct {
   const PlaTongue *tongue;
   PlaCoilPaths paths;
   int n_frames, n_verts, n_tris, n_outline;
-  int *vert;             /* of the tets' mesh, for each of the surface (n_verts) */
-  int *surface;          /* the other way round, -1 inside */
+  int *vert;    /* of the tets' mesh, for each of the surface (n_verts) */
+  int *surface; /* the other way round, -1 inside */
   int32_t *tri;
   float *rest_mm, *place_mm, *outline_mm, *rest_outline_mm, *jaw, *area, *length, *formant, *heard,
       *contact, *volume, *section[2], wall_mm[PLA_TRACT_FIXED][2];
@@ -197,7 +197,8 @@ keep_places(Making *m, int frame, const double *pos)
     if (k < PLA_N_TONGUE_COILS)
       pla_head_frame_sagittal(pla_tongue_get_frame(m->tongue), pos + 3 * (size_t)fit->vert[k], at);
     else
-      pla_speaker_fit_place(fit, m->paths.pos_mm + ((size_t)frame * PLA_N_COILS + (size_t)k) * 2, at);
+      pla_speaker_fit_place(fit, m->paths.pos_mm + ((size_t)frame * PLA_N_COILS + (size_t)k) * 2,
+                            at);
     for (int a = 0; a < 2; a++)
       place[2 * k + a] = (float)(1000.0 * at[a]);
   }
@@ -222,7 +223,8 @@ keep_frame(Making *m, int frame)
   for (int i = 0; i < m->n_verts; i++)
     for (int d = 0; d < 3; d++) {
       const double mm = 1000.0 * pos[3 * (size_t)m->vert[i] + (size_t)d];
-      moved[3 * i + d] = (int16_t)CLAMP(lround(100.0 * (mm - (double)m->rest_mm[3 * i + d])), -32767, 32767);
+      moved[3 * i + d] =
+          (int16_t)CLAMP(lround(100.0 * (mm - (double)m->rest_mm[3 * i + d])), -32767, 32767);
     }
   keep_outline(m, pos, m->outline_mm + 2 * f * (gsize)m->n_outline);
   keep_places(m, frame, pos);
@@ -256,11 +258,11 @@ move(Making *m, const PlaTrack *track, PlaProgress *progress, PlaError *err)
   m->rest_outline_mm = g_new0(float, 2 * m->n_outline + 1);
   m->place_mm = g_new0(float, 2 * PLA_N_COILS * n);
   m->jaw = g_new0(float, 12 * n);
-  m->area = g_new0(float, PLA_AIRWAY_SECTIONS * n);
-  m->length = g_new0(float, PLA_AIRWAY_SECTIONS * n);
-  m->formant = g_new0(float, PLA_FORMANTS * n);
-  m->heard = g_new0(float, PLA_FORMANTS * n);
-  m->contact = g_new0(float, PLA_PALATE_ROWS * PLA_PALATE_COLUMNS * n);
+  m->area = g_new0(float, PLA_AIRWAY_SECTIONS *n);
+  m->length = g_new0(float, PLA_AIRWAY_SECTIONS *n);
+  m->formant = g_new0(float, PLA_FORMANTS *n);
+  m->heard = g_new0(float, PLA_FORMANTS *n);
+  m->contact = g_new0(float, PLA_PALATE_ROWS *PLA_PALATE_COLUMNS *n);
   m->volume = g_new0(float, n);
   if (!m->moved)
     return pla_fail_memory(err, "the motion");
@@ -283,7 +285,7 @@ move(Making *m, const PlaTrack *track, PlaProgress *progress, PlaError *err)
 static PlaStatus
 hear(Making *m, const PlaAudio *audio, PlaProgress *progress, PlaError *err)
 {
-  g_autofree double *hz = g_new(double, PLA_FORMANTS * (gsize)m->n_frames);
+  g_autofree double *hz = g_new(double, PLA_FORMANTS *(gsize)m->n_frames);
   double *sample = NULL;
   size_t n = 0;
   for (gsize i = 0; i < PLA_FORMANTS * (gsize)m->n_frames; i++)
@@ -536,10 +538,11 @@ pla_spoken_new(PlaContent *content, PlaSpoken **out, PlaError *err)
   PlaStatus st = self->rate_hz > 0.0 && isfinite(self->rate_hz) && isfinite(self->start_s)
                      ? PLA_OK
                      : pla_fail(err, PLA_ERR_FORMAT, "the motion of a tongue has no rate");
-  int two = 2, three = 3, twelve = 12, coils = PLA_N_COILS, sections = PLA_AIRWAY_SECTIONS, wall = PLA_TRACT_FIXED,
-      formants = PLA_FORMANTS, rows = PLA_PALATE_ROWS, columns = PLA_PALATE_COLUMNS;
+  int two = 2, three = 3, twelve = 12, coils = PLA_N_COILS, sections = PLA_AIRWAY_SECTIONS,
+      wall = PLA_TRACT_FIXED, formants = PLA_FORMANTS, rows = PLA_PALATE_ROWS,
+      columns = PLA_PALATE_COLUMNS;
   int *const n = &self->n_frames;
-#define FIND(NAME, DTYPE, N, ...) \
+#define FIND(NAME, DTYPE, N, ...)                                                                  \
   find(content, NAME, DTYPE, N, (int *const[3]){ __VA_ARGS__ }, &st, err)
   self->coil_mm = FIND("coil_mm", PLA_F64, 3, n, &coils, &two);
   self->place_mm = FIND("place_mm", PLA_F32, 3, n, &coils, &two);
@@ -550,7 +553,8 @@ pla_spoken_new(PlaContent *content, PlaSpoken **out, PlaError *err)
   self->rest_outline_mm = FIND("rest_outline_mm", PLA_F32, 2, &self->n_outline, &two);
   self->jaw = FIND("jaw", PLA_F32, 2, n, &twelve);
   self->palate_mm = FIND("palate_mm", PLA_F32, 2, &self->section_dims[1], &self->section_dims[0]);
-  self->mandible_mm = FIND("mandible_mm", PLA_F32, 2, &self->section_dims[1], &self->section_dims[0]);
+  self->mandible_mm =
+      FIND("mandible_mm", PLA_F32, 2, &self->section_dims[1], &self->section_dims[0]);
   self->area_mm2 = FIND("area_mm2", PLA_F32, 2, n, &sections);
   self->length_mm = FIND("length_mm", PLA_F32, 2, n, &sections);
   self->wall_mm = FIND("wall_mm", PLA_F32, 2, &wall, &two);

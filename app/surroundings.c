@@ -47,7 +47,8 @@ PlaStatus
 pla_surroundings_finish(PlaSurroundings *self, const PlaActiveBody *body, bool parts,
                         PlaProgress *progress, PlaError *err)
 {
-  const bool face = g_strcmp0(body->phantom, "face") == 0, mouth = face && self->colliders->len == 0;
+  const bool face = g_strcmp0(body->phantom, "face") == 0,
+             mouth = face && self->colliders->len == 0;
   const unsigned char *hold = pla_active_hold(body->model);
   PlaStatus st = PLA_OK;
   if (parts && face) {

@@ -67,7 +67,8 @@ static PlaStatus
 draw_voxels(PlaStore *store, const PlaBundle *bundle, int width, int height, uint32_t *pixel,
             PlaError *err)
 {
-  const PlaStoreArray *voxels = find_array(bundle, "voxels"), *frame = find_array(bundle, "affine_mm");
+  const PlaStoreArray *voxels = find_array(bundle, "voxels"),
+                      *frame = find_array(bundle, "affine_mm");
   double affine[12];
   if (!voxels || voxels->n_dims != 4 || !frame || pla_store_array_bytes(frame) != sizeof affine)
     return pla_fail(err, PLA_ERR_EMPTY, "the item has no voxels to show");
@@ -78,9 +79,9 @@ draw_voxels(PlaStore *store, const PlaBundle *bundle, int width, int height, uin
     return st != PLA_OK ? st : pla_fail(err, PLA_ERR_EMPTY, "the item has no voxels to show");
   void *slice = malloc(bytes);
   float *value = pla_array_new((size_t)width * (size_t)height, sizeof *value);
-  st = slice && value ? pla_store_read_array(store, &voxels->hash, bytes * (nk / 2), bytes, slice,
-                                             NULL, err)
-                      : pla_fail_memory(err, "a small picture");
+  st = slice && value
+           ? pla_store_read_array(store, &voxels->hash, bytes * (nk / 2), bytes, slice, NULL, err)
+           : pla_fail_memory(err, "a small picture");
   if (st == PLA_OK) {
     /* millimetres along both axes, and which way they run on the patient */
     const double si = sqrt(affine[0] * affine[0] + affine[4] * affine[4] + affine[8] * affine[8]),
@@ -129,7 +130,8 @@ draw_triangle(Canvas *c, const double *pos, int v0, int v1, int v2)
   pla_vec3_sub(pos + 3 * (size_t)v1, pos + 3 * (size_t)v0, e);
   pla_vec3_sub(pos + 3 * (size_t)v2, pos + 3 * (size_t)v0, f);
   pla_vec3_cross(e, f, n);
-  const double length = pla_vec3_norm(n), area = (x[1] - x[0]) * (y[2] - y[0]) - (x[2] - x[0]) * (y[1] - y[0]);
+  const double length = pla_vec3_norm(n),
+               area = (x[1] - x[0]) * (y[2] - y[0]) - (x[2] - x[0]) * (y[1] - y[0]);
   if (!(length > 0.0) || fabs(area) < 1e-12)
     return;
   /* light from above the viewer's right */

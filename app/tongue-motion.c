@@ -62,8 +62,8 @@ read_fixed(const char *path, int n_verts, unsigned char *fixed, PlaError *err)
     const long dof = strtol(at, &end, 10);
     if (end == at || dof < 0 || dof >= 3l * n_verts)
       return pla_fail(err, PLA_ERR_FORMAT,
-                      "%s, entry %ld of %ld: a degree of freedom from 0 to %d is expected", path, i + 1,
-                      count, 3 * n_verts - 1);
+                      "%s, entry %ld of %ld: a degree of freedom from 0 to %d is expected", path,
+                      i + 1, count, 3 * n_verts - 1);
     fixed[dof / 3] = 1;
   }
   return PLA_OK;
@@ -90,10 +90,11 @@ find_frame(const PlaTongueMotionOptions *options, const PlaMesh *mesh, const uns
     return pla_head_frame_guess(&tets, fixed, frame, err);
   if (!parse_axis(options->forward, frame->forward) || !parse_axis(options->up, frame->up) ||
       pla_vec3_dot(frame->forward, frame->up) != 0.0)
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "Forward and up must be two different axes such as y and z, or -x and y, not %s "
-                    "and %s",
-                    options->forward, options->up);
+    return pla_fail(
+        err, PLA_ERR_USAGE,
+        "Forward and up must be two different axes such as y and z, or -x and y, not %s "
+        "and %s",
+        options->forward, options->up);
   double lo = INFINITY, hi = -INFINITY;
   pla_vec3_cross(frame->forward, frame->up, frame->right);
   for (int v = 0; v < mesh->n_verts; v++) {

@@ -24,11 +24,11 @@ struct PlaTongueMuscles {
   const PlaTongue *tongue;
   PlaActiveBody *body;
   int n_places, n_muscles;
-  Place *place;       /* (n_places) */
-  double *posture;    /* m: the tongue where the speaker's coils are at rest (n_verts x 3) */
-  double *column;     /* m for an activation from 0 to 1 (n_muscles x n_places x 3) */
-  double *curvature;  /* of the program (n_muscles x n_muscles) */
-  double *lo, *hi;    /* bounds (n_muscles) */
+  Place *place;      /* (n_places) */
+  double *posture;   /* m: the tongue where the speaker's coils are at rest (n_verts x 3) */
+  double *column;    /* m for an activation from 0 to 1 (n_muscles x n_places x 3) */
+  double *curvature; /* of the program (n_muscles x n_muscles) */
+  double *lo, *hi;   /* bounds (n_muscles) */
 };
 
 void
@@ -53,7 +53,8 @@ weights_in(const double *pos, const int *vert, const double x[3], double weight[
   double edge[9], inverse[9], by[3];
   for (int a = 0; a < 3; a++)
     for (int d = 0; d < 3; d++)
-      edge[3 * d + a] = pos[3 * (size_t)vert[a + 1] + (size_t)d] - pos[3 * (size_t)vert[0] + (size_t)d];
+      edge[3 * d + a] =
+          pos[3 * (size_t)vert[a + 1] + (size_t)d] - pos[3 * (size_t)vert[0] + (size_t)d];
   if (pla_mat3_invert(edge, inverse) == 0.0)
     return -INFINITY;
   pla_vec3_sub(x, pos + 3 * (size_t)vert[0], by);
@@ -91,10 +92,11 @@ place_all(PlaTongueMuscles *self, PlaError *err)
     pla_marker_place(&set->site[i], self->body->mesh->pos, x);
     self->place[i] = find_place(pla_tongue_get_mesh(self->tongue), x, &inside);
     if (inside < -2.0) /* farther out than two tets */
-      return pla_fail(err, PLA_ERR_USAGE,
-                      "the muscles are those of the phantom's tongue; this tongue is another, and %s lies "
-                      "outside of it",
-                      set->site[i].name);
+      return pla_fail(
+          err, PLA_ERR_USAGE,
+          "the muscles are those of the phantom's tongue; this tongue is another, and %s lies "
+          "outside of it",
+          set->site[i].name);
   }
   return PLA_OK;
 }
@@ -110,8 +112,9 @@ take_posture(PlaTongueMuscles *self, PlaError *err)
   if (st == PLA_OK)
     st = pla_tongue_body_step(body, &pla_tongue_get_fit(self->tongue)->rest_mm[0][0], &report, err);
   if (st == PLA_OK)
-    self->posture = g_memdup2(pla_tongue_body_get_pos(body),
-                              3 * sizeof(double) * (size_t)pla_tongue_get_mesh(self->tongue)->n_verts);
+    self->posture =
+        g_memdup2(pla_tongue_body_get_pos(body),
+                  3 * sizeof(double) * (size_t)pla_tongue_get_mesh(self->tongue)->n_verts);
   pla_tongue_body_free(body);
   return st;
 }
@@ -122,21 +125,23 @@ take_columns(PlaTongueMuscles *self, const double *sensitivity)
 {
   const size_t n_verts = (size_t)self->body->mesh->n_verts, n = 3 * (size_t)self->n_places;
   const int m = self->n_muscles;
-  self->column = g_new0(double, (size_t)m * n);
-  self->curvature = g_new0(double, (size_t)m * (size_t)m);
+  self->column = g_new0(double, (size_t)m *n);
+  self->curvature = g_new0(double, (size_t)m *(size_t)m);
   for (int c = 0; c < m; c++)
     for (int i = 0; i < self->n_places; i++) {
       const PlaMarkerSite *site = &self->body->markers.site[i];
       for (int a = 0; a < 3; a++)
         for (int d = 0; d < 3; d++)
           self->column[(size_t)c * n + (size_t)(3 * i + d)] +=
-              site->weight[a] * sensitivity[3 * ((size_t)c * n_verts + (size_t)site->vert[a]) + (size_t)d];
+              site->weight[a] *
+              sensitivity[3 * ((size_t)c * n_verts + (size_t)site->vert[a]) + (size_t)d];
     }
   for (int a = 0; a < m; a++)
     for (int b = 0; b < m; b++) {
       double sum = a == b ? 1.0 / (PRIOR * PRIOR) : 0.0;
       for (size_t i = 0; i < n; i++)
-        sum += self->column[(size_t)a * n + i] * self->column[(size_t)b * n + i] / (NOISE_M * NOISE_M);
+        sum +=
+            self->column[(size_t)a * n + i] * self->column[(size_t)b * n + i] / (NOISE_M * NOISE_M);
       self->curvature[a * m + b] = sum;
     }
 }
@@ -149,8 +154,7 @@ ask_flesh(PlaTongueMuscles *self, PlaProgress *progress, PlaError *err)
   PlaActiveSolver *solver = NULL;
   PlaActiveState state = { 0 };
   PlaActiveReport report = { 0 };
-  g_autofree double *columns =
-      g_new0(double, 3 * n_controls * (size_t)self->body->mesh->n_verts);
+  g_autofree double *columns = g_new0(double, 3 * n_controls * (size_t)self->body->mesh->n_verts);
   PlaStatus st = pla_active_solver_new(model, &solver, err);
   if (st == PLA_OK)
     st = pla_active_state_init(&state, model, err);
@@ -241,7 +245,8 @@ pla_tongue_muscles_explain(const PlaTongueMuscles *self, const PlaTongueMotion *
     for (size_t i = 0; i < n; i++)
       slope[c] -= self->column[c * n + i] * y[i] / (NOISE_M * NOISE_M);
   }
-  PlaStatus st = pla_box_qp((int)m, self->curvature, slope, self->lo, self->hi, activation, &report, err);
+  PlaStatus st =
+      pla_box_qp((int)m, self->curvature, slope, self->lo, self->hi, activation, &report, err);
   for (size_t i = 0; i < n; i++) {
     moved += y[i] * y[i];
     for (size_t c = 0; c < m; c++)

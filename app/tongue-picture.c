@@ -169,8 +169,8 @@ count_lanes(const PlaTrack *activations)
 
 /* a hill on @low, @tall where the muscle does all it can; @x_s is at 0, @per_s for a second */
 static void
-trace_lane(const PlaTrack *activations, const PlaTongueLane *lane, double x_s, double per_s, double low,
-           double tall, cairo_t *cr)
+trace_lane(const PlaTrack *activations, const PlaTongueLane *lane, double x_s, double per_s,
+           double low, double tall, cairo_t *cr)
 {
   const double per_frame = per_s / activations->rate_hz;
   const double first = (activations->start_s - x_s) * per_s;
@@ -190,10 +190,12 @@ trace_lane(const PlaTrack *activations, const PlaTongueLane *lane, double x_s, d
 }
 
 void
-pla_tongue_picture_draw_muscles(const PlaTrack *activations, cairo_t *cr, double width, double height)
+pla_tongue_picture_draw_muscles(const PlaTrack *activations, cairo_t *cr, double width,
+                                double height)
 {
   enum { NAMES = 170, AXIS = 22 };
-  const double tall = (height - AXIS) / MAX(count_lanes(activations), 1), wide = width - NAMES - 8.0;
+  const double tall = (height - AXIS) / MAX(count_lanes(activations), 1),
+               wide = width - NAMES - 8.0;
   const double per_s = wide / MAX(activations->n_samples, 1) * activations->rate_hz;
   PlaTongueLane lane = { 0 };
   cairo_set_source_rgb(cr, 1, 1, 1);

@@ -89,8 +89,8 @@ pla_arrays_write(const char *path, const char *kind, const PlaNamedArray *array,
   }
   if (fine)
     put64(&bytes, XXH64(bytes.data, bytes.size, 0), &fine);
-  PlaStatus st = fine ? pla_output_write(path, bytes.data, bytes.size, err)
-                      : pla_fail_memory(err, path);
+  PlaStatus st =
+      fine ? pla_output_write(path, bytes.data, bytes.size, err) : pla_fail_memory(err, path);
   pla_bytes_clear(&bytes);
   return st;
 }
@@ -162,8 +162,8 @@ parse(const char *name, void *bytes, size_t size, const char *kind, PlaArrays *o
         st = pla_fail(err, PLA_ERR_FORMAT, "%s, byte %zu: array %d of %d cannot be", name, at,
                       i + 1, n);
     if (st == PLA_OK && at != size - SUM)
-      st = pla_fail(err, PLA_ERR_FORMAT, "%s, byte %zu: nothing should follow the last array",
-                    name, at);
+      st = pla_fail(err, PLA_ERR_FORMAT, "%s, byte %zu: nothing should follow the last array", name,
+                    at);
   }
   if (st != PLA_OK)
     pla_arrays_clear(out);
@@ -211,8 +211,8 @@ pla_arrays_get(const PlaArrays *self, const char *name, PlaDType dtype, size_t n
 {
   const PlaNamedArray *a = pla_arrays_find(self, name);
   if (!a || a->dtype != dtype || pla_named_array_count(a) != n)
-    return pla_fail(err, PLA_ERR_FORMAT, "the file lacks the array '%s' of %zu %s numbers", name,
-                    n, pla_dtype_name(dtype));
+    return pla_fail(err, PLA_ERR_FORMAT, "the file lacks the array '%s' of %zu %s numbers", name, n,
+                    pla_dtype_name(dtype));
   *out = a->data;
   return PLA_OK;
 }

@@ -38,7 +38,8 @@ PlaStatus pla_arrays_read_memory(const char *name, const void *data, size_t size
 void pla_arrays_clear(PlaArrays *self);
 
 size_t pla_named_array_count(const PlaNamedArray *array); /* elements */
-/* The array @name of @dtype with exactly @n elements; a sentence that names it where there is none. */
+/* The array @name of @dtype with exactly @n elements; a sentence that names it where there is none.
+ */
 PlaStatus pla_arrays_get(const PlaArrays *self, const char *name, PlaDType dtype, size_t n,
                          const void **out, PlaError *err);
 const PlaNamedArray *pla_arrays_find(const PlaArrays *self, const char *name); /* or NULL */

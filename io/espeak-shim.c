@@ -1,5 +1,5 @@
-/* The module platysma-espeak: eSpeak NG in this process, in its synchronous mode, in which it opens no
- * sound device and hands over samples and phoneme events. */
+/* The module platysma-espeak: eSpeak NG in this process, in its synchronous mode, in which it opens
+ * no sound device and hands over samples and phoneme events. */
 #include "anatomy/base/memory.h"
 #include "io/espeak.h"
 

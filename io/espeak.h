@@ -1,7 +1,7 @@
 /* Text made speech by eSpeak NG, with the times of its phonemes.
  *
- * The library is loaded at the first call (module platysma-espeak).  It keeps global state, so calls
- * wait for each other; any thread may call. */
+ * The library is loaded at the first call (module platysma-espeak).  It keeps global state, so
+ * calls wait for each other; any thread may call. */
 #pragma once
 
 #include "anatomy/base/status.h"
@@ -13,7 +13,7 @@ typedef struct {
 } PlaPhoneme;
 
 typedef struct {
-  PlaAudio *audio;     /* owned: one channel, int16 */
+  PlaAudio *audio; /* owned: one channel, int16 */
   int n;
   PlaPhoneme *phoneme; /* owned, in order of time */
 } PlaSpokenText;

@@ -706,8 +706,8 @@ set_field(matvar_t *var, const char *name, size_t i, enum matio_classes class,
   return value != NULL;
 }
 
-/* As UTF-8, as long as it has characters: of other types, matio takes the length of compressed texts
- * for twice what it is, and nobody can read the file. */
+/* As UTF-8, as long as it has characters: of other types, matio takes the length of compressed
+ * texts for twice what it is, and nobody can read the file. */
 static bool
 set_text(matvar_t *var, const char *name, size_t i, const char *text)
 {

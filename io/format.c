@@ -45,11 +45,9 @@ const char *
 pla_kind_name(PlaKind kind)
 {
   static const char *const names[] = {
-    [PLA_KIND_NONE] = "nothing",       [PLA_KIND_VOLUME] = "volume",
-    [PLA_KIND_MESH] = "mesh",          [PLA_KIND_TAKE] = "markers",
-    [PLA_KIND_TRACK] = "track",        [PLA_KIND_AUDIO] = "audio",
-    [PLA_KIND_PHONES] = "phonemes",    [PLA_KIND_LABEL_TABLE] = "labels",
-    [PLA_KIND_CASE] = "case",
+    [PLA_KIND_NONE] = "nothing",    [PLA_KIND_VOLUME] = "volume",      [PLA_KIND_MESH] = "mesh",
+    [PLA_KIND_TAKE] = "markers",    [PLA_KIND_TRACK] = "track",        [PLA_KIND_AUDIO] = "audio",
+    [PLA_KIND_PHONES] = "phonemes", [PLA_KIND_LABEL_TABLE] = "labels", [PLA_KIND_CASE] = "case",
   };
   return names[kind];
 }
@@ -127,9 +125,9 @@ pla_format_detect(const char *path, const PlaFormat **out, PlaError *err)
     if (n_head > 0 && matching_extension(*f, path))
       *out = *f;
   if (!*out)
-    return pla_fail(err, PLA_ERR_UNSUPPORTED,
-                    "%s is of no kind that Platysma reads; 'platysma-cli info --formats' lists them",
-                    path);
+    return pla_fail(
+        err, PLA_ERR_UNSUPPORTED,
+        "%s is of no kind that Platysma reads; 'platysma-cli info --formats' lists them", path);
   return PLA_OK;
 }
 

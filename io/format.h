@@ -68,7 +68,7 @@ typedef struct {
   int gmsh_version;      /* 0: 4.1, else 22 or 41 */
   PlaNotes *notes;       /* may be NULL: where the writer says what it chose or left out */
   PlaC3dStorage c3d_storage;
-  bool c3d_dec;          /* C3D: numbers of a DEC VAX; big_endian makes those of a MIPS */
+  bool c3d_dec; /* C3D: numbers of a DEC VAX; big_endian makes those of a MIPS */
 } PlaWriteOptions;
 PlaWriteOptions pla_write_options_default(void);
 

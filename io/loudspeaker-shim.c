@@ -37,7 +37,8 @@ static PlaStatus
 loudspeaker_write(PlaLoudspeaker *self, const float *sample, size_t n, PlaError *err)
 {
   const PaError code = Pa_WriteStream(self->stream, sample, (unsigned long)n);
-  return code == paNoError || code == paOutputUnderflowed ? PLA_OK : pla_sound_fail(&side, code, err);
+  return code == paNoError || code == paOutputUnderflowed ? PLA_OK
+                                                          : pla_sound_fail(&side, code, err);
 }
 
 static double

@@ -14,7 +14,8 @@ PlaStatus pla_loudspeaker_open(double rate_hz, PlaLoudspeaker **out, PlaError *e
 PlaStatus pla_loudspeaker_write(PlaLoudspeaker *self, const float *sample, size_t n, PlaError *err);
 /* Seconds of sound that were written and are not heard yet. */
 double pla_loudspeaker_pending_s(PlaLoudspeaker *self);
-void pla_loudspeaker_close(PlaLoudspeaker *self); /* at once, dropping what is pending; NULL is fine */
+void
+pla_loudspeaker_close(PlaLoudspeaker *self); /* at once, dropping what is pending; NULL is fine */
 
 /* ---- the module's side */
 #define PLA_LOUDSPEAKER_ABI 1

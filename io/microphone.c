@@ -7,8 +7,7 @@ static PlaStatus
 load(const PlaMicrophoneModule **out, PlaError *err)
 {
   const void *table = NULL;
-  PlaStatus st =
-      pla_module_load("io", "platysma-microphone", "pla_microphone_module", &table, err);
+  PlaStatus st = pla_module_load("io", "platysma-microphone", "pla_microphone_module", &table, err);
   *out = table;
   if (st == PLA_OK && (*out)->abi != PLA_MICROPHONE_ABI)
     st = pla_fail(err, PLA_ERR_UNSUPPORTED,

@@ -29,17 +29,17 @@ static const char prefix[] = ".platysma-part-"; /* and six random letters */
 
 /* the waiting files of one folder */
 typedef struct {
-  char *dir;    /* of the targets; "." where a path has none */
-  char *folder; /* dir/.platysma-part-XXXXXX */
-  int fd;       /* of folder, locked */
-  int slot;     /* in open_folders, or -1 */
+  char *dir;     /* of the targets; "." where a path has none */
+  char *folder;  /* dir/.platysma-part-XXXXXX */
+  int fd;        /* of folder, locked */
+  int slot;      /* in open_folders, or -1 */
   char *interim; /* name of the list that comes first, or NULL; its text waits as ".interim" */
 } Stage;
 
 typedef struct {
   int stage;
-  char *path, *place; /* where it goes and where it waits */
-  const char *name;   /* the last part of path */
+  char *path, *place;                        /* where it goes and where it waits */
+  const char *name;                          /* the last part of path */
   enum { OLD_NONE, OLD_KEPT, OLD_LOST } old; /* what stood there before, while names are taken */
 } Entry;
 
@@ -82,7 +82,8 @@ empty_folder(int fd)
     while ((got = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0)
       for (long at = 0; at < got;) {
         const struct Entry64 *e = (const struct Entry64 *)(const void *)(buffer + at);
-        if (strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0 && unlinkat(fd, e->name, 0) == 0)
+        if (strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0 &&
+            unlinkat(fd, e->name, 0) == 0)
           again = true;
         at += e->size;
       }

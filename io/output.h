@@ -43,7 +43,8 @@ PlaStatus pla_output_set_remove(const char *path, PlaError *err);
 PlaStatus pla_output_set_interim(const char *path, const void *data, size_t size, PlaError *err);
 /* Where a file written to @path can be read now: it may wait in a set.  Borrowed. */
 const char *pla_output_get_staged(const char *path);
-/* The name of the folder in which the file @path waits, without the folders above it; NULL: none. */
+/* The name of the folder in which the file @path waits, without the folders above it; NULL: none.
+ */
 const char *pla_output_get_staging_name(const char *path);
 /* Files written between these two take their names at once: what is kept for later runs. */
 PlaOutputSet *pla_output_set_pause(void);

@@ -49,13 +49,9 @@ void
 pla_reader_open_memory(PlaReader *self, const char *name, const void *data, size_t size)
 {
   const uint8_t *at = data ? data : (const uint8_t *)"";
-  *self = (PlaReader){ .path = name,
-                       .fd = -1,
-                       .line = 1,
-                       .at = at,
-                       .end = at + size,
-                       .size = size,
-                       .window_end = size };
+  *self = (PlaReader){
+    .path = name, .fd = -1, .line = 1, .at = at, .end = at + size, .size = size, .window_end = size
+  };
 }
 
 PlaStatus

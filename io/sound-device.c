@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* PortAudio's ALSA and JACK parts talk to the terminal while they look for devices; that is kept from
- * the user, who gets one sentence: standard error goes nowhere between these two. */
+/* PortAudio's ALSA and JACK parts talk to the terminal while they look for devices; that is kept
+ * from the user, who gets one sentence: standard error goes nowhere between these two. */
 static int
 hush(void)
 {
@@ -71,8 +71,8 @@ pla_sound_open(const PlaSoundSide *side, double *rate_hz, PaStream **out, PlaErr
 {
   const int kept = hush();
   const PaError code = Pa_Initialize();
-  const PlaStatus st = code == paNoError ? open_stream(side, rate_hz, out, err)
-                                         : pla_sound_fail(side, code, err);
+  const PlaStatus st =
+      code == paNoError ? open_stream(side, rate_hz, out, err) : pla_sound_fail(side, code, err);
   if (st != PLA_OK && code == paNoError)
     Pa_Terminate();
   unhush(kept);

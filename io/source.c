@@ -24,7 +24,8 @@ open_regular(const char *path, int *fd, uint64_t *size, PlaError *err)
   *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (*fd < 0)
     return errno == ENOENT
-               ? pla_fail(err, PLA_ERR_IO, "there is no file %s; check the name and the folder", path)
+               ? pla_fail(err, PLA_ERR_IO, "there is no file %s; check the name and the folder",
+                          path)
                : pla_fail(err, PLA_ERR_IO, "%s cannot be opened (%s)", path, strerror(errno));
   struct stat st;
   if (fstat(*fd, &st) != 0 || !S_ISREG(st.st_mode)) {
@@ -115,8 +116,8 @@ pla_stream_open(const char *path, PlaStream **out, PlaError *err)
     return pla_fail_memory(err, path);
   self->fd = -1;
   self->path = pla_strdup(path);
-  PlaStatus st = self->path ? open_regular(path, &self->fd, &self->size, err)
-                            : pla_fail_memory(err, path);
+  PlaStatus st =
+      self->path ? open_regular(path, &self->fd, &self->size, err) : pla_fail_memory(err, path);
   uint8_t magic[2] = { 0, 0 };
   if (st == PLA_OK && pread(self->fd, magic, 2, 0) < 0)
     st = pla_fail(err, PLA_ERR_IO, "%s cannot be read (%s)", path, strerror(errno));

@@ -26,7 +26,8 @@ PlaStatus pla_source_read(const char *path, PlaProgress *progress, PlaBytes *out
 PlaStatus pla_source_read_gz(const char *path, PlaProgress *progress, PlaBytes *out, PlaError *err);
 
 /* The bytes of a file in order, inflated on the way when it starts with the gzip magic (several
- * members read as one).  For readers that put data where they belong instead of holding the file. */
+ * members read as one).  For readers that put data where they belong instead of holding the file.
+ */
 typedef struct PlaStream PlaStream;
 PlaStatus pla_stream_open(const char *path, PlaStream **out, PlaError *err);
 void pla_stream_close(PlaStream *self); /* NULL is fine */
@@ -44,8 +45,8 @@ typedef struct {
   int line; /* 1-based */
 } PlaText;
 void pla_text_init(PlaText *self, const PlaBytes *bytes);
-bool pla_text_at_end(PlaText *self);                    /* only blanks and newlines are left */
-bool pla_text_next_line(PlaText *self, PlaText *line);  /* false at the end; @line spans one line */
+bool pla_text_at_end(PlaText *self);                   /* only blanks and newlines are left */
+bool pla_text_next_line(PlaText *self, PlaText *line); /* false at the end; @line spans one line */
 bool pla_text_word(PlaText *self, const char **word, size_t *len); /* false at the end */
 /* Numbers in the C locale whatever the user's; false when the next word is no such number. */
 bool pla_text_double(PlaText *self, double *out);

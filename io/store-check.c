@@ -54,10 +54,11 @@ check_database(PlaStore *self, PlaStoreCheck *check, PlaError *err)
     sqlite3_reset(stmt);
 
   /* names in it may have changed that reading happens not to need, and recovering does */
-  stmt = st == PLA_OK ? pla_store_statement(self, "SELECT rowid, sql FROM sqlite_schema"
-                                                  " WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%'"
-                                                  " ESCAPE '\\'")
-                      : NULL;
+  stmt = st == PLA_OK
+             ? pla_store_statement(self, "SELECT rowid, sql FROM sqlite_schema"
+                                         " WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%'"
+                                         " ESCAPE '\\'")
+             : NULL;
   rc = stmt ? SQLITE_ROW : SQLITE_DONE;
   while (rc == SQLITE_ROW && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
     const char *sql = (const char *)sqlite3_column_text(stmt, 1);
@@ -472,10 +473,10 @@ pla_store_compact(PlaStore *self, const char *program, const char *kernel, PlaPr
   char *path = pla_strdup_printf("%s.XXXXXX.part", self->path);
   int fd = path ? mkostemps(path, 5, O_CLOEXEC) : -1;
   if (fd < 0) {
-    PlaStatus st = path ? pla_fail(err, PLA_ERR_IO,
-                                   "%s cannot be shrunk: its folder takes no new file (%s)",
-                                   self->path, strerror(errno))
-                        : pla_fail_memory(err, self->path);
+    PlaStatus st =
+        path ? pla_fail(err, PLA_ERR_IO, "%s cannot be shrunk: its folder takes no new file (%s)",
+                        self->path, strerror(errno))
+             : pla_fail_memory(err, self->path);
     free(path);
     return st;
   }

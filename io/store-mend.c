@@ -1,8 +1,8 @@
 /* Texts of a case written anew, and the hashes that follow from them.
  *
  * A bundle's text is part of its hash; hashes of bundles are part of the hashes of states and are
- * named by the inputs of later operations; all that is part of the rows' checksums.  Changes refer to
- * bundles by number, so they stay as they are. */
+ * named by the inputs of later operations; all that is part of the rows' checksums.  Changes refer
+ * to bundles by number, so they stay as they are. */
 #include "io/store-private.h"
 
 #include "anatomy/base/memory.h"

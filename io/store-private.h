@@ -24,8 +24,8 @@ enum { PLA_N_STATEMENTS = 64 };
 
 struct PlaStore {
   sqlite3 *db;
-  char *path;        /* for sentences; "the case" for a temporary one */
-  char *read_only;   /* why it cannot be written, or NULL */
+  char *path;      /* for sentences; "the case" for a temporary one */
+  char *read_only; /* why it cannot be written, or NULL */
   bool in_transaction;
   pthread_mutex_t lock; /* recursive */
   struct {
@@ -83,8 +83,8 @@ PlaStatus pla_store_set_texts_strict(PlaStore *self, bool strict, PlaError *err)
 /* Opens without looking at anything, for recovery. */
 PlaStatus pla_store_open_raw(const char *path, bool writable, PlaStore **out, PlaError *err);
 
-/* A new case under a temporary name, not synced: an interruption leaves no half case at @path, which
- * must not exist.  Whatever the status, both outputs go to pla_store_end_draft(). */
+/* A new case under a temporary name, not synced: an interruption leaves no half case at @path,
+ * which must not exist.  Whatever the status, both outputs go to pla_store_end_draft(). */
 PlaStatus pla_store_create_draft(const char *path, const char *title, char **temp, PlaStore **out,
                                  PlaError *err);
 /* Closes the draft and, with @st PLA_OK, syncs it and gives it its name unless that is taken
@@ -92,7 +92,8 @@ PlaStatus pla_store_create_draft(const char *path, const char *title, char **tem
 PlaStatus pla_store_end_draft(PlaStore *draft, char *temp, const char *path, PlaStatus st,
                               PlaError *err);
 
-/* Writes the whole content into @empty, a file of no bytes, which is then no larger than need be. */
+/* Writes the whole content into @empty, a file of no bytes, which is then no larger than need be.
+ */
 PlaStatus pla_store_copy_into(PlaStore *self, const char *empty, PlaProgress *progress,
                               PlaError *err);
 

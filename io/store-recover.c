@@ -402,8 +402,7 @@ static void
 ask_meaning(Salvage *s, BundleRow *row)
 {
   PlaError why;
-  if (!s->meaning ||
-      s->meaning->check_item(s->to, &row->bundle.hash, s->progress, &why) == PLA_OK)
+  if (!s->meaning || s->meaning->check_item(s->to, &row->bundle.hash, s->progress, &why) == PLA_OK)
     return;
   row->whole = false;
   row->why = pla_strdup(why.message);

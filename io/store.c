@@ -2,10 +2,9 @@
  *
  * A case is one SQLite database, application id "PLTY", schema version in user_version:
  *
- *   meta          key, value: "title", "branch" (the current one), "texts" ("strict": all JSON texts
- *                 are known to be such)
- *   chunk         a piece of array content: hash of the plain bytes, codec, element width, stored
- *                 bytes.  Each content is stored once, however many arrays hold it
+ *   meta          key, value: "title", "branch" (the current one), "texts" ("strict": all JSON
+ * texts are known to be such) chunk         a piece of array content: hash of the plain bytes,
+ * codec, element width, stored bytes.  Each content is stored once, however many arrays hold it
  *   array         dtype, shape (fastest first), plain bytes per chunk; hash of all that and of the
  *                 chunk hashes in order
  *   array_chunk   the chunks of an array in order

@@ -35,7 +35,7 @@ PlaStatus pla_hash_file(const char *path, PlaProgress *progress, PlaHash *out, u
 
 /* One named array of an item. */
 typedef struct {
-  char *name;                         /* "voxels" */
+  char *name; /* "voxels" */
   PlaDType dtype;
   int n_dims;                         /* 1..PLA_STORE_MAX_DIMS */
   uint64_t shape[PLA_STORE_MAX_DIMS]; /* fastest first; any may be 0 */
@@ -69,7 +69,7 @@ typedef struct {
 } PlaState;
 void pla_state_clear(PlaState *state);
 PlaStatus pla_state_dup(const PlaState *state, PlaState *out, PlaError *err);
-const PlaStateItem *pla_state_find(const PlaState *state, int64_t item);           /* or NULL */
+const PlaStateItem *pla_state_find(const PlaState *state, int64_t item);          /* or NULL */
 const PlaStateItem *pla_state_find_name(const PlaState *state, const char *name); /* or NULL */
 /* Puts or (with @hash NULL) removes one item. */
 PlaStatus pla_state_set(PlaState *state, int64_t item, const PlaHash *hash, const char *kind,
@@ -79,15 +79,15 @@ PlaHash pla_state_hash(const PlaState *state);
 
 /* One row of the log. */
 typedef struct {
-  int64_t id;         /* ascending in time */
-  int64_t parent;     /* 0: the first of its tree */
-  char *verb;         /* "segment" */
-  char *parameters;   /* JSON object; lengths in mm, points in RAS mm */
-  char *inputs;       /* JSON object: item name -> bundle hash read by the operation */
-  PlaHash state;      /* hash of the state after it */
-  char *program;      /* version that ran it */
-  char *kernel;       /* "avx2" or "plain" */
-  int64_t time_ms;    /* Unix time */
+  int64_t id;       /* ascending in time */
+  int64_t parent;   /* 0: the first of its tree */
+  char *verb;       /* "segment" */
+  char *parameters; /* JSON object; lengths in mm, points in RAS mm */
+  char *inputs;     /* JSON object: item name -> bundle hash read by the operation */
+  PlaHash state;    /* hash of the state after it */
+  char *program;    /* version that ran it */
+  char *kernel;     /* "avx2" or "plain" */
+  int64_t time_ms;  /* Unix time */
   int64_t duration_ms;
 } PlaLogRow;
 
@@ -100,12 +100,13 @@ const PlaLogRow *pla_log_find(const PlaLog *log, int64_t id); /* or NULL */
 
 /* What an operation did to one item. */
 typedef struct {
-  int64_t item;         /* 0 in a new change: a fresh item */
-  bool had, has;        /* whether the item existed before, exists after */
+  int64_t item;  /* 0 in a new change: a fresh item */
+  bool had, has; /* whether the item existed before, exists after */
   PlaHash before, after;
 } PlaChange;
 
-/* A named line of work: operations from the root to `tip`, of which those after `head` are undone. */
+/* A named line of work: operations from the root to `tip`, of which those after `head` are undone.
+ */
 typedef struct {
   char *name;
   int64_t head; /* 0: before the first operation */
@@ -130,8 +131,8 @@ PlaStatus pla_store_create_temporary(PlaStore **out, PlaError *err);
  * be read; pla_store_get_read_only_reason() then has the sentence. */
 PlaStatus pla_store_open(const char *path, PlaStore **out, PlaError *err);
 void pla_store_close(PlaStore *self); /* rolls an open transaction back; NULL is fine */
-/* Writes all of the case, with its history, to the new file @path; an existing file is refused, and a
- * failure leaves none. */
+/* Writes all of the case, with its history, to the new file @path; an existing file is refused, and
+ * a failure leaves none. */
 PlaStatus pla_store_save_copy(PlaStore *self, const char *path, PlaProgress *progress,
                               PlaError *err);
 /* Whether the file's first bytes are those of a case. */
@@ -160,8 +161,8 @@ PlaStatus pla_store_put(PlaStore *self, PlaBundle *bundle, PlaProgress *progress
 PlaStatus pla_store_put_like(PlaStore *self, const PlaHash *like, const char *name,
                              const char *meta, PlaHash *out, PlaError *err);
 /* Copies a bundle with its arrays, checking every byte. */
-PlaStatus pla_store_copy(PlaStore *self, PlaStore *from, const PlaHash *hash,
-                         PlaProgress *progress, PlaError *err);
+PlaStatus pla_store_copy(PlaStore *self, PlaStore *from, const PlaHash *hash, PlaProgress *progress,
+                         PlaError *err);
 /* Appends a row (its id, and items of fresh changes, are set) and the changes it made. */
 PlaStatus pla_store_add_operation(PlaStore *self, PlaLogRow *row, PlaChange *changes, int n_changes,
                                   PlaError *err);
@@ -213,16 +214,16 @@ void pla_store_check_clear(PlaStoreCheck *check);
 PlaStatus pla_store_verify(PlaStore *self, const PlaStoreMeaning *meaning, PlaProgress *progress,
                            PlaStoreCheck *out, PlaError *err);
 
-/* Writes the texts anew for which @mend has another one (malloc'ed; NULL: it is fine), and all hashes
- * that follow from them, in one transaction.  Done once for a case that an older version made; the
- * case remembers it.  *n: how many texts changed. */
+/* Writes the texts anew for which @mend has another one (malloc'ed; NULL: it is fine), and all
+ * hashes that follow from them, in one transaction.  Done once for a case that an older version
+ * made; the case remembers it.  *n: how many texts changed. */
 PlaStatus pla_store_mend_texts(PlaStore *self, char *(*mend)(const char *text), int64_t *n,
                                PlaError *err);
 
 /* Replaces the history of every branch by one operation "snapshot" that holds the state of its
- * head, drops what nothing refers to and shrinks the file.  Undone operations go.  All of it is done
- * in a copy first, which then replaces the content in one transaction: whatever fails, a full disk
- * included, leaves the file as it was. */
+ * head, drops what nothing refers to and shrinks the file.  Undone operations go.  All of it is
+ * done in a copy first, which then replaces the content in one transaction: whatever fails, a full
+ * disk included, leaves the file as it was. */
 PlaStatus pla_store_compact(PlaStore *self, const char *program, const char *kernel,
                             PlaProgress *progress, PlaError *err);
 

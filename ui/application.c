@@ -2,8 +2,8 @@
 
 #include "anatomy/base/parallel.h"
 #include "platysma-config.h"
-#include "ui/bench.h"
 #include "ui/actions.h"
+#include "ui/bench.h"
 #include "ui/preferences.h"
 #include "ui/settings.h"
 #include "ui/window.h"
@@ -336,8 +336,8 @@ static void
 pla_application_init(PlaApplication *self)
 {
   static const GOptionEntry options[] = {
-    { "workspace", 'w', 0, G_OPTION_ARG_STRING, NULL, N_("start in this workspace; all: a screenshot of each"),
-      N_("NAME") },
+    { "workspace", 'w', 0, G_OPTION_ARG_STRING, NULL,
+      N_("start in this workspace; all: a screenshot of each"), N_("NAME") },
     { "screenshot", 's', 0, G_OPTION_ARG_FILENAME, NULL,
       N_("draw the window once everything is ready, save it and exit"), N_("OUT.png") },
     { "size", 0, 0, G_OPTION_ARG_STRING, NULL, N_("size of the window in pixels"),

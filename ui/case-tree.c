@@ -113,7 +113,8 @@ on_bind(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
   gtk_widget_set_visible(row->detail, detail != NULL);
   gboolean coloured = kind == PLA_ENTRY_LABEL || kind == PLA_ENTRY_MESH;
   gtk_widget_set_visible(row->colour, coloured);
-  gtk_widget_set_visible(row->eye, coloured || kind == PLA_ENTRY_GROUP || kind == PLA_ENTRY_ANNOTATION);
+  gtk_widget_set_visible(row->eye,
+                         coloured || kind == PLA_ENTRY_GROUP || kind == PLA_ENTRY_ANNOTATION);
   g_autofree char *colour_name = g_strdup_printf(_("Colour of %s"), pla_entry_get_name(entry));
   g_autofree char *eye_name = g_strdup_printf(_("Show %s"), pla_entry_get_name(entry));
   gtk_accessible_update_property(GTK_ACCESSIBLE(row->colour), GTK_ACCESSIBLE_PROPERTY_LABEL,
@@ -263,9 +264,7 @@ on_export(GtkWidget *widget, const char *action, GVariant *param)
   if (!self->asked)
     return;
   const PlaMesh *mesh = pla_entry_get_mesh(self->asked);
-  const char *ending = !mesh                              ? "nii.gz"
-                       : mesh->n_tets + mesh->n_hexes > 0 ? "vtu"
-                                                          : "stl";
+  const char *ending = !mesh ? "nii.gz" : mesh->n_tets + mesh->n_hexes > 0 ? "vtu" : "stl";
   g_autofree char *name = g_strdup_printf("%s.%s", pla_entry_get_name(self->asked), ending);
   g_clear_object(&self->chooser);
   self->chooser =

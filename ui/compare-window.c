@@ -60,7 +60,8 @@ draw(PlaCompareWindow *self)
     const PlaPlanSide *side = self->sides->pdata[i];
     cairo_surface_t *image = NULL;
     PlaError err;
-    if (pla_body_draw(side->body, stretch ? "skin-stretch" : "tissue", &self->camera, &opts, &image, &err) != PLA_OK) {
+    if (pla_body_draw(side->body, stretch ? "skin-stretch" : "tissue", &self->camera, &opts, &image,
+                      &err) != PLA_OK) {
       gtk_label_set_label(GTK_LABEL(self->status), err.message);
       gtk_stack_set_visible_child_name(GTK_STACK(self->stack), "status");
       return;

@@ -94,7 +94,7 @@ void pla_document_set_title(PlaDocument *self, const char *title);
 void pla_document_show_labels(PlaDocument *self, PlaHolding *held,
                               const gboolean *changed); /* takes @held */
 void pla_document_show_volume(PlaDocument *self, PlaHolding *held,
-                              const char *name); /* takes @held */
+                              const char *name);                       /* takes @held */
 void pla_document_describe_mesh(PlaEntry *entry, const PlaMesh *mesh); /* how many elements */
 PlaEntry *pla_document_new_mesh(PlaDocument *self, const PlaMesh *mesh, const char *name);
 void pla_document_centre_cursor(PlaDocument *self);

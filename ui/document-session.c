@@ -374,8 +374,8 @@ typedef struct {
   JsonObject *params;
   PlaDocumentDone done; /* or NULL */
   GWeakRef owner;
-  PlaJob *inner;        /* what looks at the file, or saves */
-  gboolean looked;      /* the file is known to be a scan or a map of tissues */
+  PlaJob *inner;   /* what looks at the file, or saves */
+  gboolean looked; /* the file is known to be a scan or a map of tissues */
   gboolean labels;
   PlaSession *saved;
 } Running;
@@ -567,9 +567,7 @@ on_saved(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
     let_session_go(self);
     follow_session(self, g_steal_pointer(&running->saved), -1);
   }
-  end_running(running, status == PLA_OK                ? NULL
-                       : status == PLA_ERR_CANCELLED ? ""
-                                                     : err->message);
+  end_running(running, status == PLA_OK ? NULL : status == PLA_ERR_CANCELLED ? "" : err->message);
   next_operation(self);
 }
 
@@ -578,8 +576,8 @@ static gboolean
 may_be_labels(const char *path)
 {
   const PlaFormat *format = NULL;
-  return !g_file_test(path, G_FILE_TEST_IS_DIR) && pla_format_detect(path, &format, NULL) == PLA_OK &&
-         format->kind == PLA_KIND_VOLUME;
+  return !g_file_test(path, G_FILE_TEST_IS_DIR) &&
+         pla_format_detect(path, &format, NULL) == PLA_OK && format->kind == PLA_KIND_VOLUME;
 }
 
 /* one at a time: each works on what the last one left */
@@ -739,8 +737,9 @@ open_case(PlaDocument *self, const char *title, const char *path)
     lock = pla_unsaved_lock(path);
     if (lock < 0) {
       g_autofree char *name = title_of(path);
-      g_autofree char *text = g_strdup_printf(
-          _("The unsaved case %s is open in another window; save it there first"), name);
+      g_autofree char *text =
+          g_strdup_printf(_("The unsaved case %s is open in another window; save it there first"),
+                          name);
       g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_FAILED], 0, text);
       self->forsaken = FALSE;
       return;

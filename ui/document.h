@@ -22,8 +22,9 @@ G_DECLARE_FINAL_TYPE(PlaDocument, pla_document, PLA, DOCUMENT, GObject)
 
 PlaDocument *pla_document_new(void);
 
-/* Opens a case.  Any other file is imported into the case that is open, as one operation that can be
- * undone; where none is, into a new one that has no name yet (ui/unsaved.h).  All in the background. */
+/* Opens a case.  Any other file is imported into the case that is open, as one operation that can
+ * be undone; where none is, into a new one that has no name yet (ui/unsaved.h).  All in the
+ * background. */
 void pla_document_open(PlaDocument *self, const char *path);
 /* Makes an empty case file and opens it. */
 void pla_document_create(PlaDocument *self, const char *path);
@@ -31,7 +32,8 @@ void pla_document_create(PlaDocument *self, const char *path);
  * about. */
 gboolean pla_document_get_unsaved(PlaDocument *self);
 gboolean pla_document_holds_unsaved(PlaDocument *self);
-/* When the unsaved case is closed, or another takes its place, its file is deleted; else it is kept. */
+/* When the unsaved case is closed, or another takes its place, its file is deleted; else it is
+ * kept. */
 void pla_document_forsake(PlaDocument *self, gboolean forsaken);
 PlaSession *pla_document_get_session(PlaDocument *self); /* or NULL: nothing is open */
 void pla_document_undo(PlaDocument *self);
@@ -44,12 +46,14 @@ gboolean pla_document_run(PlaDocument *self, const char *title, const char *verb
 /* The same with an answer, unless @owner is gone by then: @failure is NULL when it is done, "" when
  * it was cancelled, else a sentence, which is then the owner's to show. */
 typedef void (*PlaDocumentDone)(gpointer owner, const char *failure);
-/* Writes the case to a new file, after the operations that were asked for before, and goes on there;
- * an unsaved one is nowhere else then. */
-void pla_document_save_as(PlaDocument *self, const char *path, PlaDocumentDone done, GObject *owner);
+/* Writes the case to a new file, after the operations that were asked for before, and goes on
+ * there; an unsaved one is nowhere else then. */
+void pla_document_save_as(PlaDocument *self, const char *path, PlaDocumentDone done,
+                          GObject *owner);
 gboolean pla_document_run_for(PlaDocument *self, const char *title, const char *verb,
                               JsonObject *params, PlaDocumentDone done, GObject *owner);
-/* The demo case where `./run` made it, the head CT where it was fetched, with its tissues; else the head phantom. */
+/* The demo case where `./run` made it, the head CT where it was fetched, with its tissues; else the
+ * head phantom. */
 void pla_document_open_demo(PlaDocument *self);
 void pla_document_close(PlaDocument *self);
 gboolean pla_document_is_empty(PlaDocument *self);
@@ -68,9 +72,9 @@ void pla_document_export(PlaDocument *self, PlaEntry *entry, const char *path);
 void pla_document_compare(PlaDocument *self, PlaEntry *entry, PlaEntry *with);
 
 const PlaVolume *pla_document_get_volume(PlaDocument *self);   /* or NULL */
-gboolean pla_document_get_grey(PlaDocument *self); /* the tree shows the volume */
+gboolean pla_document_get_grey(PlaDocument *self);             /* the tree shows the volume */
 const PlaLabelMap *pla_document_get_labels(PlaDocument *self); /* or NULL */
-const char *pla_document_get_labels_name(PlaDocument *self); /* as an item of the case, or NULL */
+const char *pla_document_get_labels_name(PlaDocument *self);   /* as an item of the case, or NULL */
 double pla_document_get_label_mm3(PlaDocument *self, int label); /* its volume */
 void pla_document_get_range(PlaDocument *self, double range[2]); /* of the volume's values */
 const char *pla_document_get_unit(PlaDocument *self); /* of those values: "HU" of a CT, else "" */
@@ -78,8 +82,8 @@ PlaTools *pla_document_get_tools(PlaDocument *self);
 PlaAnnotations *pla_document_get_annotations(PlaDocument *self);
 /* Keeps the present volume alive for a worker; NULL without one. */
 gpointer pla_document_hold_volume(PlaDocument *self, const PlaVolume **volume);
-void pla_document_release(gpointer held); /* any thread; NULL is fine */
-const PlaNotes *pla_document_get_notes(PlaDocument *self);     /* of the volume; or NULL */
+void pla_document_release(gpointer held);                  /* any thread; NULL is fine */
+const PlaNotes *pla_document_get_notes(PlaDocument *self); /* of the volume; or NULL */
 /* Colours of the overlay as the tree shows them; alpha 0 where hidden. */
 const PlaLabelTable *pla_document_get_overlay(PlaDocument *self);
 GListModel *pla_document_get_tree(PlaDocument *self); /* of PlaEntry */
@@ -93,7 +97,7 @@ void pla_document_foreach(PlaDocument *self, void (*func)(PlaEntry *entry, gpoin
 
 void pla_document_get_cursor(PlaDocument *self, double ras_mm[3]);
 void pla_document_set_cursor(PlaDocument *self, const double ras_mm[3]); /* kept in the volume */
-void pla_document_get_window(PlaDocument *self, double window[2]); /* black, white */
+void pla_document_get_window(PlaDocument *self, double window[2]);       /* black, white */
 void pla_document_set_window(PlaDocument *self, double lo, double hi);
 gboolean pla_document_get_radiological(PlaDocument *self);
 void pla_document_set_radiological(PlaDocument *self, gboolean radiological);

@@ -93,8 +93,8 @@ pla_entry_class_init(PlaEntryClass *klass)
   props[PROP_VISIBLE] = g_param_spec_boolean("visible", NULL, NULL, TRUE, both);
   props[PROP_RGBA] = g_param_spec_boxed("rgba", NULL, NULL, GDK_TYPE_RGBA, both);
   props[PROP_EDGES] = g_param_spec_boolean("edges", NULL, NULL, FALSE, both);
-  props[PROP_COLOURS] = g_param_spec_string("colours", NULL, NULL, NULL,
-                                            G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  props[PROP_COLOURS] =
+      g_param_spec_string("colours", NULL, NULL, NULL, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties(object, N_PROPS, props);
 }
 

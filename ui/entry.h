@@ -50,10 +50,11 @@ const PlaMesh *pla_entry_get_mesh(PlaEntry *self); /* or NULL */
 /* An item of the case, whose mesh (if it has one) is the shape; refs @content. */
 void pla_entry_set_content(PlaEntry *self, int64_t item, PlaContent *content);
 void pla_entry_set_item(PlaEntry *self, int64_t item);
-int64_t pla_entry_get_item(PlaEntry *self); /* 0: none */
+int64_t pla_entry_get_item(PlaEntry *self);        /* 0: none */
 PlaContent *pla_entry_get_content(PlaEntry *self); /* borrowed, or NULL */
 
-/* A field in colours; @view NULL: plain.  @lo and @hi in the view's unit; both 0: from the values. */
+/* A field in colours; @view NULL: plain.  @lo and @hi in the view's unit; both 0: from the values.
+ */
 void pla_entry_set_field(PlaEntry *self, const PlaFieldView *view, double lo, double hi);
 const PlaFieldView *pla_entry_get_field(PlaEntry *self); /* or NULL */
 /* Values of the field, one per vertex or cell, and its range; NULL without one. */

@@ -4,11 +4,11 @@
 #include <string.h>
 
 static const PlaHelpPage pages[] = {
-  { "first-steps", FALSE },  { "views", FALSE },        { "import", FALSE },
-  { "anatomy", FALSE },      { "mesh", FALSE },         { "simulate", FALSE },
-  { "surgery", FALSE },      { "muscles", FALSE },      { "speech", FALSE },
-  { "history", FALSE },      { "measure", FALSE },      { "report", FALSE },
-  { "export", FALSE },       { "safety", FALSE },       { "tutorial-scan", TRUE },
+  { "first-steps", FALSE },  { "views", FALSE },          { "import", FALSE },
+  { "anatomy", FALSE },      { "mesh", FALSE },           { "simulate", FALSE },
+  { "surgery", FALSE },      { "muscles", FALSE },        { "speech", FALSE },
+  { "history", FALSE },      { "measure", FALSE },        { "report", FALSE },
+  { "export", FALSE },       { "safety", FALSE },         { "tutorial-scan", TRUE },
   { "tutorial-pull", TRUE }, { "tutorial-report", TRUE }, { "tutorial-flap", TRUE },
   { "tutorial-face", TRUE }, { "tutorial-speech", TRUE },
 };

@@ -10,7 +10,7 @@ struct _PlaPlotView {
   GtkWidget parent_instance;
   PlaPlot *plot;
   PlaPlotRange range, start;
-  double x, y; /* of the pointer; NaN: not here */
+  double x, y;   /* of the pointer; NaN: not here */
   double cursor; /* on the x axis; NaN: none */
 
   enum { IDLE, ZOOMING, PANNING } drag;

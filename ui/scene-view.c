@@ -3,21 +3,25 @@
 #include "anatomy/slice.h"
 #include "app/overlay.h"
 #include "app/picture.h"
-#include "ui/volume-cast.h"
 #include "ui/scene-sketch.h"
+#include "ui/volume-cast.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
 /* scene ids beyond all entries */
-enum { SLICE_ID = 1 << 24, /* the three planes */ MARK_ID = 1 << 25 /* marks by their kind */,
-       SKETCH_ID = 1 << 26, STRAND_ID = SKETCH_ID + 16 };
+enum {
+  SLICE_ID = 1 << 24,
+  /* the three planes */ MARK_ID = 1 << 25 /* marks by their kind */,
+  SKETCH_ID = 1 << 26,
+  STRAND_ID = SKETCH_ID + 16
+};
 
 enum {
-  REST_MS = 180,       /* without motion, after which the full picture is begun */
-  BAND_US = 45000,     /* what a band of it may take */
-  PAUSE_MS = 4,        /* between two, for whatever else is to be drawn */
+  REST_MS = 180,   /* without motion, after which the full picture is begun */
+  BAND_US = 45000, /* what a band of it may take */
+  PAUSE_MS = 4,    /* between two, for whatever else is to be drawn */
   MOST_BANDS = 64,
   PLAIN_FACES = 20000, /* of meshes that are made ready at once, without a worker */
 };
@@ -35,8 +39,8 @@ struct _PlaSceneView {
   gboolean framed_by_user; /* the camera was moved: new shapes do not move it again */
   gboolean slices, dark;
   gboolean blade; /* a sketch goes through the body */
-  guint settle;      /* source id: full quality once nothing moves */
-  guint refine;      /* source id: the full picture grows, a band a turn */
+  guint settle;   /* source id: full quality once nothing moves */
+  guint refine;   /* source id: the full picture grows, a band a turn */
   int band, n_bands;
   gboolean complete; /* the full picture is there */
   guint preparing;   /* shapes on their way */
@@ -44,14 +48,14 @@ struct _PlaSceneView {
   int warmed;
   const PlaTransfer *transfer; /* how the scan itself is shown, or NULL: shapes */
   PlaVolumeCast *cast;         /* draws it */
-  char *clip;        /* the side that is cut away at the crosshair, or NULL */
+  char *clip;                  /* the side that is cut away at the crosshair, or NULL */
 
   enum { IDLE, TURNING, PANNING, ZOOMING, PULLING, PLACING } drag;
-  double pressed[2];       /* where the drag began */
+  double pressed[2]; /* where the drag began */
   PlaCamera start;
-  int pulled;              /* mark under the hand */
-  double pulled_mm[3];     /* where it was picked */
-  double pulled_start[3];  /* its pull then */
+  int pulled;             /* mark under the hand */
+  double pulled_mm[3];    /* where it was picked */
+  double pulled_start[3]; /* its pull then */
 };
 
 enum { HOVERED, N_SIGNALS };
@@ -156,7 +160,8 @@ on_warm(gpointer data)
   GtkGLArea *area = GTK_GL_AREA(self->area);
   if (self->scene && !gtk_widget_get_realized(self->area))
     gtk_widget_realize(self->area);
-  gboolean more = self->scene && gtk_widget_get_realized(self->area) && !gtk_gl_area_get_error(area);
+  gboolean more =
+      self->scene && gtk_widget_get_realized(self->area) && !gtk_gl_area_get_error(area);
   if (more) {
     gtk_gl_area_make_current(area);
     more = self->render->warm_up(self->scene, self->warmed++);
@@ -171,7 +176,8 @@ on_warm(gpointer data)
 gboolean
 pla_scene_view_is_settled(PlaSceneView *self)
 {
-  return self->settle == 0 && self->warming == 0 && !pla_volume_cast_is_busy(self->cast) && self->refine == 0 && self->preparing == 0;
+  return self->settle == 0 && self->warming == 0 && !pla_volume_cast_is_busy(self->cast) &&
+         self->refine == 0 && self->preparing == 0;
 }
 
 static double
@@ -426,12 +432,11 @@ on_moved(PlaSceneView *self, PlaEntry *entry, const double *pos)
 static void
 on_marks(PlaSceneView *self)
 {
-  static const double colour[][3] = { [PLA_MARK_HELD] = { 0.35, 0.60, 0.95 },
-                                      [PLA_MARK_HOOK] = { 1.00, 0.62, 0.10 },
-                                      [PLA_MARK_LOAD] = { 0.90, 0.25, 0.30 },
-                                      [PLA_MARK_POINT] = { 0.42, 0.25, 0.80 },
-                                      [PLA_MARK_MARKER] = { 0.20, 0.75, 0.55 },
-                                      [PLA_MARK_MISFIT] = { 0.95, 0.20, 0.45 } };
+  static const double colour[][3] = {
+    [PLA_MARK_HELD] = { 0.35, 0.60, 0.95 },   [PLA_MARK_HOOK] = { 1.00, 0.62, 0.10 },
+    [PLA_MARK_LOAD] = { 0.90, 0.25, 0.30 },   [PLA_MARK_POINT] = { 0.42, 0.25, 0.80 },
+    [PLA_MARK_MARKER] = { 0.20, 0.75, 0.55 }, [PLA_MARK_MISFIT] = { 0.95, 0.20, 0.45 }
+  };
   int n;
   const PlaMark *marks = pla_tools_get_marks(pla_document_get_tools(self->document), &n);
   if (!self->scene)
@@ -441,7 +446,7 @@ on_marks(PlaSceneView *self)
   for (int kind = 0; kind < PLA_N_MARKS; kind++) {
     PlaSceneStyle style = pla_scene_style_default();
     memcpy(style.rgb, colour[kind], sizeof style.rgb);
-    style.radius_mm = kind == PLA_MARK_MISFIT ? 0.8
+    style.radius_mm = kind == PLA_MARK_MISFIT                          ? 0.8
                       : kind == PLA_MARK_HOOK || kind == PLA_MARK_LOAD ? 2.2
                                                                        : 1.2;
     style.untouchable = kind == PLA_MARK_MARKER || kind == PLA_MARK_MISFIT;
@@ -529,7 +534,7 @@ update_clip(PlaSceneView *self)
     const char *side;
     double normal[3];
   } sides[] = {
-    { "right", { 1, 0, 0 } }, { "left", { -1, 0, 0 } },  { "front", { 0, 1, 0 } },
+    { "right", { 1, 0, 0 } }, { "left", { -1, 0, 0 } }, { "front", { 0, 1, 0 } },
     { "back", { 0, -1, 0 } }, { "above", { 0, 0, 1 } }, { "below", { 0, 0, -1 } },
   };
   if (!self->scene)
@@ -859,8 +864,8 @@ nth_mark(PlaSceneView *self, PlaMarkKind kind, int n)
   return -1;
 }
 
-/* A hook whose tip is at the pointer, though tissue in front of it hides it: one that was pulled behind
- * the nose must not be lost.  What lies deeper belongs to the other side of the head. */
+/* A hook whose tip is at the pointer, though tissue in front of it hides it: one that was pulled
+ * behind the nose must not be lost.  What lies deeper belongs to the other side of the head. */
 static int
 hidden_hook(PlaSceneView *self, const PlaScenePick *hit, double x, double y)
 {

@@ -35,10 +35,10 @@ const PlaCamera *pla_scene_view_get_camera(PlaSceneView *self); /* borrowed */
 PlaScenePick pla_scene_view_pick(PlaSceneView *self, double x, double y);
 /* Turns the view, as a drag would. */
 void pla_scene_view_orbit(PlaSceneView *self, double right_deg, double up_deg);
-/* The picture at any size with its scale bar and axes, from @preset (fitted) or, where it is NULL, as
- * it is shown.  An opaque image, cairo_surface_destroy() by the caller. */
-PlaStatus pla_scene_view_draw(PlaSceneView *self, const PlaViewPreset *preset, int width, int height,
-                              cairo_surface_t **out, PlaError *err);
+/* The picture at any size with its scale bar and axes, from @preset (fitted) or, where it is NULL,
+ * as it is shown.  An opaque image, cairo_surface_destroy() by the caller. */
+PlaStatus pla_scene_view_draw(PlaSceneView *self, const PlaViewPreset *preset, int width,
+                              int height, cairo_surface_t **out, PlaError *err);
 /* The same as a PNG file, as it is shown. */
 PlaStatus pla_scene_view_save(PlaSceneView *self, int width, int height, const char *path,
                               PlaError *err);

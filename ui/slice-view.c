@@ -20,7 +20,7 @@ struct _PlaSliceView {
   /* a drag in progress */
   enum { IDLE, MOVING_CURSOR, PANNING, WINDOWING, PAINTING } drag;
   double start_x, start_y, start_centre[3], start_window[2];
-  GArray *stroke;            /* of the brush: doubles, xyz in mm */
+  GArray *stroke;              /* of the brush: doubles, xyz in mm */
   double pointer_x, pointer_y; /* NAN: elsewhere */
 };
 

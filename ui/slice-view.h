@@ -1,9 +1,9 @@
 /* One anatomical plane through the document: grey values, tissues, crosshair, letters, scale.
  *
  * Left drag moves the crosshair, the wheel goes through the slices, Ctrl+wheel zooms, middle or
- * Shift+left drag pans, right drag changes the grey window (across: width, up: level).  Keys: arrows
- * and Page Up/Down, + and -, 0 fits.  Signal "hovered" (GVariant "(ddd)", RAS mm; NULL when the
- * pointer left). */
+ * Shift+left drag pans, right drag changes the grey window (across: width, up: level).  Keys:
+ * arrows and Page Up/Down, + and -, 0 fits.  Signal "hovered" (GVariant "(ddd)", RAS mm; NULL when
+ * the pointer left). */
 #pragma once
 
 #include "anatomy/slice.h"

@@ -12,10 +12,11 @@ struct PlaSoundPlayer {
   GMutex lock;
   gboolean quit;
   PlaSoundPart part;
-  float *sample;     /* of the part alone */
+  float *sample; /* of the part alone */
   gsize n;
   double start_s;
-  /* the clock: at @anchor_us the sound had gone on by @anchor_s since the start, loops not counted */
+  /* the clock: at @anchor_us the sound had gone on by @anchor_s since the start, loops not counted
+   */
   gint64 anchor_us;
   double anchor_s;
   gboolean running; /* the clock goes */
@@ -84,8 +85,7 @@ play(PlaSoundPlayer *self, PlaLoudspeaker *out, const float *sound, gsize n, Pla
     set_clock(self, fmax(0.0, written_s - pla_loudspeaker_pending_s(out)) * speed);
   }
   /* the last of it is still on its way */
-  const gint64 until =
-      g_get_monotonic_time() + (gint64)(1e6 * pla_loudspeaker_pending_s(out));
+  const gint64 until = g_get_monotonic_time() + (gint64)(1e6 * pla_loudspeaker_pending_s(out));
   while (st == PLA_OK && !must_stop(self) && g_get_monotonic_time() < until)
     g_usleep(5000);
   return st;
@@ -150,7 +150,8 @@ pla_sound_player_get(PlaSoundPlayer *self, double *time_s)
     *time_s = now;
     return TRUE;
   }
-  *time_s = part->loop && length > 0.0 ? part->from_s + fmod(now - part->from_s, length) : part->to_s;
+  *time_s =
+      part->loop && length > 0.0 ? part->from_s + fmod(now - part->from_s, length) : part->to_s;
   return part->loop && length > 0.0;
 }
 

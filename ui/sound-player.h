@@ -1,4 +1,5 @@
-/* Sound played from a thread, and the clock it keeps: what is heard now, in the time of the recording.
+/* Sound played from a thread, and the clock it keeps: what is heard now, in the time of the
+ * recording.
  *
  * Without a device (or without sound) it runs silently by the computer's clock and says so. */
 #pragma once

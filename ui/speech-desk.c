@@ -24,8 +24,8 @@ struct _PlaSpeechDesk {
   gboolean read;
 
   gboolean muscles_wanted;
-  GHashTable *muscles;   /* what was found: of the motion's hash, PlaTongueActivations */
-  PlaJob *finding;       /* or NULL */
+  GHashTable *muscles; /* what was found: of the motion's hash, PlaTongueActivations */
+  PlaJob *finding;     /* or NULL */
   PlaHash finding_of;
   char *muscles_failure;
   double cell_mm;
@@ -116,8 +116,8 @@ is_spoken(PlaStore *store, const Item *item, const char *source)
     return FALSE;
   JsonNode *spoken = json_object_get_member(meta, "spoken");
   return spoken && JSON_NODE_HOLDS_OBJECT(spoken) &&
-         g_strcmp0(json_object_get_string_member_with_default(json_node_get_object(spoken), "source",
-                                                              NULL),
+         g_strcmp0(json_object_get_string_member_with_default(json_node_get_object(spoken),
+                                                              "source", NULL),
                    source) == 0;
 }
 
@@ -257,7 +257,8 @@ static const char *
 moves_with(PlaEntry *entry)
 {
   PlaContent *content = pla_entry_get_content(entry);
-  return content ? json_object_get_string_member_with_default(content->meta, "moves_with", NULL) : NULL;
+  return content ? json_object_get_string_member_with_default(content->meta, "moves_with", NULL)
+                 : NULL;
 }
 
 static void
@@ -293,8 +294,8 @@ place_entry(PlaEntry *entry, gpointer data)
   if (pla_entry_get_kind(entry) != PLA_ENTRY_MESH || !mesh || !u || !u->spoken)
     return;
   const gboolean mine = motion && strcmp(motion, u->motion_name) == 0;
-  const gboolean around = strcmp(name, PLA_SPOKEN_HEAD) == 0 || strcmp(name, PLA_SPOKEN_PALATE) == 0 ||
-                          strcmp(name, PLA_SPOKEN_JAW) == 0;
+  const gboolean around = strcmp(name, PLA_SPOKEN_HEAD) == 0 ||
+                          strcmp(name, PLA_SPOKEN_PALATE) == 0 || strcmp(name, PLA_SPOKEN_JAW) == 0;
   if (walk->dress && (motion || around))
     dress(entry, name, mine || around);
   const int frame = pla_spoken_frame_at(u->spoken, self->time_s);
@@ -362,7 +363,8 @@ known_muscles(PlaSpeechDesk *self)
 {
   const PlaUtterance *u = self->utterance[0];
   char key[33];
-  return u && u->spoken ? g_hash_table_lookup(self->muscles, pla_hash_text(&u->motion_hash, key)) : NULL;
+  return u && u->spoken ? g_hash_table_lookup(self->muscles, pla_hash_text(&u->motion_hash, key))
+                        : NULL;
 }
 
 static void want_muscles(PlaSpeechDesk *self);
@@ -419,7 +421,8 @@ want_muscles(PlaSpeechDesk *self)
   f->cell_mm = self->cell_mm;
   f->found = g_new0(PlaTongueActivations, 1);
   g_clear_pointer(&self->muscles_failure, g_free);
-  self->finding = pla_job_start(_("Finding what the muscles do"), find_muscles, on_found, f, finding_free);
+  self->finding =
+      pla_job_start(_("Finding what the muscles do"), find_muscles, on_found, f, finding_free);
   pla_document_add_job(self->document, self->finding);
 }
 
@@ -464,10 +467,8 @@ static void
 take_reading(PlaSpeechDesk *self, Reading *r)
 {
   const char *before = self->utterance[0] ? self->utterance[0]->name : NULL;
-  const gboolean other =
-      g_strcmp0(before, r->utterance[0] ? r->utterance[0]->name : NULL) != 0;
-  g_autofree char *motion =
-      self->utterance[0] ? g_strdup(self->utterance[0]->motion_name) : NULL;
+  const gboolean other = g_strcmp0(before, r->utterance[0] ? r->utterance[0]->name : NULL) != 0;
+  g_autofree char *motion = self->utterance[0] ? g_strdup(self->utterance[0]->motion_name) : NULL;
   if (other)
     pla_speech_desk_set_playing(self, FALSE);
   g_strfreev(self->names);
@@ -488,7 +489,8 @@ take_reading(PlaSpeechDesk *self, Reading *r)
   }
   self->time_s = CLAMP(self->time_s, 0.0, pla_speech_desk_get_seconds(self));
   /* looks that the user has changed stay */
-  place_shapes(self, g_strcmp0(motion, self->utterance[0] ? self->utterance[0]->motion_name : NULL) != 0);
+  place_shapes(self,
+               g_strcmp0(motion, self->utterance[0] ? self->utterance[0]->motion_name : NULL) != 0);
   want_muscles(self);
   g_signal_emit(self, signals[CHANGED], 0);
   g_signal_emit(self, signals[MOVED], 0);
@@ -749,9 +751,8 @@ pla_speech_desk_set_playing(PlaSpeechDesk *self, gboolean playing)
                           .loop = self->loop };
     pla_speech_desk_get_selection(self, &part.from_s, &part.to_s);
     /* again from the start, once it is over */
-    const double start = self->time_s < part.from_s || self->time_s > part.to_s - 0.02
-                             ? part.from_s
-                             : self->time_s;
+    const double start =
+        self->time_s < part.from_s || self->time_s > part.to_s - 0.02 ? part.from_s : self->time_s;
     g_clear_pointer(&self->silence, g_free);
     self->player = pla_sound_player_start(&part, start);
     /* after drawing: a slow picture must not be starved by the next one */
@@ -858,8 +859,8 @@ pla_speech_desk_class_init(PlaSpeechDeskClass *klass)
   static const char *const names[N_SIGNALS] = { "changed", "moved", "state", "muscles" };
   G_OBJECT_CLASS(klass)->dispose = pla_speech_desk_dispose;
   for (int i = 0; i < N_SIGNALS; i++)
-    signals[i] = g_signal_new(names[i], PLA_TYPE_SPEECH_DESK, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                              G_TYPE_NONE, 0);
+    signals[i] = g_signal_new(names[i], PLA_TYPE_SPEECH_DESK, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                              NULL, G_TYPE_NONE, 0);
 }
 
 static void

@@ -19,21 +19,23 @@ G_DECLARE_FINAL_TYPE(PlaSpeechDesk, pla_speech_desk, PLA, SPEECH_DESK, GObject)
 /* Belongs to @document and lives as long; borrowed. */
 PlaSpeechDesk *pla_speech_desk_get(PlaDocument *document);
 
-/* One recording as it is shown: sound, phonemes where they are known, and the motion if there is one. */
+/* One recording as it is shown: sound, phonemes where they are known, and the motion if there is
+ * one. */
 typedef struct {
-  char *name;          /* of the sound or track */
-  char *motion_name;   /* or NULL */
-  PlaHash motion_hash; /* of its content */
-  PlaContent *source;  /* held; audio or track */
-  PlaSpoken *spoken;   /* or NULL: not made yet */
+  char *name;                 /* of the sound or track */
+  char *motion_name;          /* or NULL */
+  PlaHash motion_hash;        /* of its content */
+  PlaContent *source;         /* held; audio or track */
+  PlaSpoken *spoken;          /* or NULL: not made yet */
   PlaSpectrogram spectrogram; /* n_columns 0 without sound */
-  float *wave;         /* one channel (n_wave), or NULL */
+  float *wave;                /* one channel (n_wave), or NULL */
   gsize n_wave;
   double wave_hz, seconds;
-  PlaNotes notes;      /* what is odd about the sound */
+  PlaNotes notes; /* what is odd about the sound */
 } PlaUtterance;
 
-const char *const *pla_speech_desk_get_names(PlaSpeechDesk *self); /* of all recordings, oldest first */
+const char *const *
+pla_speech_desk_get_names(PlaSpeechDesk *self); /* of all recordings, oldest first */
 const PlaUtterance *pla_speech_desk_get_shown(PlaSpeechDesk *self); /* or NULL */
 const PlaUtterance *pla_speech_desk_get_other(PlaSpeechDesk *self); /* or NULL */
 /* Of the two; NULL while it is being made or there is nothing to compare. */
@@ -54,21 +56,24 @@ int pla_speech_desk_get_other_frame(PlaSpeechDesk *self);
 gboolean pla_speech_desk_get_playing(PlaSpeechDesk *self);
 void pla_speech_desk_set_playing(PlaSpeechDesk *self, gboolean playing);
 const char *pla_speech_desk_get_silence(PlaSpeechDesk *self); /* why nothing is heard, or NULL */
-double pla_speech_desk_get_speed(PlaSpeechDesk *self); /* 1, 0.5, 0.25 */
+double pla_speech_desk_get_speed(PlaSpeechDesk *self);        /* 1, 0.5, 0.25 */
 void pla_speech_desk_set_speed(PlaSpeechDesk *self, double speed);
 gboolean pla_speech_desk_get_loop(PlaSpeechDesk *self);
 void pla_speech_desk_set_loop(PlaSpeechDesk *self, gboolean loop);
 gboolean pla_speech_desk_get_beside(PlaSpeechDesk *self); /* side by side, else overlaid */
 void pla_speech_desk_set_beside(PlaSpeechDesk *self, gboolean beside);
 
-/* What the tongue's muscles do in the motion that is shown.  While they are wanted they are found on a worker, once
- * for every motion while the document is open; who cancels that wants them no longer. */
+/* What the tongue's muscles do in the motion that is shown.  While they are wanted they are found
+ * on a worker, once for every motion while the document is open; who cancels that wants them no
+ * longer. */
 gboolean pla_speech_desk_get_muscles_wanted(PlaSpeechDesk *self);
 void pla_speech_desk_set_muscles_wanted(PlaSpeechDesk *self, gboolean wanted);
 /* NULL: not wanted, not yet.  Stays as long as the desk. */
 const PlaTongueActivations *pla_speech_desk_get_muscles(PlaSpeechDesk *self);
-const char *pla_speech_desk_get_muscles_failure(PlaSpeechDesk *self); /* why there are none, or NULL */
-void pla_speech_desk_set_cell(PlaSpeechDesk *self, double cell_mm); /* of the tongue; 0: its default */
+const char *
+pla_speech_desk_get_muscles_failure(PlaSpeechDesk *self); /* why there are none, or NULL */
+void pla_speech_desk_set_cell(PlaSpeechDesk *self,
+                              double cell_mm); /* of the tongue; 0: its default */
 
 /* The 3-D shapes follow the moment only while the workspace is seen. */
 void pla_speech_desk_set_active(PlaSpeechDesk *self, gboolean active);

@@ -21,11 +21,11 @@ is_dark(void)
 
 struct _PlaSpeechSound {
   GtkWidget parent_instance;
-  PlaSpeechDesk *desk; /* borrowed: lives as long as the document */
-  GtkAdjustment *along; /* the stretch that is seen, s, within the whole recording */
+  PlaSpeechDesk *desk;      /* borrowed: lives as long as the document */
+  GtkAdjustment *along;     /* the stretch that is seen, s, within the whole recording */
   const PlaUtterance *seen; /* that it belongs to; only compared */
-  GdkTexture *picture; /* all that does not move; NULL: to be drawn */
-  int width, height;   /* that it was drawn for */
+  GdkTexture *picture;      /* all that does not move; NULL: to be drawn */
+  int width, height;        /* that it was drawn for */
   cairo_surface_t *spectrum;
   const PlaUtterance *spectrum_of;
   gboolean spectrum_dark;
@@ -36,7 +36,8 @@ G_DEFINE_FINAL_TYPE(PlaSpeechSound, pla_speech_sound, GTK_TYPE_WIDGET)
 
 enum { LEFT = 6, RIGHT = 6, AXIS = 16, LANE = 20 };
 
-/* lanes from above: waveform, spectrogram, phonemes, coils or the muscles that move them, distance, time */
+/* lanes from above: waveform, spectrogram, phonemes, coils or the muscles that move them, distance,
+ * time */
 typedef struct {
   double wave, spectrum, phonemes, coils, apart, axis, end; /* where each begins */
 } Lanes;
@@ -46,14 +47,23 @@ lanes_of(PlaSpeechSound *self, double height)
 {
   const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
   const gboolean pair = pla_speech_desk_get_pair(self->desk) != NULL;
-  const gboolean sound = u && u->wave, phonemes = u && json_object_has_member(u->source->meta, "phonemes");
+  const gboolean sound = u && u->wave,
+                 phonemes = u && json_object_has_member(u->source->meta, "phonemes");
   const double phoneme = phonemes ? LANE : 0.0, apart = pair ? 2.2 * LANE : 0.0;
   const double rest = fmax(0.0, height - AXIS - phoneme - apart);
   const gboolean coils = u && u->spoken;
   /* eleven muscles take more room than five coils */
   const gboolean muscles = pla_speech_desk_get_muscles(self->desk) != NULL;
-  const double wave = sound ? (muscles ? 0.10 : coils ? 0.18 : 0.3) * rest : 0.0,
-               spectrum = sound ? (muscles ? 0.21 : coils ? 0.44 : 0.7) * rest : 0.0;
+  const double wave = sound ? (muscles ? 0.10
+                               : coils ? 0.18
+                                       : 0.3) *
+                                  rest
+                            : 0.0,
+               spectrum = sound ? (muscles ? 0.21
+                                   : coils ? 0.44
+                                           : 0.7) *
+                                      rest
+                                : 0.0;
   Lanes l = { .wave = 0.0, .spectrum = wave };
   l.phonemes = l.spectrum + spectrum;
   l.coils = l.phonemes + phoneme;
@@ -77,7 +87,8 @@ static void
 show_stretch(PlaSpeechSound *self, double from_s, double span_s)
 {
   const double all = pla_speech_desk_get_seconds(self->desk);
-  const double span = CLAMP(span_s, fmin(SHORTEST_S, all), all), from = CLAMP(from_s, 0.0, all - span);
+  const double span = CLAMP(span_s, fmin(SHORTEST_S, all), all),
+               from = CLAMP(from_s, 0.0, all - span);
   gtk_adjustment_configure(self->along, from, 0.0, all, 0.1 * span, 0.9 * span, span);
 }
 
@@ -194,7 +205,8 @@ draw_wave(const PlaUtterance *u, const Span *span, cairo_t *cr, double height)
 
 /* letters by Pango, which finds the signs of the phonetic alphabet in any font */
 static void
-draw_letters(PlaSpeechSound *self, cairo_t *cr, const char *words, double x, double y, double middle)
+draw_letters(PlaSpeechSound *self, cairo_t *cr, const char *words, double x, double y,
+             double middle)
 {
   g_autoptr(PangoLayout) layout = gtk_widget_create_pango_layout(GTK_WIDGET(self), words);
   int w, h;
@@ -204,8 +216,8 @@ draw_letters(PlaSpeechSound *self, cairo_t *cr, const char *words, double x, dou
 }
 
 static void
-draw_phonemes(PlaSpeechSound *self, const PlaUtterance *u, const Span *span, cairo_t *cr, double height,
-              const GdkRGBA *ink)
+draw_phonemes(PlaSpeechSound *self, const PlaUtterance *u, const Span *span, cairo_t *cr,
+              double height, const GdkRGBA *ink)
 {
   JsonNode *node = json_object_get_member(u->source->meta, "phonemes");
   JsonArray *list = node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
@@ -267,7 +279,8 @@ draw_apart(PlaSpeechSound *self, const PlaUtterance *u, const PlaSpokenPair *pai
 }
 
 static void
-draw_spectrum(PlaSpeechSound *self, const PlaUtterance *u, const Span *span, cairo_t *cr, double height)
+draw_spectrum(PlaSpeechSound *self, const PlaUtterance *u, const Span *span, cairo_t *cr,
+              double height)
 {
   if (self->spectrum_of != u || self->spectrum_dark != is_dark()) {
     g_clear_pointer(&self->spectrum, cairo_surface_destroy);
@@ -288,7 +301,8 @@ draw_spectrum(PlaSpeechSound *self, const PlaUtterance *u, const Span *span, cai
   cairo_pattern_set_filter(cairo_get_source(cr), CAIRO_FILTER_BILINEAR);
   cairo_paint(cr);
   cairo_restore(cr);
-  /* formants of the tongue that was found, for a tract of the speaker's size, over those in the sound */
+  /* formants of the tongue that was found, for a tract of the speaker's size, over those in the
+   * sound */
   for (int f = 0; u->spoken && f < u->spoken->n_frames; f++)
     for (int k = 0; k < 3; k++) {
       const double hz = u->spoken->size * (double)u->spoken->formant_hz[f * PLA_FORMANTS + k];
@@ -336,8 +350,8 @@ draw_still(PlaSpeechSound *self, const PlaUtterance *u, cairo_t *cr, double w, d
     pla_tongue_picture_draw_lanes(muscles->track, span.from_s, span.to_s, is_dark(), cr, span.width,
                                   l.apart - l.coils);
   else if (u->spoken && l.apart - l.coils > 20.0)
-    pla_spoken_draw_traces(u->spoken, pair && other ? other->spoken : NULL, pair, span.from_s, span.to_s,
-                           is_dark(), cr, span.width, l.apart - l.coils);
+    pla_spoken_draw_traces(u->spoken, pair && other ? other->spoken : NULL, pair, span.from_s,
+                           span.to_s, is_dark(), cr, span.width, l.apart - l.coils);
   cairo_translate(cr, 0, l.apart - l.coils);
   if (pair)
     draw_apart(self, u, pair, &span, cr, l.axis - l.apart, &ink);
@@ -387,7 +401,8 @@ pla_speech_sound_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
     self->width = w;
     self->height = h;
   }
-  gtk_snapshot_append_texture(snapshot, self->picture, &GRAPHENE_RECT_INIT(0, 0, (float)w, (float)h));
+  gtk_snapshot_append_texture(snapshot, self->picture,
+                              &GRAPHENE_RECT_INIT(0, 0, (float)w, (float)h));
   const Lanes l = lanes_of(self, h);
   if (pla_speech_desk_has_selection(self->desk)) {
     double from, to;
@@ -542,7 +557,8 @@ pla_speech_sound_init(PlaSpeechSound *self)
   GtkEventController *motion = gtk_event_controller_motion_new();
   g_signal_connect(motion, "motion", G_CALLBACK(on_motion), self);
   gtk_widget_add_controller(GTK_WIDGET(self), motion);
-  GtkEventController *scroll = gtk_event_controller_scroll_new(GTK_EVENT_CONTROLLER_SCROLL_BOTH_AXES);
+  GtkEventController *scroll =
+      gtk_event_controller_scroll_new(GTK_EVENT_CONTROLLER_SCROLL_BOTH_AXES);
   g_signal_connect(scroll, "scroll", G_CALLBACK(on_scroll), self);
   gtk_widget_add_controller(GTK_WIDGET(self), scroll);
 }

@@ -244,7 +244,8 @@ update_strip(Strip *strip)
                                                             : "media-playback-start-symbolic");
   gtk_widget_set_tooltip_text(strip->play, name);
   name_widget(strip->play, name);
-  gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(strip->loop), pla_speech_desk_get_loop(strip->desk));
+  gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(strip->loop),
+                               pla_speech_desk_get_loop(strip->desk));
   for (guint i = 0; i < G_N_ELEMENTS(speeds); i++)
     if (speeds[i] == pla_speech_desk_get_speed(strip->desk))
       gtk_drop_down_set_selected(GTK_DROP_DOWN(strip->speed), i);
@@ -264,8 +265,9 @@ update_strip(Strip *strip)
 static void
 on_strip_moved(Strip *strip)
 {
-  g_autofree char *text = g_strdup_printf(_("%.2f of %.2f s"), pla_speech_desk_get_time(strip->desk),
-                                          pla_speech_desk_get_seconds(strip->desk));
+  g_autofree char *text =
+      g_strdup_printf(_("%.2f of %.2f s"), pla_speech_desk_get_time(strip->desk),
+                      pla_speech_desk_get_seconds(strip->desk));
   gtk_label_set_label(GTK_LABEL(strip->time), text);
   const double seconds = (double)(g_get_monotonic_time() - strip->counted_us) / G_USEC_PER_SEC;
   if (!pla_speech_desk_get_playing(strip->desk) || pla_speech_desk_get_silence(strip->desk) ||
@@ -305,11 +307,12 @@ GtkWidget *
 pla_speech_strip_new(PlaDocument *document)
 {
   Strip *strip = g_new0(Strip, 1);
-  GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0), *bar = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 9);
+  GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0),
+            *bar = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 9);
   strip->desk = pla_speech_desk_get(document);
   strip->sound = PLA_SPEECH_SOUND(pla_speech_sound_new(document));
-  strip->bar = gtk_scrollbar_new(GTK_ORIENTATION_HORIZONTAL,
-                                 pla_speech_sound_get_adjustment(strip->sound));
+  strip->bar =
+      gtk_scrollbar_new(GTK_ORIENTATION_HORIZONTAL, pla_speech_sound_get_adjustment(strip->sound));
   strip->play = gtk_button_new_from_icon_name("media-playback-start-symbolic");
   strip->nearer = strip_button("zoom-in-symbolic", _("Nearer: less of the sound (+)"));
   strip->farther = strip_button("zoom-out-symbolic", _("Farther: more of the sound (-)"));

@@ -73,8 +73,8 @@ show_frame(PlaTimeline *self)
   const gsize n = (gsize)motion->n_points;
   g_autofree double *point = g_new(double, 3 * n + 1);
   for (gsize i = 0; i < 3 * n; i++)
-    point[i] = (motion->names ? 1000.0 : 1.0) *
-               (double)motion->pos_m[3 * n * (gsize)self->frame + i];
+    point[i] =
+        (motion->names ? 1000.0 : 1.0) * (double)motion->pos_m[3 * n * (gsize)self->frame + i];
   if (motion->reel) {
     pla_tools_show_frame(pla_document_get_tools(self->document), self->frame);
   } else if (motion->names) {

@@ -11,10 +11,9 @@
  *   "dragged" (int mark, const double pull_mm[3], gboolean done): a mark under the hand
  *   "stroked" (const GArray *points: doubles, xyz in mm): a brush stroke on a slice, finished
  *   "marks-changed", "sketch-changed", "strands-changed"
- *   "reel-changed": something else is to be played; "seek" (int frame): go there; "frame-shown" (int
- *     frame): the timeline has come there
- *   "moved" (PlaEntry *, const double *pos): the shape of an entry meanwhile, m; NULL: as stored
- *   "aimed" (const PlaAim *): look there */
+ *   "reel-changed": something else is to be played; "seek" (int frame): go there; "frame-shown"
+ * (int frame): the timeline has come there "moved" (PlaEntry *, const double *pos): the shape of an
+ * entry meanwhile, m; NULL: as stored "aimed" (const PlaAim *): look there */
 #pragma once
 
 #include "app/sketcher.h"

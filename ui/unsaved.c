@@ -157,8 +157,8 @@ pla_unsaved_age(const PlaUnsaved *self, int64_t now_s)
   if (minutes < 1)
     return g_strdup(_("just now"));
   if (minutes < 60)
-    return g_strdup_printf(
-        g_dngettext(NULL, "%d minute ago", "%d minutes ago", (gulong)minutes), (int)minutes);
+    return g_strdup_printf(g_dngettext(NULL, "%d minute ago", "%d minutes ago", (gulong)minutes),
+                           (int)minutes);
   if (hours < 24)
     return g_strdup_printf(g_dngettext(NULL, "%d hour ago", "%d hours ago", (gulong)hours),
                            (int)hours);

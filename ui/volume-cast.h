@@ -1,5 +1,5 @@
-/* The scan itself in 3-D: pictures of it are cast on workers, a small one first and then finer ones, and
- * laid over the shapes.  Main thread only. */
+/* The scan itself in 3-D: pictures of it are cast on workers, a small one first and then finer
+ * ones, and laid over the shapes.  Main thread only. */
 #pragma once
 
 #include "anatomy/raycast.h"

@@ -412,8 +412,8 @@ on_leave_response(AdwMessageDialog *dialog, const char *response, PlaWindow *sel
   }
 }
 
-/* Whether @next (with @path, or NULL) has to wait: an unsaved case that holds something is open, and the
- * user is asked what becomes of it.  With @adopt, saving it is all that is wanted. */
+/* Whether @next (with @path, or NULL) has to wait: an unsaved case that holds something is open,
+ * and the user is asked what becomes of it.  With @adopt, saving it is all that is wanted. */
 static gboolean
 ask_first(PlaWindow *self, void (*next)(PlaWindow *self, const char *path), const char *path,
           gboolean adopt)
@@ -428,10 +428,11 @@ ask_first(PlaWindow *self, void (*next)(PlaWindow *self, const char *path), cons
                                    : g_strdup_printf(_("Save “%s”?"), title);
   GtkWidget *dialog = adw_message_dialog_new(
       GTK_WINDOW(self), heading,
-      adopt ? _("What is open is not saved yet. It can become the new case, with everything that was "
-                "done. If it is discarded, the new case is empty.")
-            : _("This case has no name yet. If it is discarded, everything that was done in it is "
-                "lost."));
+      adopt
+          ? _("What is open is not saved yet. It can become the new case, with everything that was "
+              "done. If it is discarded, the new case is empty.")
+          : _("This case has no name yet. If it is discarded, everything that was done in it is "
+              "lost."));
   AdwMessageDialog *ask = ADW_MESSAGE_DIALOG(dialog);
   adw_message_dialog_add_responses(ask, "cancel", _("_Cancel"), "discard", _("_Discard"), "save",
                                    adopt ? _("_Keep It…") : _("_Save…"), NULL);
@@ -495,8 +496,8 @@ on_history(PlaWindow *self)
   enable(self, "undo", can_undo);
   enable(self, "redo", can_redo);
   gtk_widget_set_visible(self->history_box, session != NULL);
-  static const char *const of_case[] = { "save-as", "measure", "plots", "compare-plans", "export",
-                                         "save-picture" };
+  static const char *const of_case[] = { "save-as",       "measure", "plots",
+                                         "compare-plans", "export",  "save-picture" };
   for (size_t i = 0; i < G_N_ELEMENTS(of_case); i++)
     enable(self, of_case[i], session != NULL);
   g_autofree char *undo = g_strdup_printf(_("Undo %s (Ctrl+Z)"), can_undo ? undo_title : "");
@@ -708,8 +709,8 @@ on_grey_window(GSimpleAction *action, GVariant *param, gpointer data)
 
 static const char *const layouts[] = { "sagittal", "coronal", "axial", "scene" };
 
-/* axial and sagittal above, coronal and 3-D below; or 3-D large, the slices in a column beside it; or
- * 3-D above the sound */
+/* axial and sagittal above, coronal and 3-D below; or 3-D large, the slices in a column beside it;
+ * or 3-D above the sound */
 typedef enum { PLACED_FOUR, PLACED_LARGE, PLACED_SPEECH, PLACED_SILENCE } Placed;
 
 static void
@@ -720,10 +721,30 @@ place_views(PlaWindow *self, Placed how)
   static const struct {
     int x, y, w, h;
   } places[][N] = {
-    { { 1, 0, 1, 1 }, { 0, 1, 1, 1 }, { 0, 0, 1, 1 }, { 1, 1, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 } },
-    { { 2, 1, 1, 1 }, { 2, 2, 1, 1 }, { 2, 0, 1, 1 }, { 0, 0, 2, 3 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 } },
-    { { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 5 }, { 1, 0, 1, 5 }, { 0, 5, 2, 4 } },
-    { { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, { 0, 0, 1, 1 } },
+    { { 1, 0, 1, 1 },
+      { 0, 1, 1, 1 },
+      { 0, 0, 1, 1 },
+      { 1, 1, 1, 1 },
+      { 0, 0, 1, 1 },
+      { 0, 0, 1, 1 } },
+    { { 2, 1, 1, 1 },
+      { 2, 2, 1, 1 },
+      { 2, 0, 1, 1 },
+      { 0, 0, 2, 3 },
+      { 0, 0, 1, 1 },
+      { 0, 0, 1, 1 } },
+    { { 0, 0, 1, 1 },
+      { 0, 0, 1, 1 },
+      { 0, 0, 1, 1 },
+      { 0, 0, 1, 5 },
+      { 1, 0, 1, 5 },
+      { 0, 5, 2, 4 } },
+    { { 0, 0, 1, 1 },
+      { 0, 0, 1, 1 },
+      { 0, 0, 1, 1 },
+      { 0, 0, 1, 1 },
+      { 0, 0, 1, 1 },
+      { 0, 0, 1, 1 } },
   };
   GtkWidget *const view[N] = { self->slice[0], self->slice[1],    self->slice[2],
                                self->scene,    self->speech_look, self->speech_strip };
@@ -734,7 +755,8 @@ place_views(PlaWindow *self, Placed how)
                  places[how][v].h, NULL);
 }
 
-/* Where speech is the work: what was said lies beside and below 3-D, as soon as there is something. */
+/* Where speech is the work: what was said lies beside and below 3-D, as soon as there is something.
+ */
 static void
 place_speech(PlaWindow *self)
 {
@@ -766,8 +788,8 @@ change_layout(GSimpleAction *action, GVariant *state, gpointer data)
   if (!known)
     return;
   for (int v = 0; v < 4; v++)
-    gtk_widget_set_visible(view[v],
-                           four || strcmp(name, layouts[v]) == 0 || (speech && view[v] == self->scene));
+    gtk_widget_set_visible(view[v], four || strcmp(name, layouts[v]) == 0 ||
+                                        (speech && view[v] == self->scene));
   if (speech) {
     place_speech(self);
   } else {
@@ -881,8 +903,9 @@ pla_window_activate(PlaWindow *self, const char *detailed)
   gtk_widget_activate_action_variant(from, name, target);
 }
 
-/* The keys of a panel's actions: from anywhere in the window while the panel is shown.  The application's
- * own accelerators look for actions from the window up, where those of panels are not. */
+/* The keys of a panel's actions: from anywhere in the window while the panel is shown.  The
+ * application's own accelerators look for actions from the window up, where those of panels are
+ * not. */
 static gboolean
 on_panel_key(GtkWidget *widget, GVariant *args, gpointer data)
 {
@@ -950,8 +973,8 @@ on_compare_plans(GSimpleAction *action, GVariant *param, gpointer data)
 {
   PlaWindow *self = data;
   if (pla_document_get_session(self->document))
-    gtk_window_present(GTK_WINDOW(pla_compare_window_new(GTK_WINDOW(self), self->document,
-                                                         PLA_SCENE_VIEW(self->scene))));
+    gtk_window_present(GTK_WINDOW(
+        pla_compare_window_new(GTK_WINDOW(self), self->document, PLA_SCENE_VIEW(self->scene))));
 }
 
 static void
@@ -1243,8 +1266,8 @@ pla_window_init(PlaWindow *self)
   gtk_widget_set_visible(self->speech_look, FALSE);
   gtk_widget_set_visible(self->speech_strip, FALSE);
   place_views(self, PLACED_FOUR);
-  g_signal_connect_object(pla_speech_desk_get(self->document), "changed", G_CALLBACK(on_speech_changed),
-                          self, G_CONNECT_SWAPPED);
+  g_signal_connect_object(pla_speech_desk_get(self->document), "changed",
+                          G_CALLBACK(on_speech_changed), self, G_CONNECT_SWAPPED);
   adw_bin_set_child(self->tree_place, pla_case_tree_new(self->document));
   self->timeline = pla_timeline_new(self->document);
   adw_bin_set_child(self->timeline_place, self->timeline);

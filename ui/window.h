@@ -21,7 +21,7 @@ GtkWidget *pla_window_get_panel(PlaWindow *self, const char *workspace); /* or N
 /* Shows a file, or the demo head, instead of the welcome page. */
 void pla_window_open(PlaWindow *self, const char *path);
 void pla_window_open_demo(PlaWindow *self);
-void pla_window_create(PlaWindow *self, const char *path); /* an empty case file */
+void pla_window_create(PlaWindow *self, const char *path);  /* an empty case file */
 void pla_window_save_as(PlaWindow *self, const char *path); /* the case, which goes on there */
 gboolean pla_window_set_workspace(PlaWindow *self, const char *id); /* FALSE: there is none */
 /* Any row of ui/actions.h by its detailed name. */

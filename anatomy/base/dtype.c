@@ -130,11 +130,11 @@ pla_dtype_set(PlaDType dtype, void *data, size_t i, double value)
 }
 
 /* one loop per type, so that the compiler can vectorise it */
-#define CONVERT(type)                                                                             \
-  do {                                                                                            \
-    const type *from = (const type *)data + first;                                                \
-    for (size_t i = 0; i < n; i++)                                                                \
-      out[i] = (double)from[i];                                                                   \
+#define CONVERT(type)                                                                              \
+  do {                                                                                             \
+    const type *from = (const type *)data + first;                                                 \
+    for (size_t i = 0; i < n; i++)                                                                 \
+      out[i] = (double)from[i];                                                                    \
   } while (0)
 
 void

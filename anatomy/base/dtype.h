@@ -28,8 +28,8 @@ bool pla_dtype_is_integer(PlaDType dtype);
 double pla_dtype_get(PlaDType dtype, const void *data, size_t i);
 void pla_dtype_set(PlaDType dtype, void *data, size_t i, double value);
 
-/* Elements first .. first + n - 1 of @data as doubles: for loops over many, in pieces that stay in the
- * cache. */
+/* Elements first .. first + n - 1 of @data as doubles: for loops over many, in pieces that stay in
+ * the cache. */
 void pla_dtype_to_double(PlaDType dtype, const void *data, size_t first, size_t n, double *out);
 
 /* Reverses the bytes of each element in place. */

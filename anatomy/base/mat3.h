@@ -55,7 +55,8 @@ pla_mat3_mul_nt(const double a[9], const double b[9], double c[9])
   double r[9];
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++)
-      r[3 * i + j] = a[3 * i] * b[3 * j] + a[3 * i + 1] * b[3 * j + 1] + a[3 * i + 2] * b[3 * j + 2];
+      r[3 * i + j] =
+          a[3 * i] * b[3 * j] + a[3 * i + 1] * b[3 * j + 1] + a[3 * i + 2] * b[3 * j + 2];
   memcpy(c, r, sizeof r);
 }
 

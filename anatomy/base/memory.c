@@ -1,8 +1,8 @@
 /* Overflow-checked sizes, arrays and a growing byte buffer.
  *
- * Linux grants memory that it does not have and kills the program that touches it.  A large array is
- * therefore refused when it is larger than what is free, so that a file which claims or unpacks to
- * more ends in a sentence. */
+ * Linux grants memory that it does not have and kills the program that touches it.  A large array
+ * is therefore refused when it is larger than what is free, so that a file which claims or unpacks
+ * to more ends in a sentence. */
 #include "anatomy/base/memory.h"
 
 #include <limits.h>
@@ -77,7 +77,8 @@ void *
 pla_array_new0(size_t n, size_t size)
 {
   size_t bytes;
-  return pla_size_mul(n, size, &bytes) && is_there(bytes, 0) ? calloc(at_least_one(bytes), 1) : NULL;
+  return pla_size_mul(n, size, &bytes) && is_there(bytes, 0) ? calloc(at_least_one(bytes), 1)
+                                                             : NULL;
 }
 
 void *

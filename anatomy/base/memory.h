@@ -24,8 +24,8 @@ void *pla_array_new_aligned(size_t n, size_t size);
 /* Grows *array (n_old elements kept) to @n_new elements; false leaves *array as it was. */
 bool pla_array_resize(void **array, size_t n_new, size_t size);
 
-/* Room in *array (a pointer to any type's pointer) for at least @n elements where there was room for
- * *capacity: half as much again when it must grow.  false leaves both as they were. */
+/* Room in *array (a pointer to any type's pointer) for at least @n elements where there was room
+ * for *capacity: half as much again when it must grow.  false leaves both as they were. */
 bool pla_array_reserve(void *array, int n, int *capacity, size_t size);
 
 /* A copy of n x size bytes; NULL when @src is NULL or memory is short. */

@@ -17,8 +17,8 @@ int pla_threads_get(void);
 /* Sums of n doubles (any unit); single-threaded below a few blocks. */
 double pla_sum(const double *x, size_t n);
 double pla_dot(const double *x, const double *y, size_t n);
-double pla_norm2(const double *x, size_t n);    /* sqrt of the sum of squares */
-double pla_max_abs(const double *x, size_t n);  /* NaN if any term is NaN */
+double pla_norm2(const double *x, size_t n);   /* sqrt of the sum of squares */
+double pla_max_abs(const double *x, size_t n); /* NaN if any term is NaN */
 
 /* What this CPU runs: decided once, the same for every kernel. */
 typedef enum {

@@ -43,7 +43,9 @@ jacobi_tangent(double a, double b, double g)
 static void
 perpendicular(const double a[3], double b[3])
 {
-  int k = fabs(a[0]) <= fabs(a[1]) && fabs(a[0]) <= fabs(a[2]) ? 0 : fabs(a[1]) <= fabs(a[2]) ? 1 : 2;
+  int k = fabs(a[0]) <= fabs(a[1]) && fabs(a[0]) <= fabs(a[2]) ? 0
+          : fabs(a[1]) <= fabs(a[2])                           ? 1
+                                                               : 2;
   double e[3] = { k == 0, k == 1, k == 2 };
   pla_vec3_cross(a, e, b);
   double n = pla_vec3_norm(b);

@@ -81,7 +81,7 @@ build_case(int signs, Case *out)
 typedef struct {
   const int *dims;
   const float *values;
-  int pad;       /* 1 when closed */
+  int pad;        /* 1 when closed */
   int nx, ny, nz; /* samples with padding */
   const Case *cases;
 } Grid;
@@ -261,7 +261,8 @@ share_face(int e, int f)
     return (e & 1) == (f & 1) || (e >> 1 & 1) == (f >> 1 & 1);
   /* along the third axis both have an offset, and the face across it holds both if they agree */
   int across = 3 - a - b;
-  int oe = (a + 1) % 3 == across ? e & 1 : e >> 1 & 1, of = (b + 1) % 3 == across ? f & 1 : f >> 1 & 1;
+  int oe = (a + 1) % 3 == across ? e & 1 : e >> 1 & 1,
+      of = (b + 1) % 3 == across ? f & 1 : f >> 1 & 1;
   return oe == of;
 }
 
@@ -336,7 +337,8 @@ fill_slice(const Grid *g, const Scratch *s, int k, int vert, int next_vert, doub
       int signs = case_of(g, s->lower, s->upper, v);
       if (signs != 0 && signs != 255)
         for (int l = 0; l < g->cases[signs].n_loops; l++)
-          tri = fill_polygon(g, s, i, j, k, g->cases[signs].edge[l], g->cases[signs].length[l], tri);
+          tri =
+              fill_polygon(g, s, i, j, k, g->cases[signs].edge[l], g->cases[signs].length[l], tri);
     }
 }
 

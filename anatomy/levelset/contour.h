@@ -12,11 +12,11 @@
 
 typedef struct {
   int n_verts, n_tris;
-  double *pos;     /* index coordinates (n_verts x 3) */
-  int *tri;        /* vertex ids, counter-clockwise seen from the positive side in a right-handed
-                      index space (n_tris x 3) */
-  int *slice_tri;  /* triangles of cells between samples k - 1 and k start here
-                      (dims[2] + 2 entries); the first slice of cells is below the grid */
+  double *pos;    /* index coordinates (n_verts x 3) */
+  int *tri;       /* vertex ids, counter-clockwise seen from the positive side in a right-handed
+                     index space (n_tris x 3) */
+  int *slice_tri; /* triangles of cells between samples k - 1 and k start here
+                     (dims[2] + 2 entries); the first slice of cells is below the grid */
 } PlaContour;
 
 /* With @close, everything outside the grid counts as positive, and the surface is closed by flat

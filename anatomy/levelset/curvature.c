@@ -60,7 +60,8 @@ pla_levelset_smooth_curvature(PlaLevelSet *ls, double scale_mm, PlaProgress *pro
   const size_t n = pla_levelset_n_voxels(ls);
   const double h = pla_levelset_spacing_mm(ls), band = ls->band_mm;
   /* samples further from the surface than it can move need no update */
-  const float reach = (float)fmin(3.0 * scale_mm + 3.0 * h, isfinite(band) ? band * 0.999 : INFINITY);
+  const float reach =
+      (float)fmin(3.0 * scale_mm + 3.0 * h, isfinite(band) ? band * 0.999 : INFINITY);
   const double inv[9] = { ls->inverse_mm[0], ls->inverse_mm[1], ls->inverse_mm[2],
                           ls->inverse_mm[4], ls->inverse_mm[5], ls->inverse_mm[6],
                           ls->inverse_mm[8], ls->inverse_mm[9], ls->inverse_mm[10] };
@@ -81,7 +82,8 @@ pla_levelset_smooth_curvature(PlaLevelSet *ls, double scale_mm, PlaProgress *pro
     for (int k = 0; k < ls->dims[2]; k++)
       for (int j = 0; j < ls->dims[1]; j++)
         for (int i = 0; i < ls->dims[0]; i++) {
-          size_t v = (size_t)i + (size_t)ls->dims[0] * ((size_t)j + (size_t)ls->dims[1] * (size_t)k);
+          size_t v =
+              (size_t)i + (size_t)ls->dims[0] * ((size_t)j + (size_t)ls->dims[1] * (size_t)k);
           next[v] = ls->phi_mm[v];
           if (fabsf(next[v]) < reach)
             next[v] += (float)(dt * curvature_term(ls, inv, ls->phi_mm, i, j, k));

@@ -477,7 +477,8 @@ hold_far(Stairs *s)
   return visit_far_corners(s, s->u, most_corner_gap, hold_few, NULL);
 }
 
-/* shifts the interface until it encloses @target_mm3, but for what is not worth moving flat faces */
+/* shifts the interface until it encloses @target_mm3, but for what is not worth moving flat faces
+ */
 static PlaStatus
 match_volume(PlaLevelSet *ls, double target_mm3, PlaError *err)
 {
@@ -609,8 +610,8 @@ trim(const PlaLevelSet *wide, const Frame *f, PlaLevelSet **out, PlaError *err)
 #pragma omp parallel for schedule(static)
   for (int k = 0; k < f->dims[2]; k++)
     for (int j = 0; j < f->dims[1]; j++) {
-      const size_t row = (size_t)(j + f->before[1]) +
-                         (size_t)f->wide[1] * (size_t)(k + f->before[2]);
+      const size_t row =
+          (size_t)(j + f->before[1]) + (size_t)f->wide[1] * (size_t)(k + f->before[2]);
       memcpy((*out)->phi_mm + (size_t)f->dims[0] * ((size_t)j + (size_t)f->dims[1] * (size_t)k),
              wide->phi_mm + (size_t)f->wide[0] * row + (size_t)f->before[0],
              (size_t)f->dims[0] * sizeof(float));
@@ -684,8 +685,9 @@ has_firm_neighbour(const Stairs *s, const int at[3], size_t v, float most)
 
 /* Filters @ls, distances around the interface, once more: what is left of the stairs is a few
  * hundredths of a voxel high, but where it bends more than the surface it makes kinks of the
- * distance below.  What would move by more is an edge and stays, without a bound that shows; so does what is
- * thin, and what is just inside or outside at the border, where a cap is half a voxel away. */
+ * distance below.  What would move by more is an edge and stays, without a bound that shows; so
+ * does what is thin, and what is just inside or outside at the border, where a cap is half a voxel
+ * away. */
 static void
 touch_up(Stairs *s, PlaLevelSet *ls)
 {
@@ -889,7 +891,8 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
     s.band = (float)(band_voxels + 3.0 * widest);
     f = frame_make(vol, lo, hi, opts->margin_mm, 3.0 * widest, (int)ceilf(s.band) + 1);
     if (report) {
-      *report = (PlaLabelLevelSetReport){ (double)count * pla_volume_voxel_mm3(vol), f.faces, { 0 } };
+      *report =
+          (PlaLabelLevelSetReport){ (double)count * pla_volume_voxel_mm3(vol), f.faces, { 0 } };
       memcpy(report->lo, f.first, sizeof f.first);
     }
     st = pla_levelset_new(f.wide, f.wide_affine, &wide, err);

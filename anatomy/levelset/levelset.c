@@ -15,7 +15,8 @@ pla_levelset_new(const int dims[3], const double affine_mm[12], PlaLevelSet **ou
   *out = NULL;
   double inverse[12];
   if (!pla_affine_invert(affine_mm, inverse))
-    return pla_fail(err, PLA_ERR_GEOMETRY, "The volume's affine is singular: its voxels have no volume");
+    return pla_fail(err, PLA_ERR_GEOMETRY,
+                    "The volume's affine is singular: its voxels have no volume");
   PlaLevelSet *ls = pla_array_new0(1, sizeof *ls);
   size_t n = (size_t)dims[0];
   bool fits = pla_size_mul(n, (size_t)dims[1], &n) && pla_size_mul(n, (size_t)dims[2], &n);
@@ -80,7 +81,8 @@ pla_levelset_fill(PlaLevelSet *ls, PlaDistanceFunc func, const void *data)
         const double ijk[3] = { i, j, k };
         double pos[3];
         pla_affine_apply(ls->affine_mm, ijk, pos);
-        ls->phi_mm[(size_t)i + (size_t)ls->dims[0] * ((size_t)j + (size_t)ls->dims[1] * (size_t)k)] =
+        ls->phi_mm[(size_t)i +
+                   (size_t)ls->dims[0] * ((size_t)j + (size_t)ls->dims[1] * (size_t)k)] =
             (float)func(pos, data);
       }
   ls->band_mm = INFINITY;
@@ -142,7 +144,8 @@ sample_one(const PlaLevelSet *ls, const double pos_mm[3], double gradient[3])
   /* derivatives by index become derivatives by position through the inverse, transposed */
   double grad[3];
   for (int d = 0; d < 3; d++)
-    grad[d] = g[0] * ls->inverse_mm[d] + g[1] * ls->inverse_mm[4 + d] + g[2] * ls->inverse_mm[8 + d];
+    grad[d] =
+        g[0] * ls->inverse_mm[d] + g[1] * ls->inverse_mm[4 + d] + g[2] * ls->inverse_mm[8 + d];
   /* outside the grid: on top, the way back to it */
   double back[3], away[3];
   pla_affine_apply(ls->affine_mm, inside, back);

@@ -18,7 +18,8 @@ typedef struct {
 } Ranking;
 
 static void
-rank_levelset(const PlaVolume *vol, const PlaLevelSet *ls, const int lo[3], int owner, Ranking *rank)
+rank_levelset(const PlaVolume *vol, const PlaLevelSet *ls, const int lo[3], int owner,
+              Ranking *rank)
 {
 #pragma omp parallel for schedule(static)
   for (int k = 0; k < ls->dims[2]; k++)
@@ -27,8 +28,8 @@ rank_levelset(const PlaVolume *vol, const PlaLevelSet *ls, const int lo[3], int 
         size_t v = (size_t)(i + lo[0]) +
                    (size_t)vol->dims[0] *
                        ((size_t)(j + lo[1]) + (size_t)vol->dims[1] * (size_t)(k + lo[2]));
-        float phi =
-            ls->phi_mm[(size_t)i + (size_t)ls->dims[0] * ((size_t)j + (size_t)ls->dims[1] * (size_t)k)];
+        float phi = ls->phi_mm[(size_t)i +
+                               (size_t)ls->dims[0] * ((size_t)j + (size_t)ls->dims[1] * (size_t)k)];
         if (phi < rank->least[v]) {
           rank->second[v] = rank->least[v];
           rank->least[v] = phi;
@@ -58,8 +59,8 @@ contest(const PlaVolume *vol, PlaLevelSet *ls, const int lo[3], int owner, const
         size_t v = (size_t)(i + lo[0]) +
                    (size_t)vol->dims[0] *
                        ((size_t)(j + lo[1]) + (size_t)vol->dims[1] * (size_t)(k + lo[2]));
-        float *phi =
-            &ls->phi_mm[(size_t)i + (size_t)ls->dims[0] * ((size_t)j + (size_t)ls->dims[1] * (size_t)k)];
+        float *phi = &ls->phi_mm[(size_t)i + (size_t)ls->dims[0] *
+                                                 ((size_t)j + (size_t)ls->dims[1] * (size_t)k)];
         bool mine = rank->owner[v] == owner;
         float other = mine ? rank->second[v] : rank->least[v];
         /* equal values: the owner is inside, by next to nothing */

@@ -205,9 +205,9 @@ volume_of(const double *pos, const int v[4])
   return pla_mat3_det(m);
 }
 
-/* Moves of several vertices may flatten a tet of the lattice, as all four onto one plane do, or turn
- * it inside out: the farthest of them goes back.  Around a single tissue such a tet lies on the
- * surface with all its vertices, and is left out instead. */
+/* Moves of several vertices may flatten a tet of the lattice, as all four onto one plane do, or
+ * turn it inside out: the farthest of them goes back.  Around a single tissue such a tet lies on
+ * the surface with all its vertices, and is left out instead. */
 static void
 undo_flattened(PlaCutter *c)
 {
@@ -415,7 +415,8 @@ pla_cutter_is_shapely(const PlaCutter *c, const int v[4])
   return pla_cutter_angles(c, v, &most, &least) && most < 0.978 && least > -0.94;
 }
 
-/* a piece between moved vertices alone lies on an interface; one at a vertex inside is not outside */
+/* a piece between moved vertices alone lies on an interface; one at a vertex inside is not outside
+ */
 static int
 tissue_of_piece(const PlaCutter *c, int vertex, const int p[4])
 {
@@ -506,7 +507,8 @@ pla_cutter_init(PlaCutter *c, const PlaTissues *tissues, PlaLattice *lattice, Pl
   c->second = pla_array_new((size_t)lattice->n_verts, sizeof *c->second);
   for (int v = 0; c->second && v < lattice->n_verts; v++)
     c->second[v] = -1;
-  if (!c->moved || !c->second || !pla_vert_table_init(&c->edges, 4096) || !pla_vert_table_init(&c->faces, 64))
+  if (!c->moved || !c->second || !pla_vert_table_init(&c->edges, 4096) ||
+      !pla_vert_table_init(&c->faces, 64))
     return pla_fail_memory(err, "the cut lattice");
   return PLA_OK;
 }

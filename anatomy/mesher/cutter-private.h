@@ -12,9 +12,9 @@ typedef struct {
   double t; /* from a to b */
 } PlaCut;
 
-/* of a lattice vertex: onto the body's surface, and all cuts of its edges are gone; onto an interface
- * between tissues, and those with the outside are not, or its surface would sink to that vertex where
- * a layer is thinner than a cell */
+/* of a lattice vertex: onto the body's surface, and all cuts of its edges are gone; onto an
+ * interface between tissues, and those with the outside are not, or its surface would sink to that
+ * vertex where a layer is thinner than a cell */
 enum { PLA_MOVED = 1, PLA_MOVED_INSIDE };
 
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
   PlaCut *cut;
   PlaVertTable edges; /* (a, b, -1) -> cut */
   uint8_t *moved;     /* per lattice vertex: 0 or PLA_MOVED... */
-  int *second;        /* per lattice vertex: the cut that it moves onto if not where it is; -1: none */
+  int *second; /* per lattice vertex: the cut that it moves onto if not where it is; -1: none */
   PlaVertTable faces; /* (a, b, c) -> point of three tissues */
 
   /* the result; points are lattice vertices, then cuts, then all others */

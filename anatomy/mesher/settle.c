@@ -1,9 +1,9 @@
 /* Outer faces that are astray, drawn to the surface.
  *
  * Where a tissue is thinner than the lattice's cells the mesh is made around a thicker one (room is
- * given in tets.c).  Its vertices then go back: each vertex that is too far from the surface, or has
- * an outer face whose middle is, looks for a place nearby where the farthest of them is nearer and
- * all its tets keep their shape. */
+ * given in tets.c).  Its vertices then go back: each vertex that is too far from the surface, or
+ * has an outer face whose middle is, looks for a place nearby where the farthest of them is nearer
+ * and all its tets keep their shape. */
 #include "anatomy/base/memory.h"
 #include "anatomy/mesher/cutter-private.h"
 

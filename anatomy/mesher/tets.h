@@ -31,9 +31,9 @@ typedef struct {
   double vertex_mm, facet_mm; /* largest distance of outer vertices, outer face centres from the
                                  body's surface, the latter away from the sharp rims of caps */
   double facet_p99_mm;        /* what 99 in 100 outer face centres do not exceed */
-  double room_mm3; /* by which a single tissue was thickened to be found by the lattice; its vertices
-                      went back to the level set from there */
-  int stray_tris;  /* outer faces further than a quarter of a cell from the level set all the same */
+  double room_mm3; /* by which a single tissue was thickened to be found by the lattice; its
+                      vertices went back to the level set from there */
+  int stray_tris; /* outer faces further than a quarter of a cell from the level set all the same */
 } PlaTetReport;
 
 /* @group: level sets, closed half a voxel outside their grids, that compete for every point with

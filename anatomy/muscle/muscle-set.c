@@ -460,8 +460,8 @@ remark(PlaMuscleSet *set, int m, const Found *found)
                   100.0 * found->cut_off, name);
 }
 
-/* A muscle that cannot be where it should is left out, and told, while others can: a scan may end above the chin.
- * What is wrong with its description is refused. */
+/* A muscle that cannot be where it should is left out, and told, while others can: a scan may end
+ * above the chin. What is wrong with its description is refused. */
 static PlaStatus
 leave_out(PlaMuscleSet *set, Found *found, PlaError *err)
 {

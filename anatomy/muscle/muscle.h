@@ -134,8 +134,8 @@ PlaMuscleOptions pla_muscle_options_default(void);
 /* Fibres, overlaps and attachments of @list on @mesh.  @shape: one per muscle; @vectors: one per
  * muscle or NULL, used by PLA_FIBRES_VECTORS.  PLA_ERR_USAGE with a sentence that names the muscle
  * when a bone is not among @bones or an end has neither bone nor line.  A muscle that the mesh does
- * not hold, or whose ends nothing joins there, is a note, and has no elements; PLA_ERR_GEOMETRY when none of
- * them can be built.  Same bits for any number of threads. */
+ * not hold, or whose ends nothing joins there, is a note, and has no elements; PLA_ERR_GEOMETRY
+ * when none of them can be built.  Same bits for any number of threads. */
 PlaStatus pla_muscle_set_build(const PlaTetMesh *mesh, const PlaMuscleList *list,
                                const PlaMuscleShape *shape, const PlaFibreSamples *const *vectors,
                                const PlaMuscleBone *bones, int n_bones,

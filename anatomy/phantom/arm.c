@@ -57,32 +57,71 @@ static const PlaShapeRow radius_rows[] = {
 static const PlaShapeRow scapula_rows[] = {
   { ADD, BALL, 0, { -36, -2, 306, 9, 15, 20 } },
   { ADD, BALL, 6, { -28, -2, 328, 9, 9, 7 } },
-  { ADD, ROD, 6, { -34, 4, 326, -16, 26, 326, 6, 5 } },   /* coracoid */
+  { ADD, ROD, 6, { -34, 4, 326, -16, 26, 326, 6, 5 } }, /* coracoid */
   { CUT, BALL, 1, { -3, 0, 304, 25.5, 25.5, 25.5 } },
 };
 
-#define P(x, y, z, w) { { x, y, z }, 0, w }
+#define P(x, y, z, w)                                                                              \
+  {                                                                                                \
+    { x, y, z }, 0, w                                                                              \
+  }
 
 static const PlaMuscleRow brachialis[] = {
-  { "brachialis", "humerus", "ulna", 11, 1, { 0, 1, 0 }, 5,
+  { "brachialis",
+    "humerus",
+    "ulna",
+    11,
+    1,
+    { 0, 1, 0 },
+    5,
     { P(2, 13, 165, 8), P(1, 19, 120, 24), P(0, 20, 65, 25), P(-3, 19, 18, 15),
       P(-8, 7, -20, 4) } },
 };
 static const PlaMuscleRow triceps[] = {
-  { "triceps brachii", "scapula", "ulna", 11, 1, { 0, 1, 0 }, 6,
+  { "triceps brachii",
+    "scapula",
+    "ulna",
+    11,
+    1,
+    { 0, 1, 0 },
+    6,
     { P(-30, -14, 296, 5), P(-18, -26, 250, 12), P(-14, -29, 190, 17), P(-11, -28, 120, 16),
       P(-9, -23, 55, 11), P(-8, -24, 14, 6) } },
-  { "triceps brachii", "humerus", "ulna", 11, 1, { 0, 1, 0 }, 6,
+  { "triceps brachii",
+    "humerus",
+    "ulna",
+    11,
+    1,
+    { 0, 1, 0 },
+    6,
     { P(10, -12, 262, 6), P(17, -23, 220, 12), P(17, -26, 170, 15), P(10, -26, 110, 15),
       P(-4, -22, 50, 10), P(-8, -24, 14, 6) } },
-  { "triceps brachii", "humerus", "ulna", 9, 1, { 0, 1, 0 }, 4,
+  { "triceps brachii",
+    "humerus",
+    "ulna",
+    9,
+    1,
+    { 0, 1, 0 },
+    4,
     { P(-2, -12, 170, 6), P(-4, -20, 120, 14), P(-6, -20, 60, 12), P(-8, -24, 14, 6) } },
 };
 static const PlaMuscleRow biceps[] = {
-  { "biceps brachii", "scapula", "radius", 12, 1, { 0, 1, 0 }, 8,
+  { "biceps brachii",
+    "scapula",
+    "radius",
+    12,
+    1,
+    { 0, 1, 0 },
+    8,
     { P(-24, 2, 333, 2.6), P(4, 20, 327, 2.6), P(13, 25, 296, 3), P(11, 31, 240, 8),
       P(9, 35, 180, 14), P(6, 36, 110, 14), P(8, 27, 35, 5), P(10, 10, -42, 3) } },
-  { "biceps brachii", "scapula", "radius", 12, 1, { 0, 1, 0 }, 7,
+  { "biceps brachii",
+    "scapula",
+    "radius",
+    12,
+    1,
+    { 0, 1, 0 },
+    7,
     { P(-16, 28, 324, 3), P(-13, 31, 290, 4), P(-10, 33, 240, 9), P(-9, 36, 180, 14),
       P(-5, 36, 110, 14), P(5, 27, 35, 5), P(9, 10, -42, 3) } },
 };
@@ -122,8 +161,9 @@ pla_phantom_build_arm(PlaPhantomModel *model)
   static const struct {
     const char *name;
     int label;
-  } bones[] = { { "humerus", HUMERUS }, { "ulna", ULNA }, { "radius", RADIUS },
-                { "scapula", SCAPULA } };
+  } bones[] = {
+    { "humerus", HUMERUS }, { "ulna", ULNA }, { "radius", RADIUS }, { "scapula", SCAPULA }
+  };
   const int guides[] = { humerus, ulna, radius, scapula };
   for (int i = 0; i < 4; i++) {
     pla_scene_add_part(s, bones[i].name, bones[i].label, PLA_SIDE_NONE,

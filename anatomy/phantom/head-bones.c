@@ -103,8 +103,8 @@ static const PlaShapeRow face_rows[] = {
   { ADD, BALL, 3.5, { 31.5, 73, 13, 13.7, 13.7, 13.7 } },
 };
 static const PlaShapeRow crease_rows[] = {
-  { CUT, BALL, 6, { 0, 106, -67, 22, 8.5, 4 } },          /* chin and lip fold */
-  { CUT, ROD, 3, { 0, 109, -33, 0, 110, -42, 3, 3.6 } },  /* philtrum */
+  { CUT, BALL, 6, { 0, 106, -67, 22, 8.5, 4 } },         /* chin and lip fold */
+  { CUT, ROD, 3, { 0, 109, -33, 0, 110, -42, 3, 3.6 } }, /* philtrum */
 };
 
 int
@@ -207,12 +207,14 @@ typedef struct {
 } Tooth;
 
 static const Tooth upper_teeth[N_TEETH] = {
-  { 8.5, 7.0, 10.5, 13.0 }, { 6.5, 6.0, 9.5, 13.0 }, { 7.5, 8.0, 10.0, 16.0 }, { 7.0, 9.0, 8.5, 13.0 },
-  { 6.8, 9.0, 8.2, 13.0 },  { 10.0, 11.0, 7.5, 12.0 }, { 9.5, 11.0, 7.0, 11.0 },
+  { 8.5, 7.0, 10.5, 13.0 }, { 6.5, 6.0, 9.5, 13.0 }, { 7.5, 8.0, 10.0, 16.0 },
+  { 7.0, 9.0, 8.5, 13.0 },  { 6.8, 9.0, 8.2, 13.0 }, { 10.0, 11.0, 7.5, 12.0 },
+  { 9.5, 11.0, 7.0, 11.0 },
 };
 static const Tooth lower_teeth[N_TEETH] = {
-  { 5.3, 6.0, 9.0, 12.0 }, { 5.7, 6.3, 9.3, 13.0 }, { 7.0, 7.7, 10.5, 15.0 }, { 7.0, 7.8, 8.5, 13.5 },
-  { 7.0, 8.0, 8.0, 13.5 }, { 11.0, 10.3, 7.5, 13.0 }, { 10.5, 10.2, 7.0, 12.0 },
+  { 5.3, 6.0, 9.0, 12.0 },   { 5.7, 6.3, 9.3, 13.0 }, { 7.0, 7.7, 10.5, 15.0 },
+  { 7.0, 7.8, 8.5, 13.5 },   { 7.0, 8.0, 8.0, 13.5 }, { 11.0, 10.3, 7.5, 13.0 },
+  { 10.5, 10.2, 7.0, 12.0 },
 };
 
 static void
@@ -228,8 +230,9 @@ add_tooth(PlaShapeScene *s, const Arch *arch, const Tooth *tooth, double at, int
   const double lean = index < 3 ? 0.18 : 0.0; /* roots of front teeth stand back */
   const bool blade = index < 3;
   const double half = 0.5 * tooth->across * (blade ? 0.52 : 0.92);
-  const double n[PLA_SHAPE_NUMBERS] = { pos[0], pos[1], middle, 0.5 * tooth->along - 0.12, half,
-                                        0.55 * tooth->crown, 0, 0, turn };
+  const double n[PLA_SHAPE_NUMBERS] = {
+    pos[0], pos[1], middle, 0.5 * tooth->along - 0.12, half, 0.55 * tooth->crown, 0, 0, turn
+  };
   pla_scene_add_shape(s, ADD, BRICK, 0.0, n);
   const double r = 0.5 * fmin(tooth->along, tooth->across) * 0.62;
   const double tip = neck + up * tooth->root;
@@ -238,10 +241,13 @@ add_tooth(PlaShapeScene *s, const Arch *arch, const Tooth *tooth, double at, int
     const double along = (root == 0 ? -1.0 : 1.0) * spread;
     const double n_root[PLA_SHAPE_NUMBERS] = {
       pos[0] + along * out[1] - lean * 0.1 * tooth->crown * out[0],
-      pos[1] - along * out[0] - lean * 0.1 * tooth->crown * out[1], middle + up * 0.3 * tooth->crown,
+      pos[1] - along * out[0] - lean * 0.1 * tooth->crown * out[1],
+      middle + up * 0.3 * tooth->crown,
       pos[0] + along * out[1] - lean * tooth->root * out[0],
-      pos[1] - along * out[0] - lean * tooth->root * out[1], tip - up * 1.3,
-      index < 5 ? r : 0.72 * r, 1.3
+      pos[1] - along * out[0] - lean * tooth->root * out[1],
+      tip - up * 1.3,
+      index < 5 ? r : 0.72 * r,
+      1.3
     };
     pla_scene_add_shape(s, ADD, ROD, 1.5, n_root);
   }
@@ -359,9 +365,12 @@ pla_head_add_skull(PlaPhantomModel *model, int label)
 
 static const PlaPathPoint mandible_body[] = {
   /* normal: outward; width: half height; thick: half thickness */
-  { { 44.5, 16, -60 }, { .95, -.31, 0 }, 10, 4, 0 },   { { 43, 30, -65 }, { .95, .2, 0 }, 12, 5, 0 },
-  { { 36, 52, -70 }, { .92, .39, 0 }, 12.5, 5.5, 0 }, { { 26, 68, -74 }, { .75, .66, 0 }, 13, 5.5, 0 },
-  { { 14, 78, -77 }, { .5, .87, 0 }, 13.5, 5.5, 0 },  { { 0, 81.5, -78 }, { 0, 1, 0 }, 14, 5.5, 0 },
+  { { 44.5, 16, -60 }, { .95, -.31, 0 }, 10, 4, 0 },
+  { { 43, 30, -65 }, { .95, .2, 0 }, 12, 5, 0 },
+  { { 36, 52, -70 }, { .92, .39, 0 }, 12.5, 5.5, 0 },
+  { { 26, 68, -74 }, { .75, .66, 0 }, 13, 5.5, 0 },
+  { { 14, 78, -77 }, { .5, .87, 0 }, 13.5, 5.5, 0 },
+  { { 0, 81.5, -78 }, { 0, 1, 0 }, 14, 5.5, 0 },
 };
 static const PlaPathPoint mandible_ramus[] = {
   { { 48.5, 22, -18 }, { 1, 0, 0 }, 13, 3.4, 0 },
@@ -416,11 +425,11 @@ pla_head_add_hyoid(PlaPhantomModel *model, int label)
 /* ---- tongue ---- */
 
 static const PlaShapeRow tongue_rows[] = {
-  { ADD, BALL, 0, { 0, 53, -56, 23, 23.5, 19 } },             /* body under the palate */
-  { ADD, BALL, 11, { 0, 44, -71, 20, 15, 24, 12, 0, 0 } },    /* root, down to the hyoid */
-  { ADD, ROD, 12, { 9, 58, -54, 6, 74, -52.5, 13, 5.5 } },    /* blade and tip */
-  { ADD, BALL, 8, { 0, 60, -70, 14, 18, 16, -25, 0, 0 } },    /* floor over the genioglossus */
-  { CUT, ROD, 4, { 0, 30, -33, 0, 76, -38, 2, 2 } },          /* median sulcus */
+  { ADD, BALL, 0, { 0, 53, -56, 23, 23.5, 19 } },          /* body under the palate */
+  { ADD, BALL, 11, { 0, 44, -71, 20, 15, 24, 12, 0, 0 } }, /* root, down to the hyoid */
+  { ADD, ROD, 12, { 9, 58, -54, 6, 74, -52.5, 13, 5.5 } }, /* blade and tip */
+  { ADD, BALL, 8, { 0, 60, -70, 14, 18, 16, -25, 0, 0 } }, /* floor over the genioglossus */
+  { CUT, ROD, 4, { 0, 30, -33, 0, 76, -38, 2, 2 } },       /* median sulcus */
 };
 
 int

@@ -46,7 +46,7 @@ int pla_head_add_hyoid(PlaPhantomModel *model, int label);
 /* Seven teeth a quadrant, labels @first .. @first + 27 in FDI order 11-17, 21-27, 31-37, 41-47. */
 void pla_head_add_teeth(PlaPhantomModel *model, int first);
 void pla_head_add_gingiva(PlaPhantomModel *model, int label); /* upper; lower: label + 1 */
-int pla_head_add_tongue(PlaPhantomModel *model, int label); /* the tongue's outer surface */
+int pla_head_add_tongue(PlaPhantomModel *model, int label);   /* the tongue's outer surface */
 
 /* ---- muscle.c ---- */
 
@@ -82,8 +82,8 @@ void pla_phantom_add_muscle_side(PlaPhantomModel *model, const PlaMuscleRow *row
                                  PlaSide side, int label, const PlaMuscleBed *bed,
                                  const uint8_t rgba[4]);
 /* On each side: labels @label (right) and @label + 1 (left). */
-void pla_phantom_add_muscle(PlaPhantomModel *model, const PlaMuscleRow *rows, int n_rows,
-                            int label, const PlaMuscleBed *bed, const uint8_t rgba[4]);
+void pla_phantom_add_muscle(PlaPhantomModel *model, const PlaMuscleRow *rows, int n_rows, int label,
+                            const PlaMuscleBed *bed, const uint8_t rgba[4]);
 /* The muscle's description alone, for parts made in another way. */
 void pla_phantom_note_muscle(PlaPhantomModel *model, const PlaMuscleRow *rows, int n_rows,
                              PlaSide side, int label, const PlaMuscleBed *bed);

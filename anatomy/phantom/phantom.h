@@ -17,7 +17,7 @@ typedef enum {
 } PlaPhantomKind;
 
 typedef struct {
-  const char *name;        /* what the user types */
+  const char *name; /* what the user types */
   const char *title;
   const char *description; /* one sentence */
   double default_spacing_mm;
@@ -38,16 +38,16 @@ typedef struct {
 typedef struct {
   char *origin, *insertion; /* owned */
   int n_points;
-  double *pos_mm;         /* owned (n_points x 3) */
-  double *half_width_mm;  /* owned (n_points): cross-section half axes along the path, */
-  double *half_thick_mm;  /* owned (n_points): across and through the band, */
-  double *normal;         /* owned (n_points x 3): unit, through the band */
+  double *pos_mm;        /* owned (n_points x 3) */
+  double *half_width_mm; /* owned (n_points): cross-section half axes along the path, */
+  double *half_thick_mm; /* owned (n_points): across and through the band, */
+  double *normal;        /* owned (n_points x 3): unit, through the band */
 } PlaPhantomPath;
 
 typedef struct {
-  char *name;      /* owned, without the side: "zygomaticus major" */
+  char *name; /* owned, without the side: "zygomaticus major" */
   PlaSide side;
-  int label;       /* id in the label map */
+  int label;            /* id in the label map */
   double stress_factor; /* peak isometric stress relative to skeletal muscle at large */
   int n_paths;
   PlaPhantomPath *path; /* owned */

@@ -842,8 +842,8 @@ fill(const PlaShapeScene *scene, PlaVolume *vol, PlaProgress *progress, PlaError
 }
 
 PlaStatus
-pla_scene_labels(const PlaShapeScene *scene, const double lo[3], const double hi[3], double spacing_mm,
-                 PlaProgress *progress, PlaLabelMap **out, PlaError *err)
+pla_scene_labels(const PlaShapeScene *scene, const double lo[3], const double hi[3],
+                 double spacing_mm, PlaProgress *progress, PlaLabelMap **out, PlaError *err)
 {
   assert(scene->finished);
   int dims[4] = { 1, 1, 1, 1 };

@@ -59,9 +59,9 @@ typedef enum {
 /* A point of a path. */
 typedef struct {
   double pos[3];
-  double normal[3];       /* unit; across the band's thickness */
-  double width, thick;    /* half axes of the cross-section, mm; TUBE uses width as radius */
-  double depth;           /* SHEET: mm below the reference surface */
+  double normal[3];    /* unit; across the band's thickness */
+  double width, thick; /* half axes of the cross-section, mm; TUBE uses width as radius */
+  double depth;        /* SHEET: mm below the reference surface */
 } PlaPathPoint;
 
 typedef struct PlaShapeScene PlaShapeScene;
@@ -81,7 +81,8 @@ void pla_scene_set_reach(PlaShapeScene *scene, double reach_mm);
 void pla_scene_add_rows(PlaShapeScene *scene, const PlaShapeRow *rows, int n_rows);
 void pla_scene_add_shape(PlaShapeScene *scene, PlaShapeOp op, PlaShapeKind kind, double blend,
                          const double numbers[PLA_SHAPE_NUMBERS]);
-void pla_scene_add_ref(PlaShapeScene *scene, PlaShapeOp op, double blend, int part, double offset_mm);
+void pla_scene_add_ref(PlaShapeScene *scene, PlaShapeOp op, double blend, int part,
+                       double offset_mm);
 /* @reference: the part a SHEET measures depth from, else -1. */
 void pla_scene_add_path(PlaShapeScene *scene, PlaShapeOp op, PlaShapeKind kind, double blend,
                         const PlaPathPoint *path, int n_points, int reference);
@@ -93,12 +94,14 @@ int pla_scene_part_label(const PlaShapeScene *scene, int part);
 PlaSide pla_scene_part_side(const PlaShapeScene *scene, int part);
 int pla_scene_find_label(const PlaShapeScene *scene, int label);       /* part, or -1 */
 int pla_scene_find_name(const PlaShapeScene *scene, const char *name); /* part, or -1 */
-void pla_scene_part_bounds(const PlaShapeScene *scene, int part, double lo[3], double hi[3]); /* mm */
+void pla_scene_part_bounds(const PlaShapeScene *scene, int part, double lo[3],
+                           double hi[3]); /* mm */
 
 /* The part's own distance, parts that lie over it notwithstanding (mm, negative inside).  Works
  * while the scene is built. */
 double pla_scene_distance(const PlaShapeScene *scene, int part, const double p[3]);
-void pla_scene_gradient(const PlaShapeScene *scene, int part, const double p[3], double gradient[3]);
+void pla_scene_gradient(const PlaShapeScene *scene, int part, const double p[3],
+                        double gradient[3]);
 /* Distance of what is left of the part once the parts above it have taken theirs: negative
  * exactly where pla_scene_labels() writes the part's label. */
 double pla_scene_region_distance(const PlaShapeScene *scene, int part, const double p[3]);

@@ -14,7 +14,7 @@
 
 typedef struct {
   double cost;
-  int u, v;         /* u < v */
+  int u, v;            /* u < v */
   unsigned at_u, at_v; /* their stamps when it was made */
 } Candidate;
 
@@ -25,13 +25,13 @@ typedef struct {
 
 typedef struct {
   int n_verts, n_tris, alive;
-  double *pos;       /* n_verts x 3 */
-  int *tri;          /* n_tris x 3; first -1: gone */
+  double *pos; /* n_verts x 3 */
+  int *tri;    /* n_tris x 3; first -1: gone */
   double (*quadric)[10];
   Star *star;
-  unsigned *stamp;   /* how often a vertex has moved */
-  uint8_t *held;     /* must stay */
-  int *merged;       /* vertex that a vertex went into, or itself */
+  unsigned *stamp; /* how often a vertex has moved */
+  uint8_t *held;   /* must stay */
+  int *merged;     /* vertex that a vertex went into, or itself */
   Candidate *heap;
   size_t n_heap, heap_room;
   bool short_of_memory;
@@ -381,7 +381,8 @@ harvest(const Work *w, const PlaMesh *from, PlaMesh **out, int *new_of, PlaError
     if (field->place != PLA_ON_CELLS)
       continue;
     const size_t size = pla_dtype_size(field->dtype) * (size_t)field->n_components;
-    char *to = pla_mesh_add_field(*out, field->name, PLA_ON_CELLS, field->dtype, field->n_components);
+    char *to =
+        pla_mesh_add_field(*out, field->name, PLA_ON_CELLS, field->dtype, field->n_components);
     if (!to) {
       pla_mesh_free(*out);
       *out = NULL;

@@ -52,8 +52,8 @@ flat_meet(const double p[3], const double q[3], const double *const t[3])
   for (int e = 0; e < 3; e++)
     if (flat_segments_meet(p, q, t[e], t[(e + 1) % 3], axis))
       return true;
-  return area != 0 && turn(t[0], t[1], p, axis) * area > 0 && turn(t[1], t[2], p, axis) * area > 0 &&
-         turn(t[2], t[0], p, axis) * area > 0;
+  return area != 0 && turn(t[0], t[1], p, axis) * area > 0 &&
+         turn(t[1], t[2], p, axis) * area > 0 && turn(t[2], t[0], p, axis) * area > 0;
 }
 
 static bool

@@ -134,7 +134,9 @@ box_distance2(const PlaTriNode *node, const double x[3])
 {
   double s = 0.0;
   for (int d = 0; d < 3; d++) {
-    double e = x[d] < node->lo[d] ? node->lo[d] - x[d] : x[d] > node->hi[d] ? x[d] - node->hi[d] : 0.0;
+    double e = x[d] < node->lo[d]   ? node->lo[d] - x[d]
+               : x[d] > node->hi[d] ? x[d] - node->hi[d]
+                                    : 0.0;
     s += e * e;
   }
   return s;
@@ -214,9 +216,9 @@ pla_tri_tree_nearest_among(const PlaTriTree *self, const double pos[3], double m
     for (int i = node->first; i < node->first + node->n; i++) {
       const int *v = self->mesh.tri + 3 * (size_t)self->order[i];
       double p[3];
-      double d2 = pla_triangle_nearest(self->mesh.pos + 3 * (size_t)v[0],
-                                       self->mesh.pos + 3 * (size_t)v[1],
-                                       self->mesh.pos + 3 * (size_t)v[2], pos, p);
+      double d2 =
+          pla_triangle_nearest(self->mesh.pos + 3 * (size_t)v[0], self->mesh.pos + 3 * (size_t)v[1],
+                               self->mesh.pos + 3 * (size_t)v[2], pos, p);
       if ((d2 < best || (d2 == best && found < 0)) && (!keep || keep(self->order[i], data))) {
         best = d2;
         found = self->order[i];
@@ -261,7 +263,8 @@ pla_tri_tree_refit(PlaTriTree *self, const double *other)
   /* children stand behind their parents */
   for (int id = self->n_nodes - 1; id >= 0; id--) {
     PlaTriNode *node = &self->node[id];
-    const PlaTriNode *child[2] = { &self->node[id + 1], &self->node[node->right < 0 ? 0 : node->right] };
+    const PlaTriNode *child[2] = { &self->node[id + 1],
+                                   &self->node[node->right < 0 ? 0 : node->right] };
     for (int d = 0; d < 3; d++) {
       node->lo[d] = node->right < 0 ? INFINITY : fmin(child[0]->lo[d], child[1]->lo[d]);
       node->hi[d] = node->right < 0 ? -INFINITY : fmax(child[0]->hi[d], child[1]->hi[d]);

@@ -31,7 +31,7 @@ typedef void (*PlaTriVisitor)(int tri, void *data);
 void pla_tri_tree_visit(const PlaTriTree *self, const double lo[3], const double hi[3],
                         PlaTriVisitor visit, void *data);
 
-/* Follows vertices that have moved; the tree stays right, and good while the motion is smooth.  With
+/* Follows vertices that have moved; the tree stays right, and good while the motion is smooth. With
  * @other (n_verts x 3, or NULL) boxes also hold the triangles at those positions: what is swept on
  * the way there. */
 void pla_tri_tree_refit(PlaTriTree *self, const double *other);

@@ -60,8 +60,8 @@ bar_init(Bar *bar, int n, PlaError *err)
       st = pla_fail_memory(err, "the bar");
   }
   if (st == PLA_OK)
-    st = pla_fem_model_new(mesh, &material, 1, cell_material, PLA_FORMULATION_STANDARD,
-                           &bar->model, err);
+    st = pla_fem_model_new(mesh, &material, 1, cell_material, PLA_FORMULATION_STANDARD, &bar->model,
+                           err);
   for (int v = 0; st == PLA_OK && v < mesh->n_verts; v++) {
     const double *x = mesh->pos + 3 * (size_t)v;
     double *target = bar->target + 3 * (size_t)v, *start = bar->start + 3 * (size_t)v;
@@ -177,8 +177,8 @@ measure_unit(PlaBench *bench, const Bar *bar, int repeats, double *seconds, doub
   for (int precision = PLA_SINGLE; st == PLA_OK && precision <= PLA_DOUBLE; precision++) {
     bool definite;
     gint64 start = g_get_monotonic_time();
-    st = pla_cholesky_factor(system.factor, &system.matrix, (PlaPrecision)precision, NULL, &definite,
-                             err);
+    st = pla_cholesky_factor(system.factor, &system.matrix, (PlaPrecision)precision, NULL,
+                             &definite, err);
     *(precision == PLA_SINGLE ? own_single : own_double) =
         (double)(g_get_monotonic_time() - start) * 1e-6;
   }
@@ -208,7 +208,8 @@ run_bar(PlaBench *bench, bool twist, PlaError *err)
       st = pla_bench_time(bench, solve_bar, &bar, large ? 1 : repeats, &median, err);
     if (st == PLA_OK) {
       int tip = 4 * n + (4 * n + 1) * (n / 2 + (n + 1) * (n / 2));
-      pla_bench_begin_run(bench, twist ? "bar-twist" : "bar-sag", 24.0 * n * n * n, repeats, median);
+      pla_bench_begin_run(bench, twist ? "bar-twist" : "bar-sag", 24.0 * n * n * n, repeats,
+                          median);
       if (!large) {
         pla_bench_ratio(bench, "solve_over_cholmod_factor", median / unit);
         pla_bench_ratio(bench, "cholmod_over_own_single", unit / single);

@@ -139,8 +139,9 @@ measure(PlaBench *bench, double size, double cell_m, int repeats, Data *d, int *
     st = curtain_init(&blade, thick_m, cell_m, err);
   if (st == PLA_OK) {
     *n_tets = pla_cut_mesh_get(whole).mesh.n_tets;
-    *d = (Data){ .whole = whole, .blade = &blade, .cut_s = INFINITY,
-                  .surface_s = INFINITY, .cpu_s = INFINITY };
+    *d = (Data){
+      .whole = whole, .blade = &blade, .cut_s = INFINITY, .surface_s = INFINITY, .cpu_s = INFINITY
+    };
     st = pla_bench_time(bench, incise, d, repeats, &median, err);
   }
   curtain_clear(&blade);

@@ -1,4 +1,5 @@
-/* Fitting a face: how long a frame takes, and what derivatives by all muscles cost beside a factor. */
+/* Fitting a face: how long a frame takes, and what derivatives by all muscles cost beside a factor.
+ */
 #include "anatomy/base/memory.h"
 #include "app/activation.h"
 #include "app/bench/bench-private.h"
@@ -20,13 +21,15 @@ derive(void *data, PlaError *err)
 {
   Face *self = data;
   self->report = (PlaActiveReport){ 0 };
-  return pla_active_sensitivity(self->solver, &self->state, NULL, self->columns, &self->report, err);
+  return pla_active_sensitivity(self->solver, &self->state, NULL, self->columns, &self->report,
+                                err);
 }
 
 enum { SECTION = 10 }; /* equilibria of a golden section, as the source counts them */
 
-/* Between two frames: how long the equilibrium of the second takes the general way, by a solver that begins
- * without a factor; and a golden section along the step, from shapes between those at its ends. */
+/* Between two frames: how long the equilibrium of the second takes the general way, by a solver
+ * that begins without a factor; and a golden section along the step, from shapes between those at
+ * its ends. */
 static PlaStatus
 compare_steps(Face *self, double *equilibrium_s, double *section_s, PlaError *err)
 {
@@ -139,8 +142,7 @@ run_size(PlaBench *bench, double size, PlaError *err)
     g_autofree char *text = g_strdup_printf("%.0fk", size / 1000.0);
     pla_bench_begin_run(bench, text, face.body->mesh->n_tets, repeats, frame_s);
     /* the plain alternative to derivatives is one more equilibrium for every control */
-    pla_bench_ratio(bench, "columns_per_factor",
-                    cost.substitute_s / fmax(1e-9, cost.factor_s));
+    pla_bench_ratio(bench, "columns_per_factor", cost.substitute_s / fmax(1e-9, cost.factor_s));
     pla_bench_ratio(bench, "derivatives_per_factor", derive_s / fmax(1e-9, cost.factor_s));
     pla_bench_ratio(bench, "derivatives_per_equilibrium", derive_s / fmax(1e-9, equilibrium_s));
     pla_bench_ratio(bench, "golden_section_per_step",

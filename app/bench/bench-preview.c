@@ -1,5 +1,5 @@
-/* Speech as it is edited: the face of a line blended from stored shapes and drawn, against the equilibria of
- * the same controls. */
+/* Speech as it is edited: the face of a line blended from stored shapes and drawn, against the
+ * equilibria of the same controls. */
 #include "anatomy/base/memory.h"
 #include "app/activation.h"
 #include "app/bench/bench-private.h"
@@ -16,13 +16,15 @@ enum { WIDTH = 1000, HEIGHT = 800, FACE_ID = 1 };
 #define RATE_HZ 60.0
 
 /* what was once said, and what is to be said of it */
-static const char *const said = "[[0.0, 0.15, \"m\"], [0.15, 0.4, \"a\"], [0.4, 0.55, \"b\"], [0.55, 0.8, \"i\"],"
-                                " [0.8, 0.95, \"z\"], [0.95, 1.2, \"u\"]]";
+static const char *const said =
+    "[[0.0, 0.15, \"m\"], [0.15, 0.4, \"a\"], [0.4, 0.55, \"b\"], [0.55, 0.8, \"i\"],"
+    " [0.8, 0.95, \"z\"], [0.95, 1.2, \"u\"]]";
 static const struct {
   double start_s, end_s;
   const char *label;
-} line_phones[] = { { 0.0, 0.12, "b" }, { 0.12, 0.3, "u" }, { 0.3, 0.45, "m" }, { 0.45, 0.6, "i" },
-                    { 0.6, 0.8, "z" } };
+} line_phones[] = {
+  { 0.0, 0.12, "b" }, { 0.12, 0.3, "u" }, { 0.3, 0.45, "m" }, { 0.45, 0.6, "i" }, { 0.6, 0.8, "z" }
+};
 
 typedef struct {
   PlaSession *session;
@@ -53,15 +55,17 @@ make_case(const char *path, double cell_mm, PlaProgress *progress, PlaSession **
   char number[G_ASCII_DTOSTR_BUF_SIZE];
   g_autofree char *body = g_strdup_printf("{\"phantom\": \"face\", \"cell_mm\": %s}",
                                           g_ascii_dtostr(number, sizeof number, cell_mm));
-  g_autofree char *words = g_strdup_printf("{\"muscles\": \"face muscles\", \"phonemes\": %s}", said);
+  g_autofree char *words =
+      g_strdup_printf("{\"muscles\": \"face muscles\", \"phonemes\": %s}", said);
   PlaStatus st = pla_session_create(path, "preview", out, err);
   if (st == PLA_OK)
     st = run_operation(*out, "active-body", body, progress, err);
   if (st == PLA_OK)
     st = run_operation(*out, "perform", words, progress, err);
   if (st == PLA_OK)
-    st = run_operation(*out, "animate",
-                       "{\"muscles\": \"face muscles\", \"track\": \"performance\"}", progress, err);
+    st =
+        run_operation(*out, "animate",
+                      "{\"muscles\": \"face muscles\", \"track\": \"performance\"}", progress, err);
   return st;
 }
 
@@ -70,8 +74,11 @@ static PlaStatus
 make_scene(Preview *self, PlaError *err)
 {
   const PlaMesh *mesh = self->performance->body->mesh;
-  const PlaSceneMesh shape = { .n_verts = mesh->n_verts, .n_tets = mesh->n_tets, .pos = mesh->pos,
-                               .to_mm = 1000.0, .tet = mesh->tet };
+  const PlaSceneMesh shape = { .n_verts = mesh->n_verts,
+                               .n_tets = mesh->n_tets,
+                               .pos = mesh->pos,
+                               .to_mm = 1000.0,
+                               .tet = mesh->tet };
   PlaStatus st = pla_render_load(&self->render, err);
   if (st == PLA_OK)
     st = self->render->scene_new(true, &self->scene, err);
@@ -113,7 +120,8 @@ prepare(Preview *self, const char *path, double cell_mm, PlaProgress *progress, 
     st = make_scene(self, err);
   if (st == PLA_OK) {
     self->n_frames = (int)(phones.phone[phones.n - 1].end_s * RATE_HZ);
-    self->pos = pla_array_new(3 * (size_t)self->performance->body->mesh->n_verts, sizeof *self->pos);
+    self->pos =
+        pla_array_new(3 * (size_t)self->performance->body->mesh->n_verts, sizeof *self->pos);
     if (!self->pos)
       st = pla_fail_memory(err, "the shape");
   }
@@ -132,7 +140,8 @@ show_next(void *data, PlaError *err)
   if (!self->draw)
     return PLA_OK;
   self->render->move_verts(self->scene, FACE_ID, self->pos, 1000.0);
-  return self->render->draw_pixels(self->scene, WIDTH, HEIGHT, PLA_QUALITY_MOVING, self->pixel, err);
+  return self->render->draw_pixels(self->scene, WIDTH, HEIGHT, PLA_QUALITY_MOVING, self->pixel,
+                                   err);
 }
 
 typedef struct {
@@ -166,8 +175,8 @@ simulate(Preview *self, double *seconds, Compared *compared, PlaProgress *progre
   PlaTrack *track = NULL;
   PlaActivation moves = { 0 };
   PlaActivationReport report;
-  PlaStatus st = pla_physeme_library_speak(pla_speaker_get_library(self->speaker), self->line, &opts,
-                                           &track, err);
+  PlaStatus st = pla_physeme_library_speak(pla_speaker_get_library(self->speaker), self->line,
+                                           &opts, &track, err);
   if (st == PLA_OK)
     st = pla_activation_from_track(body->model, track, &moves, err);
   const gint64 start = g_get_monotonic_time();

@@ -1,7 +1,7 @@
-/* A reduced bar at the sizes of Luo 2020, table 3: 23k tets in 4 domains and 64k in 5.  Cubature by segments is
- * compared with cubature over the whole body: with the same candidates, which over the whole leave a larger error,
- * and with as many as it needs to leave one as small.  Steps a second are those of one thread, with the free end led
- * in a circle. */
+/* A reduced bar at the sizes of Luo 2020, table 3: 23k tets in 4 domains and 64k in 5.  Cubature by
+ * segments is compared with cubature over the whole body: with the same candidates, which over the
+ * whole leave a larger error, and with as many as it needs to leave one as small.  Steps a second
+ * are those of one thread, with the free end led in a circle. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/box-mesh.h"
@@ -44,7 +44,8 @@ bar_init(Bar *bar, int n, PlaError *err)
 {
   const double lo[3] = { 0, 0, 0 }, hi[3] = { 0.1, 0.025, 0.025 }, param[2] = { 1e4, 0.45 };
   const int cells[3] = { 4 * n, n, n };
-  PlaFemMaterial material = { .material = pla_material_find("stable-neo-hookean"), .density = 1000.0 };
+  PlaFemMaterial material = { .material = pla_material_find("stable-neo-hookean"),
+                              .density = 1000.0 };
   const PlaWeightOptions options = pla_weight_options_default();
   double *weight = NULL;
   int *cell = NULL;
@@ -114,8 +115,8 @@ make_poses(Bar *bar, PlaError *err)
   if (st == PLA_OK)
     st = pla_reduced_model_new(bar->fem, &bar->basis, 0, NULL, &cubature, &model, err);
   if (st == PLA_OK)
-    st = pla_reduced_body_new(model, &options, &bar->seed[bar->n_domains - 1], 1, NULL, NULL, 0, &body,
-                              err);
+    st = pla_reduced_body_new(model, &options, &bar->seed[bar->n_domains - 1], 1, NULL, NULL, 0,
+                              &body, err);
   for (int p = 0; st == PLA_OK && p < POSES; p++) {
     double target[3];
     lead(bar, p / 7.0, 0.005 + 0.03 * p / POSES, target);
@@ -139,8 +140,8 @@ train(const Bar *bar, bool whole, int pool, PlaProgress *progress, PlaCubature *
   if (whole)
     options.most *= bar->n_domains;
   const gint64 begun = g_get_monotonic_time();
-  PlaStatus st = pla_cubature_train(bar->fem, &bar->basis, whole ? NULL : bar->domains, POSES, bar->poses,
-                                    &options, progress, out, error, err);
+  PlaStatus st = pla_cubature_train(bar->fem, &bar->basis, whole ? NULL : bar->domains, POSES,
+                                    bar->poses, &options, progress, out, error, err);
   *seconds = (double)(g_get_monotonic_time() - begun) / 1e6;
   return st;
 }
@@ -154,8 +155,8 @@ step(const Bar *bar, const PlaCubature *cubature, double *seconds, PlaError *err
   PlaReducedReport report;
   PlaStatus st = pla_reduced_model_new(bar->fem, &bar->basis, 0, NULL, cubature, &model, err);
   if (st == PLA_OK)
-    st = pla_reduced_body_new(model, &options, &bar->seed[bar->n_domains - 1], 1, NULL, NULL, 0, &body,
-                              err);
+    st = pla_reduced_body_new(model, &options, &bar->seed[bar->n_domains - 1], 1, NULL, NULL, 0,
+                              &body, err);
   const gint64 begun = g_get_monotonic_time();
   for (int i = 0; st == PLA_OK && i < STEPS; i++) {
     double target[3];
@@ -173,22 +174,26 @@ run_size(PlaBench *bench, int n, int n_domains, PlaError *err)
 {
   Bar bar = { .n_domains = n_domains };
   PlaCubature parts = { 0 }, whole = { 0 };
-  const int pool = 1500; /* of 6,000 to 13,000 tets in a segment: with fewer the least error is reached too soon */
+  const int pool = 1500; /* of 6,000 to 13,000 tets in a segment: with fewer the least error is
+                            reached too soon */
   int whole_pool = n_domains * pool;
-  double parts_s = 0.0, whole_s = 0.0, step_s = 0.0, error = 0.0, whole_error = 0.0, same_s, same_error;
+  double parts_s = 0.0, whole_s = 0.0, step_s = 0.0, error = 0.0, whole_error = 0.0, same_s,
+         same_error;
   PlaStatus st = bar_init(&bar, n, err);
   if (st == PLA_OK)
     st = make_poses(&bar, err);
   if (st == PLA_OK)
     st = train(&bar, false, pool, pla_bench_progress(bench), &parts, &error, &parts_s, err);
   if (st == PLA_OK)
-    st = train(&bar, true, whole_pool, pla_bench_progress(bench), &whole, &whole_error, &whole_s, err);
+    st = train(&bar, true, whole_pool, pla_bench_progress(bench), &whole, &whole_error, &whole_s,
+               err);
   same_s = whole_s;
   same_error = whole_error;
   while (st == PLA_OK && same_error > 1.05 * error && 3 * whole_pool / 2 <= MOST_POOL) {
     whole_pool = 3 * whole_pool / 2;
     pla_cubature_clear(&whole);
-    st = train(&bar, true, whole_pool, pla_bench_progress(bench), &whole, &same_error, &same_s, err);
+    st =
+        train(&bar, true, whole_pool, pla_bench_progress(bench), &whole, &same_error, &same_s, err);
   }
   if (st == PLA_OK)
     st = step(&bar, &parts, &step_s, err);
@@ -227,6 +232,7 @@ run_reduced(PlaBench *bench, PlaError *err)
 
 const PlaBenchmark pla_benchmark_reduced = {
   .name = "reduced",
-  .summary = "bars in few degrees of freedom: steps a second, cubature by segments and over the whole",
+  .summary =
+      "bars in few degrees of freedom: steps a second, cubature by segments and over the whole",
   .run = run_reduced,
 };

@@ -1,8 +1,8 @@
-/* From a CT of 512 x 512 x 600 int16 to tissues, a surface and a mesh: time and the largest memory of
- * each step, beside the volume itself.
+/* From a CT of 512 x 512 x 600 int16 to tissues, a surface and a mesh: time and the largest memory
+ * of each step, beside the volume itself.
  *
- * The scan is in memory when a step starts, so "peak_mib" is what the step's user needs: the volume or
- * label map, and what the step takes on top. */
+ * The scan is in memory when a step starts, so "peak_mib" is what the step's user needs: the volume
+ * or label map, and what the step takes on top. */
 #include "anatomy/segment/segment.h"
 #include "anatomy/surface/surface.h"
 #include "app/bench/bench-private.h"
@@ -43,8 +43,8 @@ run_surface(void *data, PlaError *err)
   const PlaSurfaceOptions opts = pla_surface_options_default();
   if (bone <= 0)
     return pla_fail(err, PLA_ERR_EMPTY, "no bone was found");
-  return pla_surface_from_labels(scan->labels, &bone, 1, &opts, scan->progress, &scan->surface, NULL,
-                                 err);
+  return pla_surface_from_labels(scan->labels, &bone, 1, &opts, scan->progress, &scan->surface,
+                                 NULL, err);
 }
 
 static PlaStatus

@@ -246,8 +246,8 @@ scatter_tolerance(const Body *body, double *out, PlaError *err)
   const size_t n = 3 * (size_t)body->mesh->n_verts;
   const double mu = 1e4 / 2.6, h = cbrt(0.1 * 0.025 * 0.025 / (body->mesh->n_tets / 6.0));
   double *force = pla_array_new(n, sizeof *force);
-  PlaStatus st = force ? pla_fem_forces(body->model, body->pos, force, err)
-                       : pla_fail_memory(err, "the bar");
+  PlaStatus st =
+      force ? pla_fem_forces(body->model, body->pos, force, err) : pla_fail_memory(err, "the bar");
   for (size_t i = 0; st == PLA_OK && i < n; i++)
     force[i] = body->fixed[i] ? 0.0 : force[i];
   if (st == PLA_OK)
@@ -291,7 +291,8 @@ run_scatter(PlaBench *bench, PlaError *err)
         pla_bench_number(bench, "rss_mib", pla_bench_peak_rss_mib());
         pla_bench_end_run(bench);
         if (report.inverted > 0 || report.reason != PLA_STOP_CONVERGED)
-          st = pla_fail(err, PLA_ERR_CONVERGENCE, "the bar did not recover: %s, %d elements inverted",
+          st = pla_fail(err, PLA_ERR_CONVERGENCE,
+                        "the bar did not recover: %s, %d elements inverted",
                         pla_stop_reason_text(report.reason), report.inverted);
       }
     }
@@ -360,7 +361,8 @@ run_stiffness(PlaBench *bench, PlaError *err)
   for (size_t k = 0; st == PLA_OK && k < (asked > 0.0 ? 1 : G_N_ELEMENTS(sizes)); k++) {
     Body body;
     Assembly work = { 0 };
-    double exact = 0.0, projected = 0.0, alone = 0.0, product = 0.0, order[2] = { 0 }, flops[2] = { 0 };
+    double exact = 0.0, projected = 0.0, alone = 0.0, product = 0.0, order[2] = { 0 },
+           flops[2] = { 0 };
     st = bar_init(&body, asked > 0.0 ? asked : sizes[k], 0.45, err);
     if (st == PLA_OK) {
       PlaFemConditions conditions = { body.fixed, body.target, NULL };

@@ -1,5 +1,5 @@
-/* The reduced tongue: steps a second with volume and contact, what keeping the volume costs, and how near the
- * full-space solution of the same frames is.
+/* The reduced tongue: steps a second with volume and contact, what keeping the volume costs, and
+ * how near the full-space solution of the same frames is.
  *
  * With ../shared/data/tongue the mesh and all recordings there; otherwise the phantom and a made-up
  * sentence. */
@@ -24,8 +24,9 @@
 static PlaStatus
 made_up(PlaItem *out, PlaError *err)
 {
-  static const double rest[PLA_N_COILS][2] = { { 84, 115 }, { 72, 115.5 }, { 57, 121.5 }, { 46, 129 },
-                                               { 37, 138 }, { 20, 120 },   { 20, 141 } };
+  static const double rest[PLA_N_COILS][2] = { { 84, 115 }, { 72, 115.5 }, { 57, 121.5 },
+                                               { 46, 129 }, { 37, 138 },   { 20, 120 },
+                                               { 20, 141 } };
   const int n = 400;
   PlaStatus st = pla_track_new(n, 2 * PLA_N_COILS, &out->track, err);
   if (st != PLA_OK)
@@ -248,9 +249,9 @@ compare(const PlaTongue *tongue, const double *coil_mm, const PlaBoundary *bound
     const double diagonal = sqrt(box[0] * box[0] + box[1] * box[1] + box[2] * box[2]);
     st = pla_surface_hausdorff(&a, &b, &mm, err);
     for (int v = 0; v < mesh->n_verts; v++)
-      off += sqrt(pow(exact[3 * v] - near[3 * v], 2.0) +
-                  pow(exact[3 * v + 1] - near[3 * v + 1], 2.0) +
-                  pow(exact[3 * v + 2] - near[3 * v + 2], 2.0));
+      off +=
+          sqrt(pow(exact[3 * v] - near[3 * v], 2.0) + pow(exact[3 * v + 1] - near[3 * v + 1], 2.0) +
+               pow(exact[3 * v + 2] - near[3 * v + 2], 2.0));
     out->hausdorff = mm / 1000.0 / diagonal;
     for (int k = 0; k < 2; k++)
       for (int i = 0; i < 3 * shell[k].n; i++)
@@ -304,7 +305,8 @@ compare_recording(PlaBench *bench, const PlaTongueMotion *motion, const char *na
   const PlaHexMesh none = { 0 };
   PlaCoilPaths paths = { 0 };
   PlaBoundary boundary = { 0 };
-  double worst = 0.0, aligned = 0.0, mean = 0.0, full_s = 0.0, reduced_s = 0.0, volume = 0.0, residual = 0.0;
+  double worst = 0.0, aligned = 0.0, mean = 0.0, full_s = 0.0, reduced_s = 0.0, volume = 0.0,
+         residual = 0.0;
   double worst_mean = 0.0, aligned_mean = 0.0;
   int worst_frame = -1;
   const int n = n_frames + 1;
@@ -347,10 +349,11 @@ compare_recording(PlaBench *bench, const PlaTongueMotion *motion, const char *na
   return st;
 }
 
-/* Full-space pressures on the shape that the tongue has without keeping its volume: position and velocity are one
- * back-substitution each a step, of a matrix that was factored before. */
+/* Full-space pressures on the shape that the tongue has without keeping its volume: position and
+ * velocity are one back-substitution each a step, of a matrix that was factored before. */
 static PlaStatus
-measure_pressures(PlaBench *bench, const PlaTongueMotion *kept, const PlaTongueMotion *loose, PlaError *err)
+measure_pressures(PlaBench *bench, const PlaTongueMotion *kept, const PlaTongueMotion *loose,
+                  PlaError *err)
 {
   enum { SOLVES = 10 };
   const PlaTongue *tongue = pla_tongue_motion_get_tongue(kept);
@@ -365,8 +368,8 @@ measure_pressures(PlaBench *bench, const PlaTongueMotion *kept, const PlaTongueM
   for (int k = 0; k < PLA_N_TONGUE_COILS; k++)
     held[pla_tongue_get_fit(tongue)->vert[k]] = 1;
   gint64 begun = g_get_monotonic_time();
-  PlaStatus st = pla_volume_keeper_new(&tets, pla_fem_model_mass(pla_tongue_get_fem(tongue)), held, &keeper,
-                                       err);
+  PlaStatus st = pla_volume_keeper_new(&tets, pla_fem_model_mass(pla_tongue_get_fem(tongue)), held,
+                                       &keeper, err);
   const double factor_s = (double)(g_get_monotonic_time() - begun) / 1e6;
   const double before = st == PLA_OK ? pla_volume_keeper_change(keeper, pos) : NAN;
   begun = g_get_monotonic_time();

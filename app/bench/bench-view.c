@@ -1,6 +1,6 @@
-/* What the hand waits for in the views: pictures of the head while it is turned, against pictures in
- * full quality; and slices made ready to be shown.  Off the screen: `platysma --bench` measures the
- * same in the window, with what the toolkit adds. */
+/* What the hand waits for in the views: pictures of the head while it is turned, against pictures
+ * in full quality; and slices made ready to be shown.  Off the screen: `platysma --bench` measures
+ * the same in the window, with what the toolkit adds. */
 #include "anatomy/base/memory.h"
 #include "anatomy/phantom/phantom.h"
 #include "anatomy/slice.h"
@@ -122,7 +122,8 @@ run_orbit(PlaBench *bench, PlaError *err)
 
 const PlaBenchmark pla_benchmark_orbit = {
   .name = "orbit",
-  .summary = "pictures of skin and skull while they turn, 1000 x 800 (--size: voxels of the head in "
-             "mm)",
+  .summary =
+      "pictures of skin and skull while they turn, 1000 x 800 (--size: voxels of the head in "
+      "mm)",
   .run = run_orbit,
 };

@@ -1,8 +1,8 @@
-/* A CT of 512 x 512 x 600 int16: reading its .nii.gz, and importing it into a case, against what nobody
- * can avoid: `zcat` of the file into memory and a copy.
+/* A CT of 512 x 512 x 600 int16: reading its .nii.gz, and importing it into a case, against what
+ * nobody can avoid: `zcat` of the file into memory and a copy.
  *
- * The scan is made here: an elliptic head of soft tissue with a bony shell in air, and Gaussian noise of
- * 12 HU, which is what makes real scans hard to compress. */
+ * The scan is made here: an elliptic head of soft tissue with a bony shell in air, and Gaussian
+ * noise of 12 HU, which is what makes real scans hard to compress. */
 #include "anatomy/volume.h"
 #include "app/bench/bench-private.h"
 #include "io/format.h"
@@ -109,8 +109,7 @@ run_zcat(void *data, PlaError *err)
   g_autofree char *command = g_strdup_printf("zcat %s", quoted);
   FILE *pipe = popen(command, "r");
   char *inflated = malloc(scan->n_bytes), *copy = malloc(scan->n_bytes);
-  bool ok = pipe && inflated && copy &&
-            fread(inflated, 1, scan->n_bytes, pipe) == scan->n_bytes;
+  bool ok = pipe && inflated && copy && fread(inflated, 1, scan->n_bytes, pipe) == scan->n_bytes;
   if (ok)
     memcpy(copy, inflated, scan->n_bytes);
   char rest[4096]; /* the header's length more */

@@ -13,32 +13,19 @@
 #include <sys/resource.h>
 
 static const PlaBenchmark *const benchmarks[] = {
-  &pla_benchmark_armadillo_sag,
-  &pla_benchmark_bar_sag,
-  &pla_benchmark_bar_twist,
-  &pla_benchmark_csfd,
-  &pla_benchmark_cut,
-  &pla_benchmark_cut_scaling,
-  &pla_benchmark_case_store,
-  &pla_benchmark_hex_embed,
-  &pla_benchmark_lattice,
-  &pla_benchmark_nifti_read,
-  &pla_benchmark_orbit,
-  &pla_benchmark_pbng_box,
-  &pla_benchmark_preview,
-  &pla_benchmark_distance,
-  &pla_benchmark_fit_face,
-  &pla_benchmark_frames,
-  &pla_benchmark_reduced,
-  &pla_benchmark_scan,
-  &pla_benchmark_scatter,
-  &pla_benchmark_speech,
-  &pla_benchmark_stiffness,
-  &pla_benchmark_svd,
-  &pla_benchmark_tets,
-  &pla_benchmark_tongue,
-  &pla_benchmark_tongue_full,
-  NULL,
+  &pla_benchmark_armadillo_sag, &pla_benchmark_bar_sag,
+  &pla_benchmark_bar_twist,     &pla_benchmark_csfd,
+  &pla_benchmark_cut,           &pla_benchmark_cut_scaling,
+  &pla_benchmark_case_store,    &pla_benchmark_hex_embed,
+  &pla_benchmark_lattice,       &pla_benchmark_nifti_read,
+  &pla_benchmark_orbit,         &pla_benchmark_pbng_box,
+  &pla_benchmark_preview,       &pla_benchmark_distance,
+  &pla_benchmark_fit_face,      &pla_benchmark_frames,
+  &pla_benchmark_reduced,       &pla_benchmark_scan,
+  &pla_benchmark_scatter,       &pla_benchmark_speech,
+  &pla_benchmark_stiffness,     &pla_benchmark_svd,
+  &pla_benchmark_tets,          &pla_benchmark_tongue,
+  &pla_benchmark_tongue_full,   NULL,
 };
 
 const PlaBenchmark *const *
@@ -121,8 +108,8 @@ pla_bench_time(PlaBench *bench, PlaBenchFunc func, void *data, int repeats, doub
       return pla_fail_cancelled(err);
   }
   qsort(seconds, (size_t)repeats, sizeof *seconds, compare_doubles);
-  *median_s = repeats % 2 ? seconds[repeats / 2]
-                          : 0.5 * (seconds[repeats / 2 - 1] + seconds[repeats / 2]);
+  *median_s =
+      repeats % 2 ? seconds[repeats / 2] : 0.5 * (seconds[repeats / 2 - 1] + seconds[repeats / 2]);
   return PLA_OK;
 }
 
@@ -306,8 +293,9 @@ const PlaVerb pla_verb_bench = {
   .name = "bench",
   .args = "NAME",
   .summary = "runs a named benchmark",
-  .description = "Measures one thing and the plain alternative to it in the same run, and prints the median\n"
-                 "time and the ratios.",
+  .description =
+      "Measures one thing and the plain alternative to it in the same run, and prints the median\n"
+      "time and the ratios.",
   .example = "platysma-cli bench svd --json",
   .max_files = 1,
   .options = options,

@@ -24,8 +24,10 @@ body_from_case(PlaInvocation *inv, const char *path, const PlaActiveBodyOptions 
         (!wanted || strcmp(state->item[i].name, wanted) == 0))
       newest = &state->item[i];
   if (!newest)
-    return pla_fail(err, PLA_ERR_USAGE, "%s has no muscles%s%s; the operation 'active-body' or 'muscles' "
-                    "makes some", path, wanted ? " called " : "", wanted ? wanted : "");
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "%s has no muscles%s%s; the operation 'active-body' or 'muscles' "
+                    "makes some",
+                    path, wanted ? " called " : "", wanted ? wanted : "");
   st = pla_session_load(session, newest->item, NULL, &muscles, err);
   if (st == PLA_OK)
     body = pla_state_find_name(state, json_object_get_string_member(muscles->meta, "mesh"));
@@ -48,8 +50,8 @@ pla_invocation_body(PlaInvocation *inv, const char *path, PlaActiveBody **out, P
   opts.poisson = pla_invocation_number(inv, "poisson", 0.0);
   opts.strength = pla_invocation_number(inv, "strength", 0.0);
   if (g_str_has_prefix(path, phantom))
-    return pla_active_body_from_phantom(path + strlen(phantom), &opts,
-                                        pla_invocation_progress(inv), out, err);
+    return pla_active_body_from_phantom(path + strlen(phantom), &opts, pla_invocation_progress(inv),
+                                        out, err);
   if (!pla_session_is_case(path))
     return pla_fail(err, PLA_ERR_USAGE,
                     "'%s' is neither a case with muscles nor phantom:face, phantom:tongue or "

@@ -8,12 +8,14 @@
  * --muscles ITEM) are taken. */
 PlaStatus pla_invocation_body(PlaInvocation *inv, const char *path, PlaActiveBody **out,
                               PlaError *err);
-#define PLA_BODY_OPTIONS                                                                           \
-  { "cell-mm", 0, PLA_OPT_NUMBER, "H", "element size of a phantom's mesh", 2, 40 },                \
-  { "young-pa", 0, PLA_OPT_NUMBER, "E", "stiffness of the flesh between the fibres", 100, 1e8 },   \
-  { "poisson", 0, PLA_OPT_NUMBER, "NU", "of that flesh: 0.5 keeps all volume", 0.01, 0.4999 },       \
-  { "strength", 0, PLA_OPT_NUMBER, "S", "of all muscles, times their peak stress", 0.01, 100 },      \
-  { "muscles", 0, PLA_OPT_TEXT, "ITEM", "in a case: the muscles (default: the newest)" }
+#define PLA_BODY_OPTIONS                                                                             \
+  { "cell-mm", 0, PLA_OPT_NUMBER, "H", "element size of a phantom's mesh", 2, 40 },                  \
+      { "young-pa", 0, PLA_OPT_NUMBER, "E", "stiffness of the flesh between the fibres", 100, 1e8 }, \
+      { "poisson", 0, PLA_OPT_NUMBER, "NU", "of that flesh: 0.5 keeps all volume", 0.01, 0.4999 },   \
+      { "strength", 0, PLA_OPT_NUMBER, "S", "of all muscles, times their peak stress", 0.01, 100 },  \
+  {                                                                                                  \
+    "muscles", 0, PLA_OPT_TEXT, "ITEM", "in a case: the muscles (default: the newest)"               \
+  }
 
 PlaStatus pla_invocation_take(PlaInvocation *inv, const char *path, PlaTake **out, PlaError *err);
 /* A CSV file of an activation track for @model. */

@@ -92,8 +92,8 @@ static bool wants_json; /* its reader expects an object, whatever happens */
 static GLogWriterOutput
 on_log(GLogLevelFlags level, const GLogField *field, gsize n, gpointer data)
 {
-  static const char sentence[] =
-      "there is not enough memory for this; close other programs, or use a smaller or coarser input";
+  static const char sentence[] = "there is not enough memory for this; close other programs, or "
+                                 "use a smaller or coarser input";
   for (gsize i = 0; (level & G_LOG_LEVEL_ERROR) && i < n; i++)
     if (strcmp(field[i].key, "MESSAGE") == 0 && (strstr(field[i].value, "failed to allocate") ||
                                                  strstr(field[i].value, "overflow allocating"))) {
@@ -338,11 +338,11 @@ unknown_option(const PlaVerb *verb, const char *arg, PlaError *err)
         nearest = opt->name;
       }
     }
-  return nearest ? pla_fail(err, PLA_ERR_USAGE,
-                            "'%s' has no option %s; did you mean --%s?", verb->name, arg, nearest)
+  return nearest ? pla_fail(err, PLA_ERR_USAGE, "'%s' has no option %s; did you mean --%s?",
+                            verb->name, arg, nearest)
                  : pla_fail(err, PLA_ERR_USAGE,
-                            "'%s' has no option %s; 'platysma-cli %s --help' lists them", verb->name,
-                            arg, verb->name);
+                            "'%s' has no option %s; 'platysma-cli %s --help' lists them",
+                            verb->name, arg, verb->name);
 }
 
 static PlaStatus
@@ -475,10 +475,11 @@ print_help(FILE *out)
         out);
   for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++)
     fprintf(out, "  %-14s %s\n", (*verb)->name, (*verb)->summary);
-  fputs("\n'platysma-cli VERB --help' explains a verb with an example; --version tells the version.\n"
-        "Exit status: 0 done; 1 ran, but did not reach what was asked; 2 bad usage or unusable\n"
-        "input; 130 interrupted.\n",
-        out);
+  fputs(
+      "\n'platysma-cli VERB --help' explains a verb with an example; --version tells the version.\n"
+      "Exit status: 0 done; 1 ran, but did not reach what was asked; 2 bad usage or unusable\n"
+      "input; 130 interrupted.\n",
+      out);
 }
 
 /* roff text: backslashes doubled, a leading dot or quote and every dash escaped */
@@ -522,11 +523,12 @@ static void
 print_man(FILE *out)
 {
   fprintf(out, ".TH PLATYSMA\\-CLI 1 \"\" \"Platysma %s\" \"User commands\"\n", PLA_VERSION);
-  fputs(".SH NAME\nplatysma\\-cli \\- surgical and anatomy simulation from the command line\n"
-        ".SH SYNOPSIS\n.B platysma\\-cli\n\\fIVERB\\fR [\\fIFILES\\fR] [\\fIOPTIONS\\fR]\n"
-        ".SH DESCRIPTION\nEverything that the Platysma workstation does to data, without a window.\n"
-        "Research use only, not a medical device.\n.SH COMMON OPTIONS\n",
-        out);
+  fputs(
+      ".SH NAME\nplatysma\\-cli \\- surgical and anatomy simulation from the command line\n"
+      ".SH SYNOPSIS\n.B platysma\\-cli\n\\fIVERB\\fR [\\fIFILES\\fR] [\\fIOPTIONS\\fR]\n"
+      ".SH DESCRIPTION\nEverything that the Platysma workstation does to data, without a window.\n"
+      "Research use only, not a medical device.\n.SH COMMON OPTIONS\n",
+      out);
   put_roff_options(out, common_options);
   fputs(".SH VERBS\n", out);
   for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++) {
@@ -538,12 +540,13 @@ print_man(FILE *out)
     put_roff(out, (*verb)->example);
     fputs(".fi\n", out);
   }
-  fputs(".SH EXIT STATUS\n0 done; 1 the work ran but did not reach what was asked; 2 bad usage or\n"
-        "unusable input; 130 interrupted.\n"
-        ".SH ENVIRONMENT\n.TP\nPLATYSMA_KERNEL\n\"plain\" chooses the kernels that run on any CPU.\n"
-        ".TP\nPLATYSMA_CACHE\nthe folder for bodies that were built once (default: platysma in\n"
-        "$XDG_CACHE_HOME); \"none\" keeps nothing.\n",
-        out);
+  fputs(
+      ".SH EXIT STATUS\n0 done; 1 the work ran but did not reach what was asked; 2 bad usage or\n"
+      "unusable input; 130 interrupted.\n"
+      ".SH ENVIRONMENT\n.TP\nPLATYSMA_KERNEL\n\"plain\" chooses the kernels that run on any CPU.\n"
+      ".TP\nPLATYSMA_CACHE\nthe folder for bodies that were built once (default: platysma in\n"
+      "$XDG_CACHE_HOME); \"none\" keeps nothing.\n",
+      out);
 }
 
 static void
@@ -631,8 +634,8 @@ check_output(const PlaOpt *opt, const char *path, PlaError *err)
   if (g_file_test(path, G_FILE_TEST_EXISTS) && !g_file_test(path, G_FILE_TEST_IS_REGULAR))
     return PLA_OK; /* a folder to fill or a device: the verb knows */
   if (!g_file_test(folder, G_FILE_TEST_IS_DIR))
-    return pla_fail(err, PLA_ERR_IO, "there is no folder %s to write %s into; make it first", folder,
-                    path);
+    return pla_fail(err, PLA_ERR_IO, "there is no folder %s to write %s into; make it first",
+                    folder, path);
   if (access(folder, W_OK) != 0)
     return pla_fail(err, PLA_ERR_IO, "%s cannot be written: %s takes no new files (%s)", path,
                     folder, g_strerror(errno));
@@ -657,15 +660,15 @@ check_invocation(const PlaInvocation *inv, PlaError *err)
   const PlaOpt *const tables[] = { common_options, verb->options };
   for (size_t t = 0; t < G_N_ELEMENTS(tables); t++)
     for (const PlaOpt *opt = tables[t]; opt && opt->name && st == PLA_OK; opt++)
-      for (int i = 0; opt->type == PLA_OPT_OUTPUT && st == PLA_OK &&
-                      i < pla_invocation_count(inv, opt->name);
+      for (int i = 0;
+           opt->type == PLA_OPT_OUTPUT && st == PLA_OK && i < pla_invocation_count(inv, opt->name);
            i++)
         st = check_output(opt, pla_invocation_text(inv, opt->name, i, NULL), err);
   return st;
 }
 
-/* All files of a run take their names together, when it has done what it could: a result that was not
- * reached is written too. */
+/* All files of a run take their names together, when it has done what it could: a result that was
+ * not reached is written too. */
 static PlaStatus
 run_in_set(PlaInvocation *inv, PlaError *err)
 {
@@ -696,8 +699,8 @@ run_verb(const PlaVerb *verb, int argc, char **argv)
   PlaInvocation inv = {
     .verb = verb,
     .files = g_ptr_array_new(),
-    .options = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
-                                     (GDestroyNotify)g_ptr_array_unref),
+    .options =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref),
     .json = json_builder_new(),
     .started_us = g_get_monotonic_time(),
   };

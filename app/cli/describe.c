@@ -244,8 +244,8 @@ describe_signal(PlaInvocation *inv, const PlaItem *item)
     pla_json_number(json, "seconds", seconds);
     pla_json_number(json, "rate_hz", audio->rate_hz);
     pla_json_int(json, "channels", audio->n_channels);
-    pla_say(inv, "audio, %.3f s at %g Hz, %d channel%s", seconds, audio->rate_hz,
-            audio->n_channels, audio->n_channels == 1 ? "" : "s");
+    pla_say(inv, "audio, %.3f s at %g Hz, %d channel%s", seconds, audio->rate_hz, audio->n_channels,
+            audio->n_channels == 1 ? "" : "s");
   }
   return PLA_OK;
 }

@@ -61,12 +61,14 @@ add_label(const char *path, const PlaLabelMap *map, const char *text, GArray *id
     label = number > 0 && number < 65536 ? pla_label_table_find(&map->table, (int)number) : NULL;
     if (!label)
       return pla_fail(err, PLA_ERR_EMPTY,
-                      "%s has no voxel of label %s; 'platysma-cli info' lists its labels", path, text);
+                      "%s has no voxel of label %s; 'platysma-cli info' lists its labels", path,
+                      text);
   } else {
     label = pla_label_table_find_name(&map->table, text);
     if (!label)
       return pla_fail(err, PLA_ERR_USAGE,
-                      "%s has no label called '%s'; 'platysma-cli info' lists its labels", path, text);
+                      "%s has no label called '%s'; 'platysma-cli info' lists its labels", path,
+                      text);
   }
   g_array_append_val(ids, label->id);
   return PLA_OK;

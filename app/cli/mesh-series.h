@@ -1,5 +1,5 @@
-/* A motion as files: NAME_0000.vtu and so on beside the list NAME.pvd.  Within an output set all take
- * their names together, and frames of an older, longer motion go. */
+/* A motion as files: NAME_0000.vtu and so on beside the list NAME.pvd.  Within an output set all
+ * take their names together, and frames of an older, longer motion go. */
 #pragma once
 
 #include "anatomy/mesh.h"
@@ -9,8 +9,8 @@
 typedef struct {
   const char *list; /* path of the .pvd file, borrowed */
   char *folder, *stem;
-  GPtrArray *file;  /* names, without folder */
-  GArray *time;     /* of double, s */
+  GPtrArray *file; /* names, without folder */
+  GArray *time;    /* of double, s */
 } PlaMeshSeries;
 void pla_mesh_series_init(PlaMeshSeries *self, const char *list);
 void pla_mesh_series_clear(PlaMeshSeries *self); /* also when never made */

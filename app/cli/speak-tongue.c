@@ -43,10 +43,12 @@ animation_add(Animation *self, const double *pos, double time_s, PlaError *err)
 
 enum { FIRST_FORMANT = 5, EXTRA = 8, HEARD = EXTRA + PLA_FORMANTS };
 static const char *const extra[HEARD][2] = {
-  { "jaw_deg", "deg" },          { "volume_ratio", "" },     { "penetration_mm", "mm" },
-  { "contacts", "" },            { "narrowest_mm2", "mm2" }, { "formant_1_hz", "Hz" },
-  { "formant_2_hz", "Hz" },      { "formant_3_hz", "Hz" },   { "heard_formant_1_hz", "Hz" },
-  { "heard_formant_2_hz", "Hz" }, { "heard_formant_3_hz", "Hz" },
+  { "jaw_deg", "deg" },           { "volume_ratio", "" },
+  { "penetration_mm", "mm" },     { "contacts", "" },
+  { "narrowest_mm2", "mm2" },     { "formant_1_hz", "Hz" },
+  { "formant_2_hz", "Hz" },       { "formant_3_hz", "Hz" },
+  { "heard_formant_1_hz", "Hz" }, { "heard_formant_2_hz", "Hz" },
+  { "heard_formant_3_hz", "Hz" },
 };
 
 /* the channels of @track and room for what the tongue adds */
@@ -89,7 +91,8 @@ note_frame(const PlaTongueMotion *motion, int frame, int n_given, PlaTrack *resu
   PlaAirway airway;
   pla_tongue_motion_airway(motion, &airway);
   row[4] = airway.narrowest_mm2;
-  for (int n = pla_airway_formants(&airway, PLA_FORMANTS, row + FIRST_FORMANT); n < PLA_FORMANTS; n++)
+  for (int n = pla_airway_formants(&airway, PLA_FORMANTS, row + FIRST_FORMANT); n < PLA_FORMANTS;
+       n++)
     row[FIRST_FORMANT + n] = NAN;
 }
 
@@ -115,15 +118,16 @@ views_init(Views *self, PlaInvocation *inv, const PlaTrack *track)
                                  track->n_samples - 1.0)
                     : self->every / 2;
   const int columns = MIN(self->n, VIEWS_A_ROW), rows = (self->n + columns - 1) / columns;
-  self->image = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, columns * VIEW_WIDTH,
-                                           rows * VIEW_HEIGHT);
+  self->image =
+      cairo_image_surface_create(CAIRO_FORMAT_ARGB32, columns * VIEW_WIDTH, rows * VIEW_HEIGHT);
 }
 
 static void
 views_add(Views *self, const PlaTongueMotion *motion, const PlaTrack *track, int frame)
 {
   const int k = (frame - self->first) / MAX(1, self->every);
-  if (!self->path || frame < self->first || (frame - self->first) % self->every != 0 || k >= self->n)
+  if (!self->path || frame < self->first || (frame - self->first) % self->every != 0 ||
+      k >= self->n)
     return;
   g_autofree char *caption = g_strdup_printf("%.2f s", track->start_s + frame / track->rate_hz);
   cairo_t *cr = cairo_create(self->image);
@@ -152,8 +156,8 @@ explained_init(Explained *self, PlaInvocation *inv, const PlaTongueMotion *motio
   PlaProgress *progress = pla_invocation_progress(inv);
   pla_progress_phase(progress, "Building the muscles", 0.6);
   PlaProgressSpan span = pla_progress_push(progress);
-  PlaStatus st = pla_tongue_muscles_new(pla_tongue_motion_get_tongue(motion), progress,
-                                        &self->muscles, err);
+  PlaStatus st =
+      pla_tongue_muscles_new(pla_tongue_motion_get_tongue(motion), progress, &self->muscles, err);
   pla_progress_pop(progress, span);
   return st == PLA_OK ? pla_tongue_activations_init(&self->found, self->muscles, track, err) : st;
 }
@@ -202,8 +206,8 @@ typedef struct {
   int *done; /* frames of all stretches */
 } Frames;
 
-/* Frames of a stretch at most, and those of a track that is not worth its run-ups.  Stretches are even in
- * number and alike: two threads end together. */
+/* Frames of a stretch at most, and those of a track that is not worth its run-ups.  Stretches are
+ * even in number and alike: two threads end together. */
 enum { STRETCH = 240, SHORT_TRACK = 120 };
 
 /* frames from @from up to @to */
@@ -221,7 +225,8 @@ run_stretch(const Frames *self, PlaTongueMotion *motion, int from, int to, PlaEr
     note_frame(motion, i, self->track->n_channels, self->result);
     views_add(self->views, motion, self->track, i);
     if (self->explained->wanted)
-      st = pla_tongue_activations_explain(&self->explained->found, self->explained->muscles, motion, i, err);
+      st = pla_tongue_activations_explain(&self->explained->found, self->explained->muscles, motion,
+                                          i, err);
     if (st == PLA_OK && self->animation->series.list)
       st = animation_add(self->animation, pla_tongue_motion_get_pos(motion),
                          self->track->start_s + i / self->track->rate_hz, err);
@@ -238,8 +243,8 @@ run_stretch(const Frames *self, PlaTongueMotion *motion, int from, int to, PlaEr
   return st;
 }
 
-/* Stretches by the length of the track alone, each with a run-up of its own: on as many threads as there are,
- * with the same result; one after the other where they are drawn or written. */
+/* Stretches by the length of the track alone, each with a run-up of its own: on as many threads as
+ * there are, with the same result; one after the other where they are drawn or written. */
 static PlaStatus
 run_frames(const Frames *self, const PlaTongueMotion *motion, PlaTongueStats *stats, PlaError *err)
 {
@@ -296,14 +301,15 @@ compare_formants(PlaInvocation *inv, const PlaTrack *result, int n_given)
       log_ratio += log(x / y);
     }
     frames = MAX(frames, n);
-    const double xx = sum[2] - sum[0] * sum[0] / MAX(n, 1), yy = sum[3] - sum[1] * sum[1] / MAX(n, 1);
+    const double xx = sum[2] - sum[0] * sum[0] / MAX(n, 1),
+                 yy = sum[3] - sum[1] * sum[1] / MAX(n, 1);
     ratio[k] = n > 0 ? exp(log_ratio / n) : NAN;
-    correlation[k] = n > 2 && xx > 0.0 && yy > 0.0
-                         ? (sum[4] - sum[0] * sum[1] / n) / sqrt(xx * yy)
-                         : NAN;
+    correlation[k] =
+        n > 2 && xx > 0.0 && yy > 0.0 ? (sum[4] - sum[0] * sum[1] / n) / sqrt(xx * yy) : NAN;
     size *= pow(ratio[k], 1.0 / PLA_FORMANTS);
   }
-  /* the speaker's tract is that much longer than the tongue's: what is left when it is allowed for */
+  /* the speaker's tract is that much longer than the tongue's: what is left when it is allowed for
+   */
   double same[PLA_FORMANTS];
   for (int k = 0; k < PLA_FORMANTS; k++)
     same[k] = ratio[k] / size;
@@ -316,10 +322,11 @@ compare_formants(PlaInvocation *inv, const PlaTrack *result, int n_given)
   pla_json_numbers(json, "correlation", correlation, PLA_FORMANTS);
   json_builder_end_object(json);
   pla_say(inv,
-          "  formants of the tube against the sound: %.2f %.2f %.2f times, of a tract %.2f times as long %.2f "
+          "  formants of the tube against the sound: %.2f %.2f %.2f times, of a tract %.2f times "
+          "as long %.2f "
           "%.2f %.2f, correlation %.2f %.2f %.2f",
-          ratio[0], ratio[1], ratio[2], size, same[0], same[1], same[2], correlation[0], correlation[1],
-          correlation[2]);
+          ratio[0], ratio[1], ratio[2], size, same[0], same[1], same[2], correlation[0],
+          correlation[1], correlation[2]);
 }
 
 static void
@@ -341,10 +348,12 @@ describe(PlaInvocation *inv, const PlaTongueMotion *motion, const PlaTongueStats
   pla_json_int(json, "max_contacts", stats->most_contacts);
   const double jaw[2] = { stats->min_jaw_deg, stats->max_jaw_deg };
   pla_json_numbers(json, "jaw_range_deg", jaw, 2);
-  pla_json_int(json, "degrees_of_freedom", 3 * pla_reduced_model_n_funcs(pla_tongue_get_model(tongue)));
+  pla_json_int(json, "degrees_of_freedom",
+               3 * pla_reduced_model_n_funcs(pla_tongue_get_model(tongue)));
   pla_json_int(json, "cubature_elements", pla_reduced_model_n_points(pla_tongue_get_model(tongue)));
   pla_json_number(json, "cubature_error", pla_tongue_cubature_error(tongue));
-  pla_json_int(json, "pressure_shapes", pla_reduced_model_n_pressures(pla_tongue_get_model(tongue)));
+  pla_json_int(json, "pressure_shapes",
+               pla_reduced_model_n_pressures(pla_tongue_get_model(tongue)));
   pla_json_int(json, "vertices", pla_tongue_get_mesh(tongue)->n_verts);
   pla_json_int(json, "tets", pla_tongue_get_mesh(tongue)->n_tets);
   json_builder_set_member_name(json, "fit");
@@ -389,15 +398,18 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
     pla_mesh_series_init(&animation.series, pla_invocation_text(inv, "animation", 0, NULL));
   if (pla_invocation_has(inv, "activations")) {
     const PlaFormat *format;
-    st = pla_format_for_output(pla_invocation_text(inv, "activations", 0, NULL), PLA_KIND_TRACK, &format,
-                               err);
+    st = pla_format_for_output(pla_invocation_text(inv, "activations", 0, NULL), PLA_KIND_TRACK,
+                               &format, err);
   }
-  if (st == PLA_OK && (pla_invocation_has(inv, "activations") || pla_invocation_has(inv, "muscles")) &&
+  if (st == PLA_OK &&
+      (pla_invocation_has(inv, "activations") || pla_invocation_has(inv, "muscles")) &&
       pla_invocation_has(inv, "mesh"))
-    st = pla_fail(err, PLA_ERR_USAGE,
-                  "Activations are those of the phantom's muscles; a tongue given by --mesh has none");
+    st = pla_fail(
+        err, PLA_ERR_USAGE,
+        "Activations are those of the phantom's muscles; a tongue given by --mesh has none");
   if (st == PLA_OK && animation.series.list && !g_str_has_suffix(animation.series.list, ".pvd"))
-    st = pla_fail(err, PLA_ERR_USAGE, "An animation is written as a .pvd file, not %s", animation.series.list);
+    st = pla_fail(err, PLA_ERR_USAGE, "An animation is written as a .pvd file, not %s",
+                  animation.series.list);
   all[0] = *track;
   for (int i = 1; st == PLA_OK && i < n_tracks; i++) {
     st = pla_speak_read_track(pla_invocation_text(inv, "speaker", i - 1, NULL), &item[i], err);
@@ -415,7 +427,8 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
   options.without_contact = pla_invocation_has(inv, "no-contact");
   options.progress = pla_invocation_progress(inv);
   if (st == PLA_OK && !options.mesh_path && (options.fixed_path || options.forward || options.up))
-    st = pla_fail(err, PLA_ERR_USAGE, "--fixed, --forward and --up describe a tongue given by --mesh");
+    st = pla_fail(err, PLA_ERR_USAGE,
+                  "--fixed, --forward and --up describe a tongue given by --mesh");
   pla_progress_phase(options.progress, "Building the tongue", 0.5);
   PlaProgressSpan span = pla_progress_push(options.progress);
   const gint64 begun = g_get_monotonic_time();

@@ -12,11 +12,11 @@
 #include <string.h>
 
 typedef struct {
-  PlaMesh *mesh;       /* with the field "displacement_mm" */
+  PlaMesh *mesh; /* with the field "displacement_mm" */
   const PlaActiveBody *body;
   const PlaActivation *track;
   PlaMeshSeries series;
-  const char *single;  /* path of one mesh: the last frame */
+  const char *single; /* path of one mesh: the last frame */
 } Writer;
 
 static PlaStatus
@@ -125,8 +125,8 @@ read_collider(PlaSurroundings *self, const char *path, bool jaw, PlaError *err)
 
 /* @wanted: the body is to meet anything, or to move in time */
 static PlaStatus
-find_surroundings(PlaInvocation *inv, const PlaActiveBody *body, double rate_hz, PlaSurroundings *self,
-                  bool *wanted, PlaError *err)
+find_surroundings(PlaInvocation *inv, const PlaActiveBody *body, double rate_hz,
+                  PlaSurroundings *self, bool *wanted, PlaError *err)
 {
   const bool parts = pla_invocation_has(inv, "contact"), timed = pla_invocation_has(inv, "dynamic");
   const int n_fixed = pla_invocation_count(inv, "collider");

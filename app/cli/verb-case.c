@@ -494,7 +494,8 @@ parse_params(const char *text, JsonObject **out, PlaError *err)
   return PLA_OK;
 }
 
-/* what an operation remarked about the items that it made; @before: hashes of those that were there */
+/* what an operation remarked about the items that it made; @before: hashes of those that were there
+ */
 static void
 put_remarks(PlaInvocation *inv, PlaSession *session, const GArray *before)
 {

@@ -14,8 +14,8 @@ run_convert(PlaInvocation *inv, PlaError *err)
   PlaItem item = { 0 }, again = { 0 };
   PlaProgress *progress = pla_invocation_progress(inv);
   const char *in = pla_invocation_file(inv, 0);
-  const char *out = pla_invocation_n_files(inv) > 1 ? pla_invocation_file(inv, 1)
-                                                     : pla_invocation_output(inv);
+  const char *out =
+      pla_invocation_n_files(inv) > 1 ? pla_invocation_file(inv, 1) : pla_invocation_output(inv);
   if (!out)
     return pla_fail(err, PLA_ERR_USAGE, "name the file to write after %s", in);
 
@@ -43,10 +43,11 @@ run_convert(PlaInvocation *inv, PlaError *err)
     /* the sentence tells where in the file, which waits under another name */
     const char *why = err && strstr(err->message, ": ") ? strstr(err->message, ": ") + 2 : "";
     g_autofree char *copy = g_strdup(why);
-    st = pla_fail(err, PLA_ERR_FORMAT,
-                  "what was written for %s cannot be read back (%s), so nothing was changed; choose "
-                  "another format",
-                  out, copy);
+    st =
+        pla_fail(err, PLA_ERR_FORMAT,
+                 "what was written for %s cannot be read back (%s), so nothing was changed; choose "
+                 "another format",
+                 out, copy);
   }
   if (st == PLA_OK)
     st = pla_describe_item(inv, &again, err);
@@ -57,7 +58,8 @@ run_convert(PlaInvocation *inv, PlaError *err)
 static const PlaOpt options[] = {
   { "series", 0, PLA_OPT_INT, "N", "which series of a DICOM folder, from 0", 0, 100000 },
   { "keep-identity", 0, PLA_OPT_FLAG, NULL, "keep identifying DICOM tags (default: dropped)" },
-  { "unit-mm", 0, PLA_OPT_NUMBER, "U", "length unit of a mesh file, in mm (default: 1)", 1e-6, 1e6 },
+  { "unit-mm", 0, PLA_OPT_NUMBER, "U", "length unit of a mesh file, in mm (default: 1)", 1e-6,
+    1e6 },
   { "nifti", 0, PLA_OPT_INT, "V", "NIfTI version to write, 1 or 2 (default: as read)", 1, 2 },
   { "big-endian", 0, PLA_OPT_FLAG, NULL, "write the high byte first where the format allows" },
   { "text", 0, PLA_OPT_FLAG, NULL, "write the text flavour of formats that have two" },
@@ -69,9 +71,10 @@ const PlaVerb pla_verb_convert = {
   .name = "convert",
   .args = "IN OUT",
   .summary = "turns any volume or mesh format into another",
-  .description = "Reads IN, whatever it is (a DICOM folder and an InVesalius .inv3 too), and writes OUT in\n"
-                 "the format that its ending names.  Voxels, connectivity, fields and NIfTI affines come\n"
-                 "through bit for bit wherever both formats hold them.",
+  .description =
+      "Reads IN, whatever it is (a DICOM folder and an InVesalius .inv3 too), and writes OUT in\n"
+      "the format that its ending names.  Voxels, connectivity, fields and NIfTI affines come\n"
+      "through bit for bit wherever both formats hold them.",
   .example = "platysma-cli convert scan-folder/ head.nii.gz",
   .min_files = 1,
   .max_files = 2,

@@ -134,7 +134,8 @@ run_cut(PlaInvocation *inv, PlaError *err)
 static const PlaOpt options[] = {
   { "blade", 0, PLA_OPT_TEXT, "SURF", "surface of triangles to cut along, open or closed", 0, 0,
     true },
-  { "surface", 0, PLA_OPT_OUTPUT, "SURF", "also write the skin and the wounds as a closed surface" },
+  { "surface", 0, PLA_OPT_OUTPUT, "SURF",
+    "also write the skin and the wounds as a closed surface" },
   { NULL },
 };
 

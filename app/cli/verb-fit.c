@@ -174,7 +174,8 @@ read_sought(PlaInvocation *inv, bool *strengths, bool *stiffness, PlaError *err)
       *stiffness = true;
     else
       return pla_fail(err, PLA_ERR_USAGE,
-                      "--identify is 'strength', 'stiffness' or 'strength,stiffness', not '%s'", *name);
+                      "--identify is 'strength', 'stiffness' or 'strength,stiffness', not '%s'",
+                      *name);
   }
   return PLA_OK;
 }
@@ -212,12 +213,16 @@ describe_stiffness(PlaInvocation *inv, const PlaActiveBody *body, const PlaIdent
 {
   JsonBuilder *json = pla_invocation_json(inv);
   const double young_pa = report->stiffness * body->young_pa;
-  add_row(text, "flesh stiffness", report->stiffness, report->stiffness * report->stiffness_deviation);
+  add_row(text, "flesh stiffness", report->stiffness,
+          report->stiffness * report->stiffness_deviation);
   pla_json_number(json, "stiffness", report->stiffness);
-  pla_json_number(json, "stiffness_expected_error", report->stiffness * report->stiffness_deviation);
+  pla_json_number(json, "stiffness_expected_error",
+                  report->stiffness * report->stiffness_deviation);
   pla_json_number(json, "young_pa", young_pa);
-  pla_say(inv, "the flesh is %.3f times as stiff as assumed (expected error %.3f): Young's modulus %.0f Pa",
-          report->stiffness, report->stiffness * report->stiffness_deviation, young_pa);
+  pla_say(
+      inv,
+      "the flesh is %.3f times as stiff as assumed (expected error %.3f): Young's modulus %.0f Pa",
+      report->stiffness, report->stiffness * report->stiffness_deviation, young_pa);
 }
 
 /* what is sought where activations are known */
@@ -234,8 +239,8 @@ identify(PlaInvocation *inv, const PlaActiveBody *body, PlaTake *take, const Pla
   g_autoptr(GString) text = g_string_new("muscle,strength,expected_error\n");
   PlaStatus st = read_sought(inv, &strengths, &stiffness, err);
   if (st == PLA_OK)
-    st = pla_invocation_activation(inv, pla_invocation_text(inv, "activations", 0, NULL), body->model,
-                                   &known, err);
+    st = pla_invocation_activation(inv, pla_invocation_text(inv, "activations", 0, NULL),
+                                   body->model, &known, err);
   if (st == PLA_OK)
     st = pla_activation_identify(body, take, label, &known, strengths, stiffness, opts, strength,
                                  deviation, &report, err);
@@ -288,7 +293,8 @@ run_fit(PlaInvocation *inv, PlaError *err)
       held[i] = 1;
     opts.held_out = held;
   }
-  if (st == PLA_OK && pla_invocation_has(inv, "identify") && !pla_invocation_has(inv, "activations"))
+  if (st == PLA_OK && pla_invocation_has(inv, "identify") &&
+      !pla_invocation_has(inv, "activations"))
     st = pla_fail(err, PLA_ERR_USAGE,
                   "--identify needs to know what the muscles did: give it by --activations CSV");
   if (st == PLA_OK && pla_invocation_has(inv, "activations")) {
@@ -350,16 +356,21 @@ const PlaVerb pla_verb_fit = {
   .args = "MODEL MARKERS -o ACTIVATIONS.csv",
   .summary = "finds muscle activations, jaw and head motion from markers",
   .description =
-      "MODEL is a case with muscles, or phantom:face (79 places for markers), phantom:tongue (22) or\n"
+      "MODEL is a case with muscles, or phantom:face (79 places for markers), phantom:tongue (22) "
+      "or\n"
       "phantom:arm.  MARKERS is a C3D, TRC or CSV file.  Markers are matched by name, or by where\n"
       "they are in a rest frame when names are unknown; another length unit, markers that change\n"
       "places or stand still, and dropped frames are repaired and told.\n\n"
-      "Every frame is a shape that the muscles can make: outliers do not dent the face.  Activations\n"
+      "Every frame is a shape that the muscles can make: outliers do not dent the face.  "
+      "Activations\n"
       "lie in 0..1.  Muscles that the markers cannot tell apart are reported as not identifiable,\n"
       "with the error that is to be expected at the noise of the take.\n\n"
-      "Where --activations tells what the muscles did, the body is sought instead: strengths of the\n"
-      "muscles, or the stiffness of the flesh, as factors on what the model assumes.  Without a force\n"
-      "from outside only their ratio shows: sought together, strengths stay about 1 on the whole, and\n"
+      "Where --activations tells what the muscles did, the body is sought instead: strengths of "
+      "the\n"
+      "muscles, or the stiffness of the flesh, as factors on what the model assumes.  Without a "
+      "force\n"
+      "from outside only their ratio shows: sought together, strengths stay about 1 on the whole, "
+      "and\n"
       "the expected error of the stiffness says how little is known of it.",
   .example = "platysma-cli fit phantom:face take.c3d -o activations.csv --hold-out 10",
   .min_files = 2,

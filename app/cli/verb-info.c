@@ -45,8 +45,9 @@ describe_case(PlaInvocation *inv, const char *path, PlaError *err)
   pla_json_int(json, "others", sum.n_other);
   pla_json_int(json, "operations", sum.n_operations);
   pla_json_int(json, "branches", sum.n_branches);
-  pla_say(inv, "case '%s': %d volumes, %d label maps, %d meshes, %d others; %d operations on %d "
-               "branches",
+  pla_say(inv,
+          "case '%s': %d volumes, %d label maps, %d meshes, %d others; %d operations on %d "
+          "branches",
           sum.title, sum.n_volumes, sum.n_labels, sum.n_meshes, sum.n_other, sum.n_operations,
           sum.n_branches);
   pla_case_summary_clear(&sum);
@@ -86,9 +87,10 @@ const PlaVerb pla_verb_info = {
   .name = "info",
   .args = "FILE",
   .summary = "says what any supported file is",
-  .description = "Reads a volume, mesh, marker take, sensor track, sound, DICOM folder or case and says\n"
-                 "what is in it: sizes, units, the axes of a volume and where they came from, labels,\n"
-                 "and everything that had to be repaired or assumed.",
+  .description =
+      "Reads a volume, mesh, marker take, sensor track, sound, DICOM folder or case and says\n"
+      "what is in it: sizes, units, the axes of a volume and where they came from, labels,\n"
+      "and everything that had to be repaired or assumed.",
   .example = "platysma-cli info head.nii.gz --json",
   .max_files = 1,
   .options = options,

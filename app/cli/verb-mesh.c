@@ -37,8 +37,8 @@ describe(PlaInvocation *inv, const PlaMeshMethod *method, PlaMeshResult *result,
   }
   pla_json_number(json, "seconds", seconds);
   if (mesh->n_hexes > 0)
-    pla_say(inv, "%d hexes, %d vertices, %d %s, %.3f ml", mesh->n_hexes, mesh->n_verts, s.components,
-            s.components == 1 ? "piece" : "pieces", s.volume_m3 * 1e6);
+    pla_say(inv, "%d hexes, %d vertices, %d %s, %.3f ml", mesh->n_hexes, mesh->n_verts,
+            s.components, s.components == 1 ? "piece" : "pieces", s.volume_m3 * 1e6);
   else
     pla_say(inv, "%d tets, %d vertices, %d %s, %.3f ml", mesh->n_tets, mesh->n_verts, s.components,
             s.components == 1 ? "piece" : "pieces", s.volume_m3 * 1e6);
@@ -145,8 +145,8 @@ run_mesh(PlaInvocation *inv, PlaError *err)
 
 static const PlaOpt options[] = {
   { "method", 0, PLA_OPT_TEXT, "NAME", "tets, lattice or embed, as above" },
-  { "cell-mm", 0, PLA_OPT_NUMBER, "H", "size of a cell, at the surface where cells differ, mm", 0.01,
-    1000 },
+  { "cell-mm", 0, PLA_OPT_NUMBER, "H", "size of a cell, at the surface where cells differ, mm",
+    0.01, 1000 },
   { "label", 0, PLA_OPT_TEXT, "IDS", "ids or names of tissues, as in 1,2+3 (default: all labels)" },
   { "levels", 0, PLA_OPT_INT, "N", "tets: doublings of the cell towards the inside (default: 3)", 0,
     8 },
@@ -154,7 +154,8 @@ static const PlaOpt options[] = {
   { "round-mm", 0, PLA_OPT_NUMBER, "R",
     "tets: of one tissue, remove parts and gaps that a ball of R mm does not fit into", 0, 100 },
   { "coarsen", 0, PLA_OPT_INT, "K",
-    "embed: halve the resolution K times; lattice: doublings of the cell inside (default: 0)", 0, 8 },
+    "embed: halve the resolution K times; lattice: doublings of the cell inside (default: 0)", 0,
+    8 },
   { "separate", 0, PLA_OPT_FLAG, NULL, "lattice: tissues that touch do not hold together" },
   { "as-tets", 0, PLA_OPT_FLAG, NULL, "embed: turn hexahedra into tetrahedra" },
   { "embed-surface", 0, PLA_OPT_TEXT, "SURF", "lattice, embed: the surface that the mesh carries" },
@@ -172,9 +173,12 @@ const PlaVerb pla_verb_mesh = {
       "Cells are of the size given at every surface and up to 2^N times as large inside.  Detail\n"
       "finer than the cells cannot be meshed and is removed first.\n"
       "With --method lattice, equal tetrahedra carry the surface, one for each piece of material\n"
-      "in a cell, so parts that are apart stay apart; INPUT may also be a mesh of tetrahedra, whose\n"
-      "fields the elements inherit.  With --method embed, equal cubes do, and the surface may run through itself:\n"
-      "where parts overlap there is a layer of cubes for each, and their number is checked against\n"
+      "in a cell, so parts that are apart stay apart; INPUT may also be a mesh of tetrahedra, "
+      "whose\n"
+      "fields the elements inherit.  With --method embed, equal cubes do, and the surface may run "
+      "through itself:\n"
+      "where parts overlap there is a layer of cubes for each, and their number is checked "
+      "against\n"
       "the winding number of the surface.  Vertices that follow others, of the carried surface\n"
       "for instance, have these in the fields \"bound_verts\" and \"bound_weights\".",
   .example = "platysma-cli mesh labels.nii.gz --method tets --label 1,2 --cell-mm 4 -o head.vtu",

@@ -493,12 +493,14 @@ static const PlaOpt options[] = {
   { "phantom", 0, PLA_OPT_TEXT, "NAME", "in a case: take the muscles of this phantom" },
   { "young-pa", 0, PLA_OPT_NUMBER, "E", "activate: stiffness of the flesh between the fibres", 100,
     1e8 },
-  { "poisson", 0, PLA_OPT_NUMBER, "NU", "activate: of that flesh: 0.5 keeps all volume", 0.01, 0.4999 },
+  { "poisson", 0, PLA_OPT_NUMBER, "NU", "activate: of that flesh: 0.5 keeps all volume", 0.01,
+    0.4999 },
   { "strength", 0, PLA_OPT_NUMBER, "S", "activate: of all muscles, times their peak stress", 0.01,
     100 },
-  { "contact", 0, PLA_OPT_FLAG, NULL, "activate: lips and other parts meet, as do the face's own teeth" },
-  { "collider", 0, PLA_OPT_TEXT, "SURF", "activate: a closed surface in the way; may be repeated", 0, 0,
-    true },
+  { "contact", 0, PLA_OPT_FLAG, NULL,
+    "activate: lips and other parts meet, as do the face's own teeth" },
+  { "collider", 0, PLA_OPT_TEXT, "SURF", "activate: a closed surface in the way; may be repeated",
+    0, 0, true },
   { "jaw-collider", 0, PLA_OPT_TEXT, "SURF", "activate: the same, going with the jaw", 0, 0, true },
   { "dynamic", 0, PLA_OPT_FLAG, NULL, "activate: flesh has mass; the track plays in time" },
   { "muscles", 0, PLA_OPT_TEXT, "ITEM", "activate: of a case (default: the newest)" },
@@ -540,7 +542,8 @@ const PlaVerb pla_verb_muscles = {
       "--dynamic the same track is played among what is in its way, and in time.\n\n"
       "muscles torque finds the activations that hold a limb's pose against its load, from the\n"
       "balance of torques of all streamlines about its joints: phantom:arm by itself, others with\n"
-      "--limb, JSON with joints (name, from_mm, to_mm, moves, angle_deg) and loads (bone, at_mm, kg\n"
+      "--limb, JSON with joints (name, from_mm, to_mm, moves, angle_deg) and loads (bone, at_mm, "
+      "kg\n"
       "or force_n).  An activation above 1 means that the limb cannot hold it.",
   .example = "platysma-cli muscles phantom:head --picture muscles.png -o head-muscles.vtu",
   .min_files = 1,

@@ -86,8 +86,8 @@ read_bones(PlaJson list, Plan *plan, PlaError *err)
 static PlaStatus
 read_plan(const char *path, PlaJson root, Plan *plan, PlaError *err)
 {
-  static const char *const keys[] = { "case",   "labels",     "lattice_mm", "box_mm",
-                                      "tissue", "bones",      "operations", NULL };
+  static const char *const keys[] = { "case",   "labels", "lattice_mm", "box_mm",
+                                      "tissue", "bones",  "operations", NULL };
   PlaJson value;
   PlaStatus st = pla_json_check_keys(root, keys, err);
   if (st == PLA_OK && !pla_json_get(root, "case", &value))
@@ -140,8 +140,8 @@ triples(const double *value, const int *number, int n, double scale)
   return list;
 }
 
-/* {"cut": {"surface": FILE}}: the file's triangles take its place, so that what is done does not depend
- * on a file that may be gone tomorrow */
+/* {"cut": {"surface": FILE}}: the file's triangles take its place, so that what is done does not
+ * depend on a file that may be gone tomorrow */
 static PlaStatus
 take_in_blades(PlaInvocation *inv, const char *plan, PlaJson operations, PlaError *err)
 {
@@ -296,8 +296,7 @@ describe(PlaInvocation *inv, PlaPlanResult *r)
             "%d stitches: widest gap %.2f mm (%.2f mm between them, %.2f mm at the tips), at most "
             "%.2f N each, %.2f N in all",
             r->readings.n_stitches, 1e3 * r->readings.closed_gap, 1e3 * r->readings.edge_gap,
-            1e3 * r->readings.tip_gap,
-            r->readings.max_tension, r->readings.closure_force);
+            1e3 * r->readings.tip_gap, r->readings.max_tension, r->readings.closure_force);
   if (r->readings.n_hooks)
     pla_say(inv, "hooks pull with at most %.2f N", r->readings.max_hook_force);
 }
@@ -328,9 +327,8 @@ tell_differences(PlaInvocation *inv, const char *path, const PlaPlanResult *r, P
   for (size_t i = 0; st == PLA_OK && i < G_N_ELEMENTS(numbers); i++) {
     st = pla_json_get(root, numbers[i].key, &value)
              ? pla_json_number_value(value, &before[i], err)
-             : pla_fail(err, PLA_ERR_USAGE,
-                        "%s has no \"%s\"; give what 'operate --json' printed", path,
-                        numbers[i].key);
+             : pla_fail(err, PLA_ERR_USAGE, "%s has no \"%s\"; give what 'operate --json' printed",
+                        path, numbers[i].key);
   }
   if (st == PLA_OK) {
     json_builder_set_member_name(json, "differences");
@@ -417,7 +415,9 @@ run_operate(PlaInvocation *inv, PlaError *err)
                     "say where the result goes: either -o OUT.vtu, or --commit into the case");
   if (into_case && against)
     return pla_fail(err, PLA_ERR_USAGE, "--against compares a run with -o, not one with --commit");
-  PlaStatus st = into_case ? PLA_OK : pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
+  PlaStatus st =
+      into_case ? PLA_OK
+                : pla_format_for_output(pla_invocation_output(inv), PLA_KIND_MESH, &format, err);
   if (st == PLA_OK && surface)
     st = pla_format_for_output(surface, PLA_KIND_MESH, &format, err);
   if (st == PLA_OK)
@@ -476,7 +476,8 @@ out:
 }
 
 static const PlaOpt options[] = {
-  { "surface", 0, PLA_OPT_OUTPUT, "SURF", "also write the skin and the wounds as a closed surface" },
+  { "surface", 0, PLA_OPT_OUTPUT, "SURF",
+    "also write the skin and the wounds as a closed surface" },
   { "case", 0, PLA_OPT_TEXT, "CASE", "another patient than the plan names" },
   { "from", 0, PLA_OPT_TEXT, "FILE",
     "landmarks of the plan's patient, name, x, y, z in mm: the plan is warped..." },
@@ -505,10 +506,14 @@ const PlaVerb pla_verb_operate = {
       "skin\n"
       "at \"at_mm\" along \"direction\" and becomes plain operations, which the result lists.  "
       "The\n"
-      "output is the body as it lies in the end, with the field \"displacement\" in mm.  A cut goes\n"
-      "along a plane, along \"points_mm\" and \"triangles\", or along the file that \"surface\" names; with\n"
-      "\"tissue\" only through that one.  Labels of bone that the plan lists as \"bones\" are meshed\n"
-      "and can be cut like that.  Undermining goes to \"depth_mm\", or to a \"level\": \"bone\" or\n"
+      "output is the body as it lies in the end, with the field \"displacement\" in mm.  A cut "
+      "goes\n"
+      "along a plane, along \"points_mm\" and \"triangles\", or along the file that \"surface\" "
+      "names; with\n"
+      "\"tissue\" only through that one.  Labels of bone that the plan lists as \"bones\" are "
+      "meshed\n"
+      "and can be cut like that.  Undermining goes to \"depth_mm\", or to a \"level\": \"bone\" "
+      "or\n"
       "the name of a tissue, \"offset_mm\" above its surface.",
   .example = "platysma-cli operate plan.json -o result.vtu --surface result.vtp",
   .min_files = 1,

@@ -78,8 +78,9 @@ run_phantom(PlaInvocation *inv, PlaError *err)
   PlaStatus st = PLA_OK;
   /* a file name that cannot hold it is refused before the work starts */
   if (info)
-    st = pla_format_for_output(
-        out, info->kind == PLA_PHANTOM_LABELS ? PLA_KIND_VOLUME : PLA_KIND_MESH, &format, err);
+    st = pla_format_for_output(out,
+                               info->kind == PLA_PHANTOM_LABELS ? PLA_KIND_VOLUME : PLA_KIND_MESH,
+                               &format, err);
   if (st == PLA_OK)
     st = pla_phantom_make(name, pla_invocation_number(inv, "spacing-mm", 0.0),
                           pla_invocation_progress(inv), &phantom, err);
@@ -113,9 +114,11 @@ const PlaVerb pla_verb_phantom = {
   .name = "phantom",
   .args = "NAME -o OUT",
   .summary = "makes a built-in phantom",
-  .description = "Makes procedural anatomy (head, tongue, arm, skin slab) or a test solid at any spacing, the\n"
-                 "same bytes every time.  Label phantoms are volumes with a .tsv of names beside them;\n"
-                 "solids and surfaces are meshes.",
+  .description =
+      "Makes procedural anatomy (head, tongue, arm, skin slab) or a test solid at any spacing, "
+      "the\n"
+      "same bytes every time.  Label phantoms are volumes with a .tsv of names beside them;\n"
+      "solids and surfaces are meshes.",
   .example = "platysma-cli phantom head --spacing-mm 1 -o head.nii.gz",
   .max_files = 1,
   .options = options,

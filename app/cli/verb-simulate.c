@@ -75,8 +75,9 @@ describe_sensitivity(PlaInvocation *inv, const PlaSimulationResult *result)
   }
   json_builder_end_array(json);
   json_builder_end_object(json);
-  pla_say(inv, "from the softest to the stiffest that the tissues may be, the shape varies by up to "
-               "%.2f mm%s",
+  pla_say(inv,
+          "from the softest to the stiffest that the tissues may be, the shape varies by up to "
+          "%.2f mm%s",
           s->spread_mm, s->converged[0] && s->converged[1] ? "" : " (not all in equilibrium)");
   for (int i = 0; i < result->n_reactions; i++)
     pla_say(inv, "  constraint %d holds with %.3g to %.3g N", i, s->reaction_n[i][0],
@@ -142,8 +143,9 @@ describe_result(PlaInvocation *inv, const PlaSimulationResult *result)
   if (result->sensitivity.done)
     describe_sensitivity(inv, result);
 
-  pla_say(inv, "%s after %d iterations in %.2f s; residual %.3g of the load, %d inverted elements, "
-               "smallest volume ratio %.3f",
+  pla_say(inv,
+          "%s after %d iterations in %.2f s; residual %.3g of the load, %d inverted elements, "
+          "smallest volume ratio %.3f",
           pla_stop_reason_text(solve->reason), solve->iterations, result->seconds,
           solve->residual_rel, solve->inverted, solve->min_jacobian);
   for (int i = 0; i < result->n_probes; i++) {
@@ -184,17 +186,18 @@ run_simulate(PlaInvocation *inv, PlaError *err)
     st = pla_simulation_load(pla_invocation_file(inv, 0), progress, &scene, err);
   if (st == PLA_OK && series != pla_simulation_is_dynamic(scene))
     st = pla_fail(err, PLA_ERR_USAGE,
-                  series ? "%s has no 'dynamics', so there is one result and no series; write a .vtu "
-                           "file instead of %s"
-                         : "%s has 'dynamics', which gives a series of meshes; write a .pvd file "
-                           "instead of %s",
+                  series
+                      ? "%s has no 'dynamics', so there is one result and no series; write a .vtu "
+                        "file instead of %s"
+                      : "%s has 'dynamics', which gives a series of meshes; write a .pvd file "
+                        "instead of %s",
                   pla_invocation_file(inv, 0), output);
   pla_progress_phase(progress, "Solving", 0.95);
   PlaProgressSpan span = pla_progress_push(progress);
   if (st == PLA_OK)
     st = pla_simulation_run(scene, series ? write_frame : NULL, &frames, progress, &result, err);
-  if (st == PLA_OK && (pla_invocation_has(inv, "sensitivity") ||
-                       pla_simulation_wants_sensitivity(scene)))
+  if (st == PLA_OK &&
+      (pla_invocation_has(inv, "sensitivity") || pla_simulation_wants_sensitivity(scene)))
     st = pla_simulation_sensitivity(pla_invocation_file(inv, 0), progress, &result, err);
   pla_progress_pop(progress, span);
   if (st == PLA_OK && series) {
@@ -207,18 +210,20 @@ run_simulate(PlaInvocation *inv, PlaError *err)
   if (st == PLA_OK) {
     describe_result(inv, &result);
     if (result.unsolved_steps > 0)
-      st = pla_fail(err, PLA_ERR_CONVERGENCE,
-                    "%s: the equations of %d time steps were not solved, the last with a residual of "
-                    "%.2g; make dt_s smaller",
-                    pla_invocation_file(inv, 0), result.unsolved_steps, result.solve.residual_rel);
+      st = pla_fail(
+          err, PLA_ERR_CONVERGENCE,
+          "%s: the equations of %d time steps were not solved, the last with a residual of "
+          "%.2g; make dt_s smaller",
+          pla_invocation_file(inv, 0), result.unsolved_steps, result.solve.residual_rel);
     else if (result.solve.reason != PLA_STOP_CONVERGED)
-      st = pla_fail(err, PLA_ERR_CONVERGENCE,
-                    "%s: not in equilibrium, %s (residual %.2g; worst element %d, volume ratio %.2g); it "
-                    "was followed up to %.0f %% of motion and load: ask for less, allow more "
-                    "iterations, or refine there",
-                    pla_invocation_file(inv, 0), pla_stop_reason_text(result.solve.reason),
-                    result.solve.residual_rel, result.solve.worst_element, result.solve.min_jacobian,
-                    100.0 * result.reached);
+      st = pla_fail(
+          err, PLA_ERR_CONVERGENCE,
+          "%s: not in equilibrium, %s (residual %.2g; worst element %d, volume ratio %.2g); it "
+          "was followed up to %.0f %% of motion and load: ask for less, allow more "
+          "iterations, or refine there",
+          pla_invocation_file(inv, 0), pla_stop_reason_text(result.solve.reason),
+          result.solve.residual_rel, result.solve.worst_element, result.solve.min_jacobian,
+          100.0 * result.reached);
   }
   pla_simulation_result_clear(&result);
   pla_simulation_free(scene);
@@ -250,7 +255,8 @@ const PlaVerb pla_verb_simulate = {
       "\"mixture\" lists tissues that share elements by \"fraction\".  \"formulation\": \"mixed\"\n"
       "is for nearly incompressible tissue, up to a Poisson's ratio of 0.4999.\n\n"
       "Loads, besides force_n:\n"
-      "  {\"where\": ..., \"pressure_pa\": P}   on the outer faces whose vertices are all selected,\n"
+      "  {\"where\": ..., \"pressure_pa\": P}   on the outer faces whose vertices are all "
+      "selected,\n"
       "                                      always normal to them, positive towards the body\n"
       "Hooks pull at the vertex nearest to a point, and tell the force they need:\n"
       "  \"hooks\": [{\"name\": \"flap\", \"at_mm\": [...], \"pull_mm\": [...],\n"
@@ -260,13 +266,17 @@ const PlaVerb pla_verb_simulate = {
       "                 \"move\": {\"translate_mm\": [...], \"rotate\": {...}}},\n"
       "                {\"plane\": {\"point_mm\": [...], \"normal\": [...]}}]\n"
       "Contact between the pieces of a body and with itself:\n"
-      "  \"contact\": {\"pieces\": true, \"self\": true, \"thickness_mm\": T, \"stiffness_pa_m\": K,\n"
-      "              \"friction\": MU, \"slip_mm\": S, \"fascia_mm\": R, \"fascia_stiffness_pa_m\": F}\n"
+      "  \"contact\": {\"pieces\": true, \"self\": true, \"thickness_mm\": T, \"stiffness_pa_m\": "
+      "K,\n"
+      "              \"friction\": MU, \"slip_mm\": S, \"fascia_mm\": R, "
+      "\"fascia_stiffness_pa_m\": F}\n"
       "  Points closer than the thickness push each other off.  Friction is Coulomb's beyond a\n"
       "  sliding of slip_mm, and below it grows from 0: what should stick creeps by up to that a\n"
-      "  step.  Points within fascia_mm of another piece at rest keep their height over it and slide.\n"
+      "  step.  Points within fascia_mm of another piece at rest keep their height over it and "
+      "slide.\n"
       "Motion in time, with OUT.pvd and a mesh for every frame beside it:\n"
-      "  \"dynamics\": {\"dt_s\": H, \"end_s\": T, \"every\": 1, \"integrator\": \"backward-euler\",\n"
+      "  \"dynamics\": {\"dt_s\": H, \"end_s\": T, \"every\": 1, \"integrator\": "
+      "\"backward-euler\",\n"
       "               \"mass_damping_1_s\": A, \"stiffness_damping_s\": B}\n"
       "  Integrators: backward-euler, linear-euler, midpoint.  Moves run over the whole time.",
   .example = "platysma-cli simulate bar.json -o bent.vtu --json",

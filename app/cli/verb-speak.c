@@ -51,7 +51,8 @@ describe_live(PlaInvocation *inv, const PlaLiveReport *live)
   pla_json_number(json, "look_ahead_s", live->look_ahead_s);
   pla_json_number(json, "live_median_late_s", live->median_late_s);
   pla_json_number(json, "live_most_late_s", live->most_late_s);
-  pla_say(inv, "live: looks %.0f ms ahead; frames came %.1f ms after that (median), %.1f ms at most",
+  pla_say(inv,
+          "live: looks %.0f ms ahead; frames came %.1f ms after that (median), %.1f ms at most",
           1000.0 * live->look_ahead_s, 1000.0 * live->median_late_s, 1000.0 * live->most_late_s);
 }
 
@@ -63,7 +64,7 @@ hear_formants(const PlaAudio *audio, Spoken *out, PlaError *err)
   size_t n = 0;
   PlaStatus st = pla_speech_samples(audio, &sample, &n, err);
   if (st == PLA_OK) {
-    out->heard = g_try_new(double, PLA_FORMANTS * (size_t)out->track->n_samples);
+    out->heard = g_try_new(double, PLA_FORMANTS *(size_t)out->track->n_samples);
     if (out->heard)
       pla_formants_track(sample, n, out->track->n_samples, out->heard);
     else
@@ -187,9 +188,9 @@ from_text(PlaInvocation *inv, const char *words, Spoken *out, PlaError *err)
 {
   PlaTextSpeech text;
   const PlaArticulation how = pla_articulation_default();
-  PlaStatus st = pla_text_speech_make(words, pla_invocation_text(inv, "voice", 0, NULL),
-                                      pla_invocation_int(inv, "words-per-minute", 0), -1, &text,
-                                      err);
+  PlaStatus st =
+      pla_text_speech_make(words, pla_invocation_text(inv, "voice", 0, NULL),
+                           pla_invocation_int(inv, "words-per-minute", 0), -1, &text, err);
   if (st != PLA_OK)
     return st;
   const gint64 start = g_get_monotonic_time();
@@ -312,19 +313,29 @@ const PlaVerb pla_verb_speak = {
   .args = "AUDIO|--text WORDS|--sensors TRACK -o TRACK.csv",
   .summary = "the track of the articulators from speech, and a tongue that follows it",
   .description =
-      "Sound of any rate and format becomes the paths of seven sensors in the midsagittal plane, in\n"
-      "mm at 100 Hz: tongue rear, dorsum, blade and tip (TR TD TB TT), lower incisor (LI), upper and\n"
+      "Sound of any rate and format becomes the paths of seven sensors in the midsagittal plane, "
+      "in\n"
+      "mm at 100 Hz: tongue rear, dorsum, blade and tip (TR TD TB TT), lower incisor (LI), upper "
+      "and\n"
       "lower lip (UL LL); x grows to the back, y downwards.  Silence, clipping, a narrow band and\n"
-      "several channels are said in notes.  --sensors takes a recorded track instead of a sound.  A\n"
-      "text goes through eSpeak NG, in any of its languages and voices; the sensors then follow the\n"
+      "several channels are said in notes.  --sensors takes a recorded track instead of a sound.  "
+      "A\n"
+      "text goes through eSpeak NG, in any of its languages and voices; the sensors then follow "
+      "the\n"
       "targets of its phonemes, blended where they meet.\n\n"
-      "A reduced elastic tongue of 150 degrees of freedom then follows the track: exact positions of\n"
-      "the four tongue coils, volume kept, contact with palate, teeth and jaw; what holds the tongue\n"
-      "goes with the lower incisors.  Texts and the built-in model speak in the phantom's own plane.  Of\n"
-      "recorded coils, and for a --mesh, a similarity takes the mean places of the tongue coils, over the\n"
+      "A reduced elastic tongue of 150 degrees of freedom then follows the track: exact positions "
+      "of\n"
+      "the four tongue coils, volume kept, contact with palate, teeth and jaw; what holds the "
+      "tongue\n"
+      "goes with the lower incisors.  Texts and the built-in model speak in the phantom's own "
+      "plane.  Of\n"
+      "recorded coils, and for a --mesh, a similarity takes the mean places of the tongue coils, "
+      "over the\n"
       "track and every --speaker, to vertices on the back of the tongue; sideways they stay.  For\n"
-      "a mesh without a palate one is built above the envelope of all paths.  Targets inside palate\n"
-      "or teeth are put out and counted.  Lengths are in the speaker's millimetres; TRACK.csv also\n"
+      "a mesh without a palate one is built above the envelope of all paths.  Targets inside "
+      "palate\n"
+      "or teeth are put out and counted.  Lengths are in the speaker's millimetres; TRACK.csv "
+      "also\n"
       "gets the jaw's angle, the volume and the deepest contact of every frame.",
   .example = "platysma-cli speak voice.wav -o track.csv --json",
   .min_files = 0,

@@ -53,8 +53,7 @@ describe_scores(PlaInvocation *inv, char *const *name, int n_channels, const Pla
 }
 
 static PlaStatus
-score_set(PlaInvocation *inv, const PlaSpeechModel *model, const PlaSpeechData *data,
-          PlaError *err)
+score_set(PlaInvocation *inv, const PlaSpeechModel *model, const PlaSpeechData *data, PlaError *err)
 {
   g_autofree PlaScore *score = g_new0(PlaScore, data->n_channels);
   PlaStatus st = pla_speech_score(model, data, score, pla_invocation_progress(inv), err);
@@ -94,8 +93,8 @@ parse_context(const char *text, PlaContext *out, PlaError *err)
     *out = (PlaContext){ 0 };
     for (int i = 0; fine && parts[i]; i++) {
       gint64 at = 0;
-      fine = g_ascii_string_to_signed(parts[i], 10, -PLA_CONTEXT_REACH, PLA_CONTEXT_REACH, &at,
-                                      NULL);
+      fine =
+          g_ascii_string_to_signed(parts[i], 10, -PLA_CONTEXT_REACH, PLA_CONTEXT_REACH, &at, NULL);
       out->offset[out->n++] = (int)at;
     }
     if (!fine || !pla_context_check(out))
@@ -173,7 +172,8 @@ describe_training(PlaInvocation *inv, const PlaSpeechModel *model, const PlaTrai
   pla_say(inv, "%d x %d units, %d epochs (best: %d) in %.1f s; loss %.3f, on the validation %.3f",
           model->net->shape.n_hidden, model->net->shape.n_units, report->n_epochs,
           report->best_epoch, report->seconds, report->train_loss, report->valid_loss);
-  pla_say(inv, "  looks %.1f ms ahead, and %.0f ms more where its output is smoothed over %d frames",
+  pla_say(inv,
+          "  looks %.1f ms ahead, and %.0f ms more where its output is smoothed over %d frames",
           1000.0 * pla_speech_latency_s(&model->context, 0), 10.0 * (model->smooth / 2),
           model->smooth);
 }
@@ -234,12 +234,14 @@ static const PlaOpt train_option_table[] = {
   { "layers", 0, PLA_OPT_INT, "N", "hidden layers (default: 6)", 1, PLA_NET_MAX_LAYERS },
   { "units", 0, PLA_OPT_INT, "N", "units in each (default: 400)", 8, PLA_NET_MAX_UNITS },
   { "context", 0, PLA_OPT_TEXT, "NAME",
-    "frames heard: seven (3 before and after, default), causal (6 before), long (20 before, 3 after), "
+    "frames heard: seven (3 before and after, default), causal (6 before), long (20 before, 3 "
+    "after), "
     "or offsets such as -4,-2,0,2" },
   { "method", 0, PLA_OPT_TEXT, "NAME", "adam (default) or momentum" },
   { "rate", 0, PLA_OPT_NUMBER, "R", "learning rate at the start (default: 0.001)", 1e-7, 1.0 },
   { "noise", 0, PLA_OPT_NUMBER, "S", "disturb the inputs by S deviations (default: 0)", 0, 2.0 },
-  { "drop", 0, PLA_OPT_NUMBER, "P", "leave out a share of the units in each pass (default: 0)", 0, 0.9 },
+  { "drop", 0, PLA_OPT_NUMBER, "P", "leave out a share of the units in each pass (default: 0)", 0,
+    0.9 },
   { "vary", 0, PLA_OPT_NUMBER, "S",
     "other tract lengths and microphones every epoch: deviation of log frequencies (default: 0)", 0,
     0.2 },
@@ -260,9 +262,12 @@ const PlaVerb pla_verb_speech_train = {
   .summary = "learns sensor positions from paired sound and sensor files",
   .description =
       "CORPUS is a JSON file that lists utterances (sound and sensor files) and says what their\n"
-      "columns are: see the guide.  made:tract and made:espeak are speech that Platysma makes, by its\n"
-      "articulatory synthesiser and by eSpeak NG; made:both is both.  Utterances or speakers are split into train, valid and test; the\n"
-      "network of the epoch that does best on valid is kept and judged on test.  The same corpus and\n"
+      "columns are: see the guide.  made:tract and made:espeak are speech that Platysma makes, by "
+      "its\n"
+      "articulatory synthesiser and by eSpeak NG; made:both is both.  Utterances or speakers are "
+      "split into train, valid and test; the\n"
+      "network of the epoch that does best on valid is kept and judged on test.  The same corpus "
+      "and\n"
       "options give the same file on any number of threads.  A sensor's rmse is that of its\n"
       "coordinates, its correlation the mean over x and y, both over all frames of the set.",
   .example = "platysma-cli speech-train corpus.json -o voice.net --json",
@@ -341,7 +346,8 @@ const PlaVerb pla_verb_speech_eval = {
   .name = "speech-eval",
   .args = "NET CORPUS",
   .summary = "scores a network on utterances it has not seen",
-  .description = "Runs the network over the set of the corpus, smoothed as `speak` does it, and compares with\n"
+  .description = "Runs the network over the set of the corpus, smoothed as `speak` does it, and "
+                 "compares with\n"
                  "the sensors that were measured: root mean square error and correlation.",
   .example = "platysma-cli speech-eval voice.net corpus.json --json",
   .min_files = 2,
@@ -388,7 +394,8 @@ const PlaVerb pla_verb_speech_corpus = {
   .name = "speech-corpus",
   .args = "-o FOLDER",
   .summary = "makes paired sound and sensor files with the articulatory synthesiser",
-  .description = "A corpus as speech-train reads it: corpus.json, sounds, and tracks of the seven sensors.  The\n"
+  .description = "A corpus as speech-train reads it: corpus.json, sounds, and tracks of the seven "
+                 "sensors.  The\n"
                  "same options give the same files.",
   .example = "platysma-cli speech-corpus -o trial --minutes 5 --format ema",
   .max_files = 0,

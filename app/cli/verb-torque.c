@@ -41,8 +41,8 @@ describe(PlaInvocation *inv, const PlaActiveBody *body, const PlaLimb *limb,
       arm_mm[j] = 1000.0 * muscle[m].arm_m[j];
     pla_json_numbers(json, "arm_mm", arm_mm, limb->n_joints);
     json_builder_end_object(json);
-    pla_say(inv, "%s: activation %.3f, %.1f N, length %.3f, arm %.1f mm", name, muscle[m].activation,
-            muscle[m].force_n, muscle[m].length, arm_mm[0]);
+    pla_say(inv, "%s: activation %.3f, %.1f N, length %.3f, arm %.1f mm", name,
+            muscle[m].activation, muscle[m].force_n, muscle[m].length, arm_mm[0]);
   }
   json_builder_end_array(json);
   pla_json_number(json, "residual_nm", report->balance.residual_nm);
@@ -53,7 +53,8 @@ describe(PlaInvocation *inv, const PlaActiveBody *body, const PlaLimb *limb,
 
 /* as a track of one frame, for `muscles activate`; no more than full activation */
 static PlaStatus
-write_track(PlaInvocation *inv, const PlaActiveBody *body, const PlaLimbMuscle *muscle, PlaError *err)
+write_track(PlaInvocation *inv, const PlaActiveBody *body, const PlaLimbMuscle *muscle,
+            PlaError *err)
 {
   PlaActivation track = { 0 };
   PlaStatus st = pla_activation_init(&track, body->model, 1, 60.0, err);
@@ -73,12 +74,14 @@ pla_run_torque(PlaInvocation *inv, PlaError *err)
   PlaLimbReport report;
   PlaStatus st = PLA_OK;
   if (pla_invocation_n_files(inv) != 2)
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "name the limb: platysma-cli muscles torque phantom:arm --bend-deg 90 --load-kg 2");
+    return pla_fail(
+        err, PLA_ERR_USAGE,
+        "name the limb: platysma-cli muscles torque phantom:arm --bend-deg 90 --load-kg 2");
   if (pla_invocation_has(inv, "limb") &&
       (pla_invocation_has(inv, "bend-deg") || pla_invocation_has(inv, "load-kg")))
-    return pla_fail(err, PLA_ERR_USAGE, "--limb has angles and loads of its own: leave --bend-deg and "
-                                        "--load-kg out");
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "--limb has angles and loads of its own: leave --bend-deg and "
+                    "--load-kg out");
   st = pla_invocation_body(inv, pla_invocation_file(inv, 1), &body, err);
   if (st == PLA_OK && pla_invocation_has(inv, "limb"))
     st = pla_limb_read(pla_invocation_text(inv, "limb", 0, ""), body, &limb, err);
@@ -92,10 +95,11 @@ pla_run_torque(PlaInvocation *inv, PlaError *err)
     if (st == PLA_OK && pla_invocation_output(inv))
       st = write_track(inv, body, muscle, err);
     if (st == PLA_OK && most > 1.0)
-      st = pla_fail(err, PLA_ERR_CONVERGENCE,
-                    "%s: an activation of %.2f is more than a muscle can give: the limb cannot hold "
-                    "this; bend it otherwise or load it less",
-                    pla_invocation_file(inv, 1), most);
+      st =
+          pla_fail(err, PLA_ERR_CONVERGENCE,
+                   "%s: an activation of %.2f is more than a muscle can give: the limb cannot hold "
+                   "this; bend it otherwise or load it less",
+                   pla_invocation_file(inv, 1), most);
   }
   pla_limb_clear(&limb);
   pla_active_body_free(body);

@@ -15,10 +15,10 @@
 typedef enum {
   PLA_OPT_FLAG = 0, /* --largest */
   PLA_OPT_TEXT,     /* --preset NAME */
-  PLA_OPT_OUTPUT,   /* --picture PNG: a file to write; its place is checked before the work starts */
-  PLA_OPT_INT,      /* --triangles N */
-  PLA_OPT_NUMBER,   /* --close-mm R */
-  PLA_OPT_RANGE,    /* --threshold LO HI: two numbers */
+  PLA_OPT_OUTPUT, /* --picture PNG: a file to write; its place is checked before the work starts */
+  PLA_OPT_INT,    /* --triangles N */
+  PLA_OPT_NUMBER, /* --close-mm R */
+  PLA_OPT_RANGE,  /* --threshold LO HI: two numbers */
 } PlaOptType;
 
 typedef struct {
@@ -35,15 +35,15 @@ typedef struct {
 typedef struct PlaInvocation PlaInvocation;
 
 typedef struct {
-  const char *name;        /* "segment" */
-  const char *args;        /* "VOLUME -o LABELS", for the usage line */
-  const char *summary;     /* one line for the list of verbs */
-  const char *description; /* paragraphs for --help and the man page */
-  const char *example;     /* one worked example: the whole command line */
+  const char *name;         /* "segment" */
+  const char *args;         /* "VOLUME -o LABELS", for the usage line */
+  const char *summary;      /* one line for the list of verbs */
+  const char *description;  /* paragraphs for --help and the man page */
+  const char *example;      /* one worked example: the whole command line */
   int min_files, max_files; /* positional arguments; max -1: any number */
-  bool needs_output;       /* -o is required */
-  bool writes_at_once;     /* files take their names one by one, not together at the end */
-  const PlaOpt *options;   /* beyond the common ones; NULL-name terminated, or NULL */
+  bool needs_output;        /* -o is required */
+  bool writes_at_once;      /* files take their names one by one, not together at the end */
+  const PlaOpt *options;    /* beyond the common ones; NULL-name terminated, or NULL */
   /* Does the work.  Members of the JSON object are added with the builder of
    * pla_invocation_json() (an object is open); lines for people with pla_say(). */
   PlaStatus (*run)(PlaInvocation *inv, PlaError *err);

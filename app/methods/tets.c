@@ -1,14 +1,14 @@
 /* Conforming tetrahedra. */
-#include "anatomy/mesher/pieces.h"
 #include "anatomy/mesher/tets.h"
+#include "anatomy/mesher/pieces.h"
 #include "anatomy/tet-locator.h"
 #include "app/methods/methods.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* A piece of fewer is not two and a half cells across.  Where thin parts fall apart at the size of the
- * cells, such crumbs would lie beside the body, held by nothing. */
+/* A piece of fewer is not two and a half cells across.  Where thin parts fall apart at the size of
+ * the cells, such crumbs would lie beside the body, held by nothing. */
 enum { CRUMB_TETS = 150 };
 
 static PlaStatus
@@ -27,9 +27,10 @@ leave_out_crumbs(PlaMeshResult *out, PlaTetReport *r, PlaError *err)
     r->boundary_tris += across[k] < 0;
   free(across);
   json_object_set_int_member(out->found, "left_out_pieces", n);
-  g_ptr_array_add(out->lines, g_strdup_printf(n == 1 ? "%d piece too small for the cells was left out"
-                                                     : "%d pieces too small for the cells were left out",
-                                              n));
+  g_ptr_array_add(out->lines,
+                  g_strdup_printf(n == 1 ? "%d piece too small for the cells was left out"
+                                         : "%d pieces too small for the cells were left out",
+                                  n));
   return PLA_OK;
 }
 

@@ -21,8 +21,7 @@ run_body(PlaWork *work, PlaError *err)
     opts.cell_mm = pla_work_number(work, "cell_mm");
   if (!pla_work_is_null(work, "young_pa"))
     opts.young_pa = pla_work_number(work, "young_pa");
-  PlaStatus st =
-      pla_active_body_from_phantom(phantom, &opts, pla_work_progress(work), &body, err);
+  PlaStatus st = pla_active_body_from_phantom(phantom, &opts, pla_work_progress(work), &body, err);
   /* the muscles must know what the mesh is called in the end */
   if (st == PLA_OK) {
     PlaContent *flesh = pla_content_new(PLA_ITEM_MESH);
@@ -127,8 +126,8 @@ pla_operation_keep_shape(PlaWork *work, const PlaActiveBody *body, const PlaActi
   if (st == PLA_OK) {
     Still still = { body, mesh->mesh, frame };
     until.n_frames = frame + 1;
-    st = pla_activation_run(body, &until, 1e-6, keep_frame, &still, pla_work_progress(work), &report,
-                            err);
+    st = pla_activation_run(body, &until, 1e-6, keep_frame, &still, pla_work_progress(work),
+                            &report, err);
     if (st == PLA_OK && report.unsolved > 0)
       st = pla_fail(err, PLA_ERR_CONVERGENCE, "frame %d did not reach equilibrium",
                     report.first_unsolved + 1);
@@ -153,7 +152,8 @@ run_activate(PlaWork *work, PlaError *err)
   PlaStatus st = pla_operation_load_moves(work, &body, &track, &item, err);
   const int frame = pla_work_is_null(work, "frame") ? track.n_frames : pla_work_int(work, "frame");
   if (st == PLA_OK && (frame < 1 || frame > track.n_frames))
-    st = pla_fail(err, PLA_ERR_USAGE, "\"frame\" is %d, and the track has %d", frame, track.n_frames);
+    st = pla_fail(err, PLA_ERR_USAGE, "\"frame\" is %d, and the track has %d", frame,
+                  track.n_frames);
   if (st == PLA_OK) {
     g_autofree char *name = g_strdup_printf("%s, frame %d", pla_work_item_name(work, item), frame);
     st = pla_operation_keep_shape(work, body, &track, frame - 1, name, err);
@@ -270,7 +270,8 @@ run_fit(PlaWork *work, PlaError *err)
     /* what was spoken meanwhile */
     if (json_object_has_member(given->meta, PLA_META_PHONEMES))
       json_object_set_member(result->meta, PLA_META_PHONEMES,
-                             json_node_copy(json_object_get_member(given->meta, PLA_META_PHONEMES)));
+                             json_node_copy(
+                                 json_object_get_member(given->meta, PLA_META_PHONEMES)));
     pla_work_add(work, name, g_steal_pointer(&result));
     pla_work_add(work, rest, g_steal_pointer(&left));
   }

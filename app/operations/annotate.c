@@ -1,6 +1,6 @@
 /* Notes, landmarks and measurements: small items that hold JSON. */
-#include "app/operations/operations.h"
 #include "app/json.h"
+#include "app/operations/operations.h"
 
 #include <math.h>
 #include <string.h>

@@ -92,8 +92,8 @@ run(PlaWork *work, PlaError *err)
     tris = pla_mesh_tris(other);
     st = pla_tri_tree_new(&tris, &tree, err);
   }
-  double *dist = st == PLA_OK ? pla_mesh_add_field(shape, "deviation_mm", PLA_ON_VERTS, PLA_F64, 1)
-                              : NULL;
+  double *dist =
+      st == PLA_OK ? pla_mesh_add_field(shape, "deviation_mm", PLA_ON_VERTS, PLA_F64, 1) : NULL;
   if (st == PLA_OK && !dist)
     st = pla_fail_memory(err, "the deviation");
   if (st == PLA_OK) {
@@ -113,8 +113,8 @@ run(PlaWork *work, PlaError *err)
     json_object_set_double_member(found, "max_mm", largest);
     json_object_set_object_member(content->meta, "compared", found);
     content->mesh = g_steal_pointer(&shape);
-    g_autofree char *own_name = g_strdup_printf("%s against %s", pla_work_text(work, "item"),
-                                                pla_work_text(work, "with"));
+    g_autofree char *own_name =
+        g_strdup_printf("%s against %s", pla_work_text(work, "item"), pla_work_text(work, "with"));
     const char *name = pla_work_text(work, "name");
     pla_work_add(work, name ? name : own_name, content);
   }

@@ -75,7 +75,8 @@ run_prepare(PlaWork *work, PlaError *err)
     json_object_set_double_member(surgery, "lattice_mm", lattice_mm);
     json_object_set_int_member(surgery, "tets", n_tets);
     if (boxed)
-      json_object_set_array_member(surgery, "box_mm", json_array_ref(pla_work_list(work, "box_mm")));
+      json_object_set_array_member(surgery, "box_mm",
+                                   json_array_ref(pla_work_list(work, "box_mm")));
     if (*tissue)
       json_object_set_string_member(surgery, "tissue", tissue);
     if (bones->len > 1)
@@ -121,7 +122,8 @@ dup_object(JsonObject *object)
   return json_node_dup_object(copy);
 }
 
-/* what was taken out becomes an item of its own, to be hidden, measured or deleted like any other */
+/* what was taken out becomes an item of its own, to be hidden, measured or deleted like any other
+ */
 static void
 add_specimen(PlaWork *work, PlaPlanSpecimen *specimen, JsonObject *found)
 {
@@ -130,9 +132,8 @@ add_specimen(PlaWork *work, PlaPlanSpecimen *specimen, JsonObject *found)
   g_autofree char *name = g_strdup_printf("%s specimen", specimen->name);
   static const char *const keys[] = { "specimen_mm3", "specimen_g", "specimen_size_mm" };
   /* a template tells it among its parts */
-  JsonArray *parts = json_object_has_member(found, "parts")
-                         ? json_object_get_array_member(found, "parts")
-                         : NULL;
+  JsonArray *parts =
+      json_object_has_member(found, "parts") ? json_object_get_array_member(found, "parts") : NULL;
   for (guint i = 0; parts && i < json_array_get_length(parts); i++) {
     JsonObject *part = json_array_get_object_element(parts, i);
     if (json_object_has_member(part, keys[0]))

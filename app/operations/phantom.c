@@ -7,10 +7,9 @@ run(PlaWork *work, PlaError *err)
 {
   const char *which = pla_work_text(work, "phantom");
   PlaPhantom phantom = { 0 };
-  PlaStatus st = pla_phantom_make(which, pla_work_is_null(work, "spacing_mm")
-                                             ? 0.0
-                                             : pla_work_number(work, "spacing_mm"),
-                                  pla_work_progress(work), &phantom, err);
+  PlaStatus st = pla_phantom_make(
+      which, pla_work_is_null(work, "spacing_mm") ? 0.0 : pla_work_number(work, "spacing_mm"),
+      pla_work_progress(work), &phantom, err);
   if (st != PLA_OK)
     return st;
   PlaContent *content = pla_content_new(phantom.labels ? PLA_ITEM_LABELS : PLA_ITEM_MESH);

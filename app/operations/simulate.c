@@ -3,8 +3,8 @@
  * The parameters are the parts of a scene (app/simulation.h) in the words of the window: tissues by
  * preset, what is held, hooks.  They are put together into a scene, so that an operation of a case
  * and a scene of the command line are solved by the same code. */
-#include "app/operations/operations.h"
 #include "app/json.h"
+#include "app/operations/operations.h"
 #include "app/simulation.h"
 #include "sim/material/presets.h"
 
@@ -64,7 +64,8 @@ nodes_near_label(PlaWork *work, JsonObject *label, const PlaMesh *mesh, JsonArra
   if (!pla_label_table_find(&map->table, id))
     return pla_fail(err, PLA_ERR_USAGE, "'%s' has no label %d to hold the body by", name, id);
   if (!(within_mm > 0.0 && within_mm <= 100.0))
-    return pla_fail(err, PLA_ERR_USAGE, "\"within_mm\" of \"fixed\" must be above 0 and at most 100");
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "\"within_mm\" of \"fixed\" must be above 0 and at most 100");
   if (!pla_affine_invert(map->volume->affine_mm, inv))
     return pla_fail(err, PLA_ERR_GEOMETRY, "the axes of '%s' do not span space", name);
 
@@ -81,10 +82,11 @@ nodes_near_label(PlaWork *work, JsonObject *label, const PlaMesh *mesh, JsonArra
     if (held[v])
       json_array_add_int_element(nodes, v);
   if (json_array_get_length(nodes) == 0)
-    return pla_fail(err, PLA_ERR_EMPTY,
-                    "no vertex of the mesh is within %.3g mm of %s; allow a larger distance or hold "
-                    "the body elsewhere",
-                    within_mm, pla_label_table_find(&map->table, id)->name);
+    return pla_fail(
+        err, PLA_ERR_EMPTY,
+        "no vertex of the mesh is within %.3g mm of %s; allow a larger distance or hold "
+        "the body elsewhere",
+        within_mm, pla_label_table_find(&map->table, id)->name);
   *out = g_steal_pointer(&nodes);
   return PLA_OK;
 }

@@ -50,8 +50,8 @@ run_say(PlaWork *work, PlaError *err)
   if (st != PLA_OK)
     return st;
   PlaContent *content = pla_content_new(PLA_ITEM_AUDIO);
-  g_autofree char *name = pla_work_is_null(work, "name") ? short_name(words)
-                                                         : g_strdup(pla_work_text(work, "name"));
+  g_autofree char *name =
+      pla_work_is_null(work, "name") ? short_name(words) : g_strdup(pla_work_text(work, "name"));
   content->audio = text.spoken.audio;
   text.spoken.audio = NULL;
   json_object_set_string_member(content->meta, "text", words);
@@ -74,7 +74,8 @@ static const PlaOpParam say_params[] = {
 static char *
 describe_say(JsonObject *params)
 {
-  g_autofree char *name = short_name(json_object_get_string_member_with_default(params, "text", ""));
+  g_autofree char *name =
+      short_name(json_object_get_string_member_with_default(params, "text", ""));
   return g_strdup_printf("Say “%s”", name);
 }
 
@@ -105,8 +106,7 @@ read_phonemes(JsonObject *meta, int *n)
     JsonObject *one = JSON_NODE_HOLDS_OBJECT(element) ? json_node_get_object(element) : NULL;
     if (!one)
       continue;
-    segment[i].phone =
-        pla_sound_find(json_object_get_string_member_with_default(one, "ipa", ""));
+    segment[i].phone = pla_sound_find(json_object_get_string_member_with_default(one, "ipa", ""));
     segment[i].from = json_object_get_double_member_with_default(one, "from_s", 0.0);
     segment[i].to = json_object_get_double_member_with_default(one, "to_s", 0.0);
   }
@@ -163,7 +163,8 @@ get_track(PlaWork *work, const PlaContent *source, PlaSpokenInput *input, PlaTra
   input->audio = source->audio;
   PlaStatus st;
   if (segment && !pla_work_bool(work, "heard")) {
-    *trained_on = g_strdup("Follows the phonemes of the text; the sound itself was not listened to.");
+    *trained_on =
+        g_strdup("Follows the phonemes of the text; the sound itself was not listened to.");
     st = follow_phonemes(source->audio, segment, n, made, err);
   } else
     st = hear(work, source->audio, trained_on, notes, made, err);

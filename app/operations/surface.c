@@ -34,8 +34,7 @@ run(PlaWork *work, PlaError *err)
   json_object_set_double_member(found, "label_volume_mm3", report.label_volume_mm3);
   json_object_set_double_member(found, "decimation_mm", report.decimation_mm);
   json_object_set_object_member(content->meta, "surface", found);
-  const PlaLabel *first =
-      pla_label_table_find(&labels->labels->table, g_array_index(ids, int, 0));
+  const PlaLabel *first = pla_label_table_find(&labels->labels->table, g_array_index(ids, int, 0));
   g_autofree char *own_name = g_strdup_printf("%s surface", first->name);
   const char *name = pla_work_text(work, "name");
   pla_work_add(work, name ? name : own_name, content);

@@ -1,8 +1,9 @@
 /* Equilibria of an active model and their derivatives.
  *
- * Steps are Newton's with whatever factor is at hand, K_old dx = f(x), and Anderson's extrapolation of
- * them.  When they no longer gain, the tangent at the newest shape is factored.  A vertex that the jaw moves takes the flesh along as it would in a linear body
- * first, so that no element between bone and flesh turns over. */
+ * Steps are Newton's with whatever factor is at hand, K_old dx = f(x), and Anderson's extrapolation
+ * of them.  When they no longer gain, the tangent at the newest shape is factored.  A vertex that
+ * the jaw moves takes the flesh along as it would in a linear body first, so that no element
+ * between bone and flesh turns over. */
 #include "sim/active/active.h"
 
 #include "anatomy/base/mat3.h"
@@ -19,8 +20,8 @@
 
 enum {
   MAX_STEPS = 60,
-  PATIENCE = 5, /* steps that need not halve the error, before a new factor pays */
-  MEMORY = 5,   /* steps that the next is made from */
+  PATIENCE = 5,     /* steps that need not halve the error, before a new factor pays */
+  MEMORY = 5,       /* steps that the next is made from */
   MAX_HALVINGS = 6, /* of a step that leads astray, and of a way to new controls */
 };
 
@@ -32,9 +33,9 @@ struct PlaActiveModel {
   unsigned char *fixed; /* n_verts x 3 */
   bool has_jaw;
   PlaJaw jaw;
-  int *fibre_cell;                /* cell of each fibre */
-  int *muscle_start, *by_muscle;  /* fibres of each muscle */
-  int n_jaw_cells, *jaw_cell;     /* cells that the jaw holds by some, not all, of their vertices */
+  int *fibre_cell;               /* cell of each fibre */
+  int *muscle_start, *by_muscle; /* fibres of each muscle */
+  int n_jaw_cells, *jaw_cell;    /* cells that the jaw holds by some, not all, of their vertices */
 };
 
 void
@@ -279,8 +280,8 @@ struct PlaActiveSolver {
   double *dx[MEMORY], *dd[MEMORY], *last_x, *last_d;
   int n_memory;
   bool has_last;
-  double *pos;                    /* n_verts x 3 */
-  double *control, *from;         /* n_controls */
+  double *pos;            /* n_verts x 3 */
+  double *control, *from; /* n_controls */
 };
 
 void
@@ -349,8 +350,8 @@ pla_active_solver_new(const PlaActiveModel *model, PlaActiveSolver **out, PlaErr
   return st;
 }
 
-/* The tangent at @pos and its factor; where it is not definite, that of the projected one, stiffened a little
- * where even that leaves some motion without any stiffness. */
+/* The tangent at @pos and its factor; where it is not definite, that of the projected one,
+ * stiffened a little where even that leaves some motion without any stiffness. */
 static PlaStatus
 refactor(PlaActiveSolver *self, const double *pos, PlaProgress *progress, PlaActiveReport *report,
          PlaError *err)
@@ -561,7 +562,7 @@ way(const PlaActiveModel *model, const double *from, const double *to)
   static const double most_activation = 1.0, most_angle = 0.12, most_slide = 0.008;
   double longest = 0.0;
   for (int c = 0; c < model->n_controls; c++) {
-    const double most = c < model->n_muscles                    ? most_activation
+    const double most = c < model->n_muscles                      ? most_activation
                         : c - model->n_muscles == PLA_JAW_OPENING ? most_angle
                                                                   : most_slide;
     longest = fmax(longest, fabs(to[c] - from[c]) / most);
@@ -569,8 +570,8 @@ way(const PlaActiveModel *model, const double *from, const double *to)
   return longest;
 }
 
-/* The same way by the solver that goes down the energy, from self->pos as @from has it: slower, and for
- * places where the flesh folds and the tangent is not definite. */
+/* The same way by the solver that goes down the energy, from self->pos as @from has it: slower, and
+ * for places where the flesh folds and the tangent is not definite. */
 static PlaStatus
 descend(PlaActiveSolver *self, const double *control, const double *from, double tolerance_m,
         PlaProgress *progress, PlaActiveReport *report, bool *reached, PlaError *err)
@@ -620,7 +621,8 @@ pla_active_solve(PlaActiveSolver *self, const double *control, const double *col
     const double next = done + part >= 1.0 - 1e-9 ? 1.0 : done + part;
     bool reached = false;
     for (size_t c = 0; c < nc; c++)
-      self->control[c] = next == 1.0 ? control[c] : (1.0 - next) * self->from[c] + next * control[c];
+      self->control[c] =
+          next == 1.0 ? control[c] : (1.0 - next) * self->from[c] + next * control[c];
     memcpy(self->pos, state->pos, n * sizeof *self->pos);
     for (size_t c = 0; columns && done == 0.0 && c < nc; c++) {
       const double by = self->control[c] - state->control[c];
@@ -630,8 +632,8 @@ pla_active_solve(PlaActiveSolver *self, const double *control, const double *col
     st = approach(self, self->control, next < 1.0 ? fmax(tolerance_m, 1e-5) : tolerance_m, progress,
                   self->pos, report, &reached, err);
     if (st == PLA_OK && !reached && part < 0.5 * whole)
-      st = descend(self, self->control, state->pos, next < 1.0 ? 1e-5 : tolerance_m, progress, report,
-                   &reached, err);
+      st = descend(self, self->control, state->pos, next < 1.0 ? 1e-5 : tolerance_m, progress,
+                   report, &reached, err);
     if (st == PLA_OK && reached) {
       memcpy(state->pos, self->pos, n * sizeof *self->pos);
       memcpy(state->control, self->control, nc * sizeof *self->control);

@@ -17,10 +17,10 @@ struct PlaForward {
   PlaContactSet *contacts;
   PlaDynamics *dynamics; /* after the first frame, where there is time */
   PlaFemConditions conditions;
-  unsigned char *fixed; /* n_verts x 3 */
-  double *target, *pos; /* n_verts x 3 */
+  unsigned char *fixed;   /* n_verts x 3 */
+  double *target, *pos;   /* n_verts x 3 */
   double *control, *part; /* n_controls */
-  double *poses;        /* of the colliders before a step (n_colliders x 12) */
+  double *poses;          /* of the colliders before a step (n_colliders x 12) */
 };
 
 void
@@ -73,7 +73,8 @@ pla_forward_new(const PlaActiveModel *model, const PlaForwardOptions *options, P
   if (st == PLA_OK && options->contact)
     st = pla_contact_set_new(self->fem, options->collider, NULL, options->n_colliders,
                              options->contact, &self->contacts, err);
-  self->conditions = (PlaFemConditions){ .fixed = self->fixed, .target = self->target,
+  self->conditions = (PlaFemConditions){ .fixed = self->fixed,
+                                         .target = self->target,
                                          .contacts = self->contacts };
   if (st == PLA_OK)
     *out = self;
@@ -94,11 +95,13 @@ aim(PlaForward *self)
 {
   const PlaJaw *jaw = pla_active_jaw(self->model);
   pla_fem_model_set_activations(self->fem, self->part);
-  memcpy(self->target, self->pos, 3 * (size_t)pla_active_n_verts(self->model) * sizeof *self->target);
+  memcpy(self->target, self->pos,
+         3 * (size_t)pla_active_n_verts(self->model) * sizeof *self->target);
   pla_active_place(self->model, self->part, self->target);
   for (int c = 0; c < self->options.n_colliders; c++) {
     double rotation[9], shift[3] = { 0.0, 0.0, 0.0 };
-    pla_collider_get_pose(self->options.collider[c], self->poses + 12 * c, self->poses + 12 * c + 9);
+    pla_collider_get_pose(self->options.collider[c], self->poses + 12 * c,
+                          self->poses + 12 * c + 9);
     if (!jaw || !self->options.with_jaw || !self->options.with_jaw[c])
       continue;
     pla_jaw_pose(jaw, self->part + pla_active_n_muscles(self->model), rotation, shift);
@@ -114,7 +117,9 @@ n_parts(const PlaForward *self, const double *control)
   const int nm = pla_active_n_muscles(self->model), nc = pla_active_n_controls(self->model);
   double longest = 1.0;
   for (int c = 0; c < nc; c++) {
-    const double most = c < nm ? most_activation : c == nm + PLA_JAW_OPENING ? most_angle : most_slide;
+    const double most = c < nm                      ? most_activation
+                        : c == nm + PLA_JAW_OPENING ? most_angle
+                                                    : most_slide;
     longest = fmax(longest, fabs(control[c] - self->control[c]) / most);
   }
   return (int)ceil(longest - 1e-9);

@@ -40,8 +40,8 @@ turn(const double n[3], double sine, double cosine, bool slope, double r[9])
   const double cross[9] = { 0.0, -n[2], n[1], n[2], 0.0, -n[0], -n[1], n[0], 0.0 };
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++)
-      r[3 * i + j] = c * ((i == j) - n[i] * n[j]) + (slope ? 0.0 : n[i] * n[j]) +
-                     s * cross[3 * i + j];
+      r[3 * i + j] =
+          c * ((i == j) - n[i] * n[j]) + (slope ? 0.0 : n[i] * n[j]) + s * cross[3 * i + j];
 }
 
 /* Turning by +yaw about -w takes u towards v. */

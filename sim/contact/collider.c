@@ -70,9 +70,10 @@ pla_collider_new_surface(const PlaMesh *surface, PlaCollider **out, PlaError *er
                     "the collider's surface is not closed, so it has no inside; fill its holes, or "
                     "give a plane");
   if (fabs(summary.volume_m3) <= 1e-9 * pow(summary.area_m2, 1.5))
-    return pla_fail(err, PLA_ERR_GEOMETRY,
-                    "the collider's surface encloses no volume, so it has no inside; give the surface "
-                    "of a body, or a plane");
+    return pla_fail(
+        err, PLA_ERR_GEOMETRY,
+        "the collider's surface encloses no volume, so it has no inside; give the surface "
+        "of a body, or a plane");
   PlaCollider *self = collider_alloc();
   double *pos = pla_array_dup(surface->pos, (size_t)surface->n_verts, 3 * sizeof *pos);
   int *tri = pla_array_dup(surface->tri, (size_t)surface->n_tris, 3 * sizeof *tri);

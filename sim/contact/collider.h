@@ -24,15 +24,15 @@ void pla_collider_get_pose(const PlaCollider *self, double rotation[9], double s
 void pla_collider_carry(const PlaCollider *self, const double x[3], const double rotation[9],
                         const double shift[3], double out[3]);
 
-/* Signed distance, m, negative inside, with the unit direction out of the obstacle.  INFINITY farther
- * from the surface than @reach, on either side; when @deep, inside at any depth. */
+/* Signed distance, m, negative inside, with the unit direction out of the obstacle.  INFINITY
+ * farther from the surface than @reach, on either side; when @deep, inside at any depth. */
 double pla_collider_distance(const PlaCollider *self, const double x[3], double reach, bool deep,
                              double normal[3]);
 
-/* The features of the obstacle that push at @x, with signed distances and directions out of it, and the
- * signed distance itself: all within @close when the nearest is that near outside, otherwise the
- * nearest alone within @reach.  Vertices and weights of features are the obstacle's own and mean
- * nothing here. */
+/* The features of the obstacle that push at @x, with signed distances and directions out of it, and
+ * the signed distance itself: all within @close when the nearest is that near outside, otherwise
+ * the nearest alone within @reach.  Vertices and weights of features are the obstacle's own and
+ * mean nothing here. */
 int pla_collider_near(const PlaCollider *self, const double x[3], double close, double reach,
                       bool deep, double *distance, PlaFeature out[PLA_MOST_FEATURES]);
 

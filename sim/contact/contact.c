@@ -1,8 +1,9 @@
 /* Contacts: their laws, where they are, how far a step may go, friction.
  *
- * Friction follows Coulomb with the pushes of the last solve (lagged), smoothed below a small sliding
- * distance as in incremental potential contact (Li and others 2020).  Steps end before a point passes
- * through a triangle by additive conservative advancement (Li, Kaufman and Jiang 2021). */
+ * Friction follows Coulomb with the pushes of the last solve (lagged), smoothed below a small
+ * sliding distance as in incremental potential contact (Li and others 2020).  Steps end before a
+ * point passes through a triangle by additive conservative advancement (Li, Kaufman and Jiang
+ * 2021). */
 #include "sim/contact/contact.h"
 
 #include "anatomy/base/mat3.h"
@@ -32,7 +33,8 @@ pla_contact_law(const PlaContact *contact, double gap, double *push, double *sti
   double energy = 0.0, f = 0.0, s = 0.0;
   if (contact->reach > 0.0) {
     /* a link pulls both ways and fades out: E = k L^2/6 (1 - (1 - (depth/L)^2)^3) */
-    double y = depth / contact->reach, rest = 1.0 - y * y, size = k * contact->reach * contact->reach / 6.0;
+    double y = depth / contact->reach, rest = 1.0 - y * y,
+           size = k * contact->reach * contact->reach / 6.0;
     if (rest > 0.0) {
       energy = size * (1.0 - rest * rest * rest);
       f = k * depth * rest * rest;
@@ -155,8 +157,9 @@ point_normal(const PlaContactSet *self, const PlaSurfacePoint *point, double n[3
     n[d] /= length > 0.0 ? length : 1.0;
 }
 
-/* Parts of a piece that are near each other at rest, such as lips, may come nearer before they push.  One
- * number for each point: one that went with the place before it would pull along the surface. */
+/* Parts of a piece that are near each other at rest, such as lips, may come nearer before they
+ * push.  One number for each point: one that went with the place before it would pull along the
+ * surface. */
 static double
 own_thickness(const PlaContactSet *self, const PlaSurfacePoint *point, const double x[3])
 {
@@ -164,8 +167,8 @@ own_thickness(const PlaContactSet *self, const PlaSurfacePoint *point, const dou
   const double most = self->options.thickness;
   PlaFeature near[PLA_MOST_FEATURES];
   double nearest = 2.0 * most;
-  const int n = pla_features_near(&piece->features, piece->tree, self->pos, x, nearest, point->n_verts,
-                                  point->vert, near);
+  const int n = pla_features_near(&piece->features, piece->tree, self->pos, x, nearest,
+                                  point->n_verts, point->vert, near);
   for (int k = 0; k < n; k++)
     nearest = fmin(nearest, near[k].distance);
   return 0.5 * nearest;
@@ -193,10 +196,10 @@ measure_rest(PlaContactSet *self)
                        self->tri_normal + 3 * (size_t)(piece->first_tri + place.tri)) > 0.9999) {
         point->link_piece = b;
         point->link_rest = d;
-        point->link_stiffness = self->options.link_stiffness > 0.0
-                                    ? self->options.link_stiffness * point->area
-                                    : 0.5 * point->stiffness * self->options.thickness /
-                                          self->options.link_radius;
+        point->link_stiffness =
+            self->options.link_stiffness > 0.0
+                ? self->options.link_stiffness * point->area
+                : 0.5 * point->stiffness * self->options.thickness / self->options.link_radius;
       }
       nearest = fmin(nearest, d);
     }
@@ -371,8 +374,9 @@ find_for_point(PlaContactSet *self, int p, double margin, PlaContactList *list)
     const size_t at = (size_t)p * (size_t)self->n_colliders + (size_t)c;
     const double thickness = self->collider_thickness[at];
     double d;
-    int n = pla_collider_near(self->collider[c], x, 2.0 * self->options.thickness,
-                              thickness + margin + self->options.thickness, self->deep[at], &d, near);
+    int n =
+        pla_collider_near(self->collider[c], x, 2.0 * self->options.thickness,
+                          thickness + margin + self->options.thickness, self->deep[at], &d, near);
     self->deep[at] = d < 0.0;
     for (int k = 0; k < n; k++) {
       PlaContact *contact =
@@ -403,8 +407,8 @@ find_for_point(PlaContactSet *self, int p, double margin, PlaContactList *list)
   }
 }
 
-/* where fascia holds a point now: at its height over the nearest place of the other piece, along the
- * normal there alone, free to slide */
+/* where fascia holds a point now: at its height over the nearest place of the other piece, along
+ * the normal there alone, free to slide */
 static void
 find_link(PlaContactSet *self, int p, PlaContactList *list)
 {
@@ -505,7 +509,8 @@ pla_contact_set_get(const PlaContactSet *self, const PlaContact **contacts)
 
 /* ---- how far a step may go ---- */
 
-/* largest t at which a point and a triangle, both in motion, are still a tenth of their distance apart */
+/* largest t at which a point and a triangle, both in motion, are still a tenth of their distance
+ * apart */
 static double
 advance(double x[4][3], double dx[4][3], double nothing)
 {

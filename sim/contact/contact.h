@@ -1,14 +1,14 @@
 /* Contact of a deforming body with rigid obstacles, between its pieces and with itself, and fascia
  * along which pieces slide.
  *
- * Points are spread over the surface: vertices, middles of edges and of triangles, with the weights of
- * a rule that integrates cubics.  Each point within @thickness of an obstacle is pushed off by a
- * pressure that grows with how far it is within, so surfaces stay apart while that pressure suffices,
- * and what is inside already is pushed out.  A contact is the pair of the point and the nearest place
- * of the obstacle; the gap is the height over its plane,
- *   gap = normal . (sum_j weight_j x_j - anchor),   energy = k/2 max(0, thickness - gap)^2,
- * or the distance from its edge or vertex.  At the positions where contacts were found this has the energy and the force of the true distance;
- * solvers find them anew as they go. */
+ * Points are spread over the surface: vertices, middles of edges and of triangles, with the weights
+ * of a rule that integrates cubics.  Each point within @thickness of an obstacle is pushed off by a
+ * pressure that grows with how far it is within, so surfaces stay apart while that pressure
+ * suffices, and what is inside already is pushed out.  A contact is the pair of the point and the
+ * nearest place of the obstacle; the gap is the height over its plane, gap = normal . (sum_j
+ * weight_j x_j - anchor),   energy = k/2 max(0, thickness - gap)^2, or the distance from its edge
+ * or vertex.  At the positions where contacts were found this has the energy and the force of the
+ * true distance; solvers find them anew as they go. */
 #pragma once
 
 #include "sim/contact/collider.h"
@@ -23,12 +23,13 @@ typedef struct {
   double slip;      /* sliding, m, up to which friction grows; 0: a tenth of the thickness */
   bool pieces;      /* pieces of the body meet each other */
   bool self;        /* a piece meets itself */
-  double link_radius;    /* fascia: points this close to another piece at rest keep their height over it
-                            and are free to slide (Sifakis 2007), m; 0: none */
+  double link_radius; /* fascia: points this close to another piece at rest keep their height over
+                         it and are free to slide (Sifakis 2007), m; 0: none */
   double link_stiffness; /* Pa/m; 0: the stiffness of the material below over the radius */
-  bool settled;     /* what is inside a collider at rest belongs there, and is only kept from going deeper */
-  const unsigned char *among; /* 1: vertices whose points are looked at; NULL: all.  Read when the set is
-                                 made (n_verts) */
+  bool settled; /* what is inside a collider at rest belongs there, and is only kept from going
+                   deeper */
+  const unsigned char *among; /* 1: vertices whose points are looked at; NULL: all.  Read when the
+                                 set is made (n_verts) */
 } PlaContactOptions;
 PlaContactOptions pla_contact_options_default(void); /* pieces and self; no friction, no links */
 
@@ -50,17 +51,18 @@ typedef struct {
   int obstacle; /* collider, or n_colliders + piece */
 } PlaContact;
 
-/* Energy, J, push along the normal, N, and a non-negative stiffness, N/m, at a gap; the latter two may
- * be NULL. */
+/* Energy, J, push along the normal, N, and a non-negative stiffness, N/m, at a gap; the latter two
+ * may be NULL. */
 double pla_contact_law(const PlaContact *contact, double gap, double *push, double *stiffness);
-/* The gap at positions with @stride numbers a vertex, and the unit direction in which it grows.  With
+/* The gap at positions with @stride numbers a vertex, and the unit direction in which it grows.
+ * With
  * @place >= 0, as if that vertex of the contact stood @dx further. */
 double pla_contact_gap(const PlaContact *contact, const double *pos, int stride, int place,
                        const double dx[3], double normal[3]);
 
 /* Friction of one contact over a step: energy limit f0(|u|) of the sliding u, f0 the integral of
- * min(1, 2 y - y^2), y = |u| / slip.  Coulomb's law beyond @slip; below it a steep but finite slope, so
- * what should stick creeps by up to @slip a step. */
+ * min(1, 2 y - y^2), y = |u| / slip.  Coulomb's law beyond @slip; below it a steep but finite
+ * slope, so what should stick creeps by up to @slip a step. */
 typedef struct {
   int n_verts;
   int vert[PLA_CONTACT_VERTS];
@@ -83,30 +85,31 @@ typedef struct PlaContactSet PlaContactSet;
 PlaStatus pla_contact_set_new(const PlaFemModel *model, PlaCollider *const *colliders,
                               const double *friction, int n_colliders,
                               const PlaContactOptions *options, PlaContactSet **out, PlaError *err);
-void pla_contact_set_free(PlaContactSet *self); /* NULL is fine */
+void pla_contact_set_free(PlaContactSet *self);              /* NULL is fine */
 double pla_contact_set_thickness(const PlaContactSet *self); /* m */
 double pla_contact_set_spacing(const PlaContactSet *self);   /* mean edge of the surface, m */
 
 /* 1 for vertices of the surface, 0 for others (n_verts). */
 void pla_contact_set_mark_surface(const PlaContactSet *self, unsigned char *on_surface);
 
-/* Finds all contacts of points nearer than their thickness plus @margin at @pos (n_verts x 3).  The same
- * for any number of threads. */
+/* Finds all contacts of points nearer than their thickness plus @margin at @pos (n_verts x 3).  The
+ * same for any number of threads. */
 PlaStatus pla_contact_set_update(PlaContactSet *self, const double *pos, double margin,
                                  PlaError *err);
 int pla_contact_set_get(const PlaContactSet *self, const PlaContact **contacts);
 
-/* Largest t in 0..1 so that on the way from @pos to @pos + t (@end - @pos) no point enters an obstacle
- * by more than the thickness or passes through a triangle of the body. */
+/* Largest t in 0..1 so that on the way from @pos to @pos + t (@end - @pos) no point enters an
+ * obstacle by more than the thickness or passes through a triangle of the body. */
 double pla_contact_set_limit(PlaContactSet *self, const double *pos, const double *end);
 
-/* Begins a step at @pos: sliding counts from here, links hold on to what is nearest now, and obstacles
- * stand where they will at its end.  @before: their poses at its start (12 numbers a collider, rotation
- * and shift; NULL: not moved).  A new set is at the beginning of a step at rest. */
+/* Begins a step at @pos: sliding counts from here, links hold on to what is nearest now, and
+ * obstacles stand where they will at its end.  @before: their poses at its start (12 numbers a
+ * collider, rotation and shift; NULL: not moved).  A new set is at the beginning of a step at rest.
+ */
 PlaStatus pla_contact_set_begin_step(PlaContactSet *self, const double *pos, const double *before,
                                      PlaError *err);
-/* Takes the pushes and normals of the newest update for the limits of friction, which stay as they are
- * until the next call, so that a solver has an energy to descend in between. */
+/* Takes the pushes and normals of the newest update for the limits of friction, which stay as they
+ * are until the next call, so that a solver has an energy to descend in between. */
 PlaStatus pla_contact_set_hold(PlaContactSet *self, PlaError *err);
 int pla_contact_set_get_friction(const PlaContactSet *self, const PlaFriction **friction);
 
@@ -115,11 +118,11 @@ double pla_contact_set_energy(const PlaContactSet *self, const double *pos);
 void pla_contact_set_add_forces(const PlaContactSet *self, const double *pos, double *force);
 
 typedef struct {
-  int contacts;             /* that push */
-  double max_penetration;   /* m, how deep the deepest point is inside anything; 0 if none is */
-  double min_gap;           /* m; INFINITY without contacts */
-  double normal_force;      /* sum of all pushes, N */
-  double deepest[3];        /* where, m */
+  int contacts;           /* that push */
+  double max_penetration; /* m, how deep the deepest point is inside anything; 0 if none is */
+  double min_gap;         /* m; INFINITY without contacts */
+  double normal_force;    /* sum of all pushes, N */
+  double deepest[3];      /* where, m */
 } PlaContactReport;
 void pla_contact_set_report(const PlaContactSet *self, const double *pos, PlaContactReport *out);
 /* Total force of collider @c on the body, N. */

@@ -1,17 +1,18 @@
-/* What of a triangle surface is near a point: faces, edges and vertices, each with how often it counts.
+/* What of a triangle surface is near a point: faces, edges and vertices, each with how often it
+ * counts.
  *
- * The distance to a surface has a kink where two places are equally near, as in a fold, and a solver
- * cannot rest there.  The sum over all triangles of a function of their distances has none, but counts
- * flat and convex parts more than once.  Counting triangles, less edges, plus vertices (Li and others
- * 2023) gives both: above a face, an edge or a vertex that sticks out the sum has one term, in a fold
- * it has one for either side, and it is smooth everywhere. */
+ * The distance to a surface has a kink where two places are equally near, as in a fold, and a
+ * solver cannot rest there.  The sum over all triangles of a function of their distances has none,
+ * but counts flat and convex parts more than once.  Counting triangles, less edges, plus vertices
+ * (Li and others 2023) gives both: above a face, an edge or a vertex that sticks out the sum has
+ * one term, in a fold it has one for either side, and it is smooth everywhere. */
 #pragma once
 
 #include "anatomy/mesh.h"
 #include "anatomy/surface/tri-tree.h"
 
 typedef struct {
-  const int *tri;  /* borrowed (n_tris x 3) */
+  const int *tri; /* borrowed (n_tris x 3) */
   int n_verts, n_tris, n_edges;
   int *tri_edge;   /* edge between corners c and c + 1 (n_tris x 3) */
   int *edge;       /* vertices, the smaller first (n_edges x 2) */
@@ -30,12 +31,13 @@ typedef struct {
   double direction[3];  /* unit, from the nearest point to the asker */
   double along[3];      /* unit direction of an edge, 0 for others */
   int count;            /* how often it counts: 1 mostly, 0 never listed, -1 along a fold */
-  int tri;              /* a triangle it belongs to; of the nearest, the one that faces the asker most */
+  int tri; /* a triangle it belongs to; of the nearest, the one that faces the asker most */
 } PlaFeature;
 
 enum { PLA_MOST_FEATURES = 64 };
 
-/* Features within @reach of @x that have none of the @n_skip vertices @skip, with counts other than 0.
+/* Features within @reach of @x that have none of the @n_skip vertices @skip, with counts other than
+ * 0.
  * @pos: positions of the mesh's vertices, those that @tree has.  Where more than PLA_MOST_FEATURES
  * triangles are that near, the rest is left out. */
 int pla_features_near(const PlaFeatureMesh *self, const PlaTriTree *tree, const double *pos,
@@ -46,7 +48,8 @@ int pla_features_near(const PlaFeatureMesh *self, const PlaTriTree *tree, const 
 void pla_features_of_tri(const PlaFeatureMesh *self, const double *pos, const double x[3], int tri,
                          PlaFeature *out);
 
-/* Signed distance, negative inside the closed surface, and the nearest place; INFINITY beyond @reach.
- * The side comes from the pseudonormal of the nearest feature (Baerentzen and Aanaes 2005). */
+/* Signed distance, negative inside the closed surface, and the nearest place; INFINITY beyond
+ * @reach. The side comes from the pseudonormal of the nearest feature (Baerentzen and Aanaes 2005).
+ */
 double pla_features_distance(const PlaFeatureMesh *self, const PlaTriTree *tree, const double *pos,
                              const double x[3], double reach, PlaFeature *nearest);

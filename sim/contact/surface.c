@@ -1,8 +1,8 @@
-/* The surface of a body as contact sees it: points with areas, pieces with trees of triangles, and the
- * signed distance from a piece.
+/* The surface of a body as contact sees it: points with areas, pieces with trees of triangles, and
+ * the signed distance from a piece.
  *
- * Within its own piece a point leaves out the triangles it belongs to.  It is inside when it is behind
- * one that faces it and the winding number just outside its own surface says so too. */
+ * Within its own piece a point leaves out the triangles it belongs to.  It is inside when it is
+ * behind one that faces it and the winding number just outside its own surface says so too. */
 #include "sim/contact/contact-private.h"
 
 #include "anatomy/base/mat3.h"
@@ -73,10 +73,10 @@ sort_by_piece(PlaContactSet *self, const PlaBoundary *boundary, const int *piece
   for (int t = 0; t < boundary->n_tris; t++) {
     int p = piece[boundary->tri[3 * t]], at = self->piece[p].first_tri + fill[p]++;
     memcpy(self->tri + 3 * (size_t)at, boundary->tri + 3 * (size_t)t, 3 * sizeof *self->tri);
-    stiffness[at] = self->options.stiffness > 0.0
-                        ? self->options.stiffness
-                        : 2.0 * cell_stiffness(self->model, boundary->cell[t]) /
-                              self->options.thickness;
+    stiffness[at] =
+        self->options.stiffness > 0.0
+            ? self->options.stiffness
+            : 2.0 * cell_stiffness(self->model, boundary->cell[t]) / self->options.thickness;
   }
   free(fill);
   return PLA_OK;
@@ -152,10 +152,9 @@ make_points(PlaContactSet *self, const int *piece, const double *stiffness, PlaE
   for (int t = 0; st == PLA_OK && t < nt; t++) {
     const int *v = self->tri + 3 * (size_t)t;
     double area = centre_share * triangle_area(model->rest, v);
-    self->point[self->n_points++] = (PlaSurfacePoint){ .n_verts = 3,
-                                                       .vert = { v[0], v[1], v[2] },
-                                                       .area = area,
-                                                       .stiffness = area * stiffness[t] };
+    self->point[self->n_points++] = (PlaSurfacePoint){
+      .n_verts = 3, .vert = { v[0], v[1], v[2] }, .area = area, .stiffness = area * stiffness[t]
+    };
   }
   keep_points(self);
   for (int p = 0; st == PLA_OK && p < self->n_points; p++) {
@@ -270,12 +269,14 @@ pla_contact_piece_near(const PlaContactSet *self, int b, const PlaSurfacePoint *
       return 1;
     return pla_features_near(&piece->features, piece->tree, self->pos, x, close, 0, NULL, out);
   }
-  /* its own piece is all around a point: deep inside, only continuity could tell what it belongs to */
+  /* its own piece is all around a point: deep inside, only continuity could tell what it belongs to
+   */
   Facing facing = { self, point, piece->first_tri, x, own_normal, false };
   double at[3], just_outside[3];
   int t;
-  double depth = pla_tri_tree_nearest_among(piece->tree, x, fmax(reach, 4.0 * self->options.thickness),
-                                            faces, &facing, &t, at);
+  double depth =
+      pla_tri_tree_nearest_among(piece->tree, x, fmax(reach, 4.0 * self->options.thickness), faces,
+                                 &facing, &t, at);
   if (depth < INFINITY) {
     PlaTriMesh mesh = { self->model->n_verts, piece->n_tris, self->pos,
                         self->tri + 3 * (size_t)piece->first_tri };

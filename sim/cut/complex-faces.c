@@ -1,4 +1,5 @@
-/* The material of two cut tets on the face between them: where it meets, which points are the same. */
+/* The material of two cut tets on the face between them: where it meets, which points are the same.
+ */
 #include "sim/cut/complex-private.h"
 
 #include "anatomy/base/memory.h"

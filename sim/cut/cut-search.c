@@ -79,7 +79,8 @@ set_plane(const PlaTriMesh *blade, int t, double plane[4])
   double length = 0.0;
   for (int d = 0; d < 3; d++) {
     const int a = (d + 1) % 3, b = (d + 2) % 3;
-    plane[d] = (p[1][a] - p[0][a]) * (p[2][b] - p[0][b]) - (p[1][b] - p[0][b]) * (p[2][a] - p[0][a]);
+    plane[d] =
+        (p[1][a] - p[0][a]) * (p[2][b] - p[0][b]) - (p[1][b] - p[0][b]) * (p[2][a] - p[0][a]);
     length += plane[d] * plane[d];
   }
   length = sqrt(length);
@@ -94,9 +95,8 @@ set_plane(const PlaTriMesh *blade, int t, double plane[4])
 bool
 pla_blade_grid_init(PlaBladeGrid *self, const PlaTriMesh *blade)
 {
-  *self =
-      (PlaBladeGrid){ .tri_box = pla_array_new((size_t)blade->n_tris, sizeof *self->tri_box),
-                      .plane = pla_array_new((size_t)blade->n_tris, 4 * sizeof *self->plane) };
+  *self = (PlaBladeGrid){ .tri_box = pla_array_new((size_t)blade->n_tris, sizeof *self->tri_box),
+                          .plane = pla_array_new((size_t)blade->n_tris, 4 * sizeof *self->plane) };
   if (!self->tri_box || !self->plane)
     return false;
   double longest = 0.0;
@@ -295,11 +295,12 @@ bool
 pla_cut_tree_init(PlaCutTree *self, const PlaTetMesh *mesh, int *chain)
 {
   const int n = mesh->n_tets, n_leaves = n > 0 ? (n + PLA_CUT_TREE_FAN - 1) / PLA_CUT_TREE_FAN : 1;
-  *self = (PlaCutTree){ .n_entries = n,
-                        .n_leaves = n_leaves,
-                        .chain = chain,
-                        .entry = pla_array_new((size_t)n, sizeof *self->entry),
-                        .leaf_start = pla_array_new((size_t)n_leaves + 1, sizeof *self->leaf_start) };
+  *self =
+      (PlaCutTree){ .n_entries = n,
+                    .n_leaves = n_leaves,
+                    .chain = chain,
+                    .entry = pla_array_new((size_t)n, sizeof *self->entry),
+                    .leaf_start = pla_array_new((size_t)n_leaves + 1, sizeof *self->leaf_start) };
   if (!self->entry || !self->leaf_start || !make_levels(self) || !order_tets(mesh, self->entry))
     return false;
   for (int i = 0; i <= n_leaves; i++)

@@ -44,7 +44,7 @@ typedef struct {
   int *entry; /* first tet of each chain (n_entries) */
   int *chain; /* next tet of the same entry, -1: the last; the mesh sees to its size (n_tets) */
   int n_levels, n_leaves;
-  int *leaf_start;                     /* in @entry (n_leaves + 1) */
+  int *leaf_start;                          /* in @entry (n_leaves + 1) */
   int level_start[PLA_CUT_TREE_LEVELS + 1]; /* in @box; level 0: leaves, the last: all */
   PlaCutBox *box;
 } PlaCutTree;

@@ -9,15 +9,15 @@ struct PlaDynamics {
   const PlaFemConditions *conditions; /* borrowed */
   const PlaIntegrator *integrator;
   PlaDynamicsOptions options;
-  int steps; /* done so far */
+  int steps;                 /* done so far */
   double *pos, *vel;         /* m, m/s (n_verts x 3) */
   double *next;              /* positions that a step is looking for */
   double *predicted, *force; /* n_verts x 3 */
   double *target;            /* of prescribed coordinates within a step */
   PlaFemSystem stiffness;    /* of the shape at the start of the step, nothing prescribed */
   bool has_stiffness;
-  PlaFemSystem linear;       /* of the linearised step, kept for its analysis */
-  double scale;              /* N, what residuals are relative to */
+  PlaFemSystem linear; /* of the linearised step, kept for its analysis */
+  double scale;        /* N, what residuals are relative to */
   PlaDynamicsReport report;
 };
 

@@ -145,8 +145,7 @@ pla_dynamics_implicit(PlaDynamics *self, double dt, PlaError *err)
   if (st == PLA_OK)
     self->scale = fmax(self->scale, pla_norm2(self->force, n));
   for (size_t i = 0; st == PLA_OK && i < n; i++)
-    self->force[i] = conditions.fixed[i] ? 0.0
-                                         : self->model->mass[i / 3] * self->vel[i] / dt;
+    self->force[i] = conditions.fixed[i] ? 0.0 : self->model->mass[i / 3] * self->vel[i] / dt;
   if (st == PLA_OK)
     self->scale = fmax(self->scale, pla_norm2(self->force, n));
 
@@ -171,10 +170,12 @@ pla_dynamics_implicit(PlaDynamics *self, double dt, PlaError *err)
         self->next[i] = self->pos[i] + way * (self->next[i] - self->pos[i]);
   }
   PlaFemReport *report = &self->report.solve;
-  *report = (PlaFemReport){ .worst_element = -1, .method = "newton", .residual_scale_n = self->scale };
+  *report =
+      (PlaFemReport){ .worst_element = -1, .method = "newton", .residual_scale_n = self->scale };
   if (st == PLA_OK && self->options.solve.method == PLA_SOLVER_PBNG) {
     report->method = "pbng";
-    st = pla_fem_solve_pbng(self->model, &conditions, &self->options.solve, self->next, report, err);
+    st =
+        pla_fem_solve_pbng(self->model, &conditions, &self->options.solve, self->next, report, err);
   } else if (st == PLA_OK) {
     PlaFemOptions options = self->options.solve;
     options.warm_start = true;
@@ -182,7 +183,8 @@ pla_dynamics_implicit(PlaDynamics *self, double dt, PlaError *err)
   }
   if (st == PLA_OK && report->reason == PLA_STOP_CANCELLED)
     st = pla_fail_cancelled(err);
-  /* close enough, though rounding, or friction that depends on the push, forbids what was asked for */
+  /* close enough, though rounding, or friction that depends on the push, forbids what was asked for
+   */
   if (report->residual_rel < fmax(1e-6, 10.0 * self->options.solve.tolerance_rel))
     report->reason = PLA_STOP_CONVERGED;
   self->report.unsolved += report->reason != PLA_STOP_CONVERGED;
@@ -247,6 +249,6 @@ pla_dynamics_report(const PlaDynamics *self, PlaDynamicsReport *out)
     kinetic += 0.5 * model->mass[v] * pla_vec3_dot(self->vel + 3 * v, self->vel + 3 * v);
   out->kinetic_j = kinetic;
   out->potential_j = pla_terms_energy(model, self->conditions, self->pos);
-  out->solve.inverted = pla_fem_inverted(model, self->pos, &out->solve.min_jacobian,
-                                         &out->solve.worst_element);
+  out->solve.inverted =
+      pla_fem_inverted(model, self->pos, &out->solve.min_jacobian, &out->solve.worst_element);
 }

@@ -1,8 +1,7 @@
-/* Linearised (semi-implicit) Euler (Baraff and Witkin 1998): backward Euler with the elastic forces made
- * linear at the start of the step,
- *   (M + dt D + dt^2 K) dv = dt (f - dt K v - D v),  x' = x + dt (v + dv).
- * One linear solve; with contacts a few, since those are one-sided: they are taken at the end of the
- * step, as in backward Euler. */
+/* Linearised (semi-implicit) Euler (Baraff and Witkin 1998): backward Euler with the elastic forces
+ * made linear at the start of the step, (M + dt D + dt^2 K) dv = dt (f - dt K v - D v),  x' = x +
+ * dt (v + dv). One linear solve; with contacts a few, since those are one-sided: they are taken at
+ * the end of the step, as in backward Euler. */
 #include "sim/dynamics/dynamics-private.h"
 
 #include "anatomy/base/memory.h"
@@ -19,10 +18,10 @@ enum { MOST_ROUNDS = 30 }; /* of contacts that come and go */
 typedef struct {
   PlaDynamics *dyn;
   PlaFemConditions conditions;
-  double factor;               /* of the mass, 1/s^2 */
-  double elastic;              /* of the stiffness: 1 + beta / dt */
-  double *dead;                /* dead forces and the elastic ones at the start (n_verts x 3) */
-  double *residual, *step;     /* block arrays */
+  double factor;           /* of the mass, 1/s^2 */
+  double elastic;          /* of the stiffness: 1 + beta / dt */
+  double *dead;            /* dead forces and the elastic ones at the start (n_verts x 3) */
+  double *residual, *step; /* block arrays */
 } Linear;
 
 /* unbalanced force at dyn->next, elastic forces linear */
@@ -85,10 +84,11 @@ direction(Linear *self, PlaError *err)
       return st;
   }
   if (!definite)
-    return pla_fail(err, PLA_ERR_CONVERGENCE, "the equations of a time step are singular; make the "
-                                              "step smaller");
-  return pla_cholesky_refine(self->dyn->linear.factor, &self->dyn->linear.matrix, self->residual, 1e-10, 20,
-                             dyn->options.solve.progress, self->step, &cg, err);
+    return pla_fail(err, PLA_ERR_CONVERGENCE,
+                    "the equations of a time step are singular; make the "
+                    "step smaller");
+  return pla_cholesky_refine(self->dyn->linear.factor, &self->dyn->linear.matrix, self->residual,
+                             1e-10, 20, dyn->options.solve.progress, self->step, &cg, err);
 }
 
 static PlaStatus
@@ -130,8 +130,8 @@ step(PlaDynamics *dyn, PlaError *err)
   self.dead = pla_array_new(n, sizeof *self.dead);
   self.residual = pla_array_new(n, sizeof *self.residual);
   self.step = pla_array_new(n, sizeof *self.step);
-  PlaStatus st = self.dead && self.residual && self.step ? PLA_OK
-                                                         : pla_fail_memory(err, "the motion");
+  PlaStatus st =
+      self.dead && self.residual && self.step ? PLA_OK : pla_fail_memory(err, "the motion");
   if (st == PLA_OK)
     st = pla_dynamics_assemble(dyn, false, err);
   if (st == PLA_OK)
@@ -152,7 +152,8 @@ step(PlaDynamics *dyn, PlaError *err)
     st = touch(&self, err);
   }
   PlaFemReport *report = &dyn->report.solve;
-  *report = (PlaFemReport){ .worst_element = -1, .method = "linear", .reason = PLA_STOP_ITERATIONS };
+  *report =
+      (PlaFemReport){ .worst_element = -1, .method = "linear", .reason = PLA_STOP_ITERATIONS };
   for (int round = 0; st == PLA_OK && round < MOST_ROUNDS; round++) {
     double norm = 0.0;
     st = unbalanced(&self, &norm, err);

@@ -1,6 +1,6 @@
-/* Implicit midpoint: M (v' - v) = dt (f(xm) - D vm), xm = x + dt/2 vm, vm = (v + v')/2, x' = x + dt vm.
- * The middle is a step of backward Euler over half the time.  Keeps linear and angular momentum and,
- * for linear forces, the energy, while nothing touches. */
+/* Implicit midpoint: M (v' - v) = dt (f(xm) - D vm), xm = x + dt/2 vm, vm = (v + v')/2, x' = x + dt
+ * vm. The middle is a step of backward Euler over half the time.  Keeps linear and angular momentum
+ * and, for linear forces, the energy, while nothing touches. */
 #include "sim/dynamics/dynamics-private.h"
 
 #include "sim/contact/contact.h"
@@ -26,8 +26,8 @@ step(PlaDynamics *self, PlaError *err)
     return st;
   for (size_t i = 0; i < n; i++)
     self->next[i] = 2.0 * self->next[i] - self->pos[i];
-  /* a contact that holds in the middle may be passed at the end, and would ring for ever: such steps
-   * are taken as backward Euler takes them */
+  /* a contact that holds in the middle may be passed at the end, and would ring for ever: such
+   * steps are taken as backward Euler takes them */
   if (touches || (self->conditions->contacts &&
                   pla_contact_set_limit(self->conditions->contacts, self->pos, self->next) < 1.0)) {
     memcpy(self->target, self->conditions->target, n * sizeof *self->target);

@@ -30,9 +30,9 @@ pla_bindings_free(PlaFemBindings *self)
 /* parents with their weights, each vertex once, while chains are followed */
 typedef struct {
   const PlaFemBindings *bindings;
-  const int *bound; /* vertex -> binding, or -1 */
-  double *sum;      /* weight of each vertex, 0 when unseen (n_verts) */
-  int *list, n;     /* vertices seen */
+  const int *bound;    /* vertex -> binding, or -1 */
+  double *sum;         /* weight of each vertex, 0 when unseen (n_verts) */
+  int *list, n;        /* vertices seen */
   unsigned char *open; /* bindings on the way here */
 } Chain;
 

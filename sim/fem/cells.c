@@ -15,7 +15,8 @@ check_fibres(const PlaFemCells *cells, int n_cells, PlaError *err)
 {
   for (int c = 0; c < n_cells; c++)
     for (int k = cells->fibre_start[c]; k < cells->fibre_start[c + 1]; k++) {
-      const double *d = cells->fibre + 3 * (size_t)k, share = cells->overlap ? cells->overlap[k] : 1.0;
+      const double *d = cells->fibre + 3 * (size_t)k,
+                   share = cells->overlap ? cells->overlap[k] : 1.0;
       if (!(fabs(pla_vec3_norm(d) - 1.0) < 1e-6))
         return pla_fail(err, PLA_ERR_USAGE,
                         "the fibre direction of element %d is (%g, %g, %g), and must have length 1",
@@ -37,10 +38,11 @@ check_prestretch(const double *prestretch, int n_cells, PlaError *err)
   for (int c = 0; c < n_cells; c++) {
     double det = pla_mat3_det(prestretch + 9 * (size_t)c);
     if (!(det > 1e-3 && det < 1e3))
-      return pla_fail(err, PLA_ERR_USAGE,
-                      "the prestretch of element %d changes its volume by a factor of %g; stretches "
-                      "are numbers near 1",
-                      c, det);
+      return pla_fail(
+          err, PLA_ERR_USAGE,
+          "the prestretch of element %d changes its volume by a factor of %g; stretches "
+          "are numbers near 1",
+          c, det);
   }
   return PLA_OK;
 }
@@ -136,12 +138,11 @@ pla_fem_model_set_cells(PlaFemModel *model, const PlaFemCells *cells, PlaError *
   }
   if (cells->prestretch || shaped) {
     if (cells->prestretch)
-      model->given_stretch =
-          pla_array_dup(cells->prestretch, n, 9 * sizeof *model->given_stretch);
+      model->given_stretch = pla_array_dup(cells->prestretch, n, 9 * sizeof *model->given_stretch);
     model->prestretch = pla_array_new(n, 9 * sizeof *model->prestretch);
     model->prestretch_det = pla_array_new(n, sizeof *model->prestretch_det);
-    enough &= (model->given_stretch || !cells->prestretch) && model->prestretch &&
-              model->prestretch_det;
+    enough &=
+        (model->given_stretch || !cells->prestretch) && model->prestretch && model->prestretch_det;
     if (enough)
       update_prestretch(model, NULL);
   }

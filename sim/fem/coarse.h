@@ -3,9 +3,9 @@
 
 #include "sim/fem/model.h"
 
-/* Solves @conditions approximately on a lattice of hexahedra that covers the rest shape and moves the
- * free coordinates of @pos with it, when that lowers the energy; else leaves @pos as it is.  Bodies
- * too small to gain from it are left alone too. */
+/* Solves @conditions approximately on a lattice of hexahedra that covers the rest shape and moves
+ * the free coordinates of @pos with it, when that lowers the energy; else leaves @pos as it is.
+ * Bodies too small to gain from it are left alone too. */
 PlaStatus pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *conditions,
                                const PlaFemOptions *options, double *pos, PlaFemReport *report,
                                PlaError *err);

@@ -1,8 +1,8 @@
 /* Node colours: vertices of one colour share no element and no other link, so that a solver may
  * move all of them at once (Chen 2024, PBNG, 4.3).
  *
- * Greedy in natural order: a vertex takes the smallest colour that none of its neighbours has.  A model
- * that was given colours keeps them. */
+ * Greedy in natural order: a vertex takes the smallest colour that none of its neighbours has.  A
+ * model that was given colours keeps them. */
 #pragma once
 
 #include "sim/fem/model.h"

@@ -1,11 +1,11 @@
 /* Smoothing domains of the mixed formulation: strains of tets averaged around each edge.
  *
- * A linear tet is too stiff in bending and shear because its F is constant.  Here F is averaged over
- * the tets (of one material) around each edge, weighted by volume, and the energy is a sum over edges,
- * to which each tet gives a sixth of itself:
- *   F_d = sum_t V_t F_t / sum_t V_t = sum_a x_a g_a^T,   E = sum_d sum_(t in d) V_t / 6 Psi_t(F_d)
- * (Liu, Nguyen-Thoi and Lam 2009; with averaged volumes, Onishi and Amaya 2014).  Coarse meshes of
- * tets then answer about as well as hexes, from the same unknowns. */
+ * A linear tet is too stiff in bending and shear because its F is constant.  Here F is averaged
+ * over the tets (of one material) around each edge, weighted by volume, and the energy is a sum
+ * over edges, to which each tet gives a sixth of itself: F_d = sum_t V_t F_t / sum_t V_t = sum_a
+ * x_a g_a^T,   E = sum_d sum_(t in d) V_t / 6 Psi_t(F_d) (Liu, Nguyen-Thoi and Lam 2009; with
+ * averaged volumes, Onishi and Amaya 2014).  Coarse meshes of tets then answer about as well as
+ * hexes, from the same unknowns. */
 #include "sim/fem/model-private.h"
 
 #include "anatomy/base/mat3.h"
@@ -75,7 +75,8 @@ list_edges(const PlaFemModel *model)
   return edges;
 }
 
-/* vertices of tets first..last-1 of the list, ascending, and their averaged gradients; the number */
+/* vertices of tets first..last-1 of the list, ascending, and their averaged gradients; the number
+ */
 static int
 average_gradients(const PlaFemModel *model, const int *tets, int n_tets, int *vert, double *grad,
                   double *volume)
@@ -153,8 +154,7 @@ pla_fem_domains_new(const PlaFemModel *model, PlaFemDomains **out, PlaError *err
   self->vert_start = pla_array_new0(n + 1, sizeof *self->vert_start);
   self->tet = pla_array_new(n_edges, sizeof *self->tet);
   self->volume = pla_array_new(n, sizeof *self->volume);
-  bool enough =
-      vert && grad && self->tet_start && self->vert_start && self->tet && self->volume;
+  bool enough = vert && grad && self->tet_start && self->vert_start && self->tet && self->volume;
   if (enough) {
     int d = -1;
     for (size_t k = 0; k < n_edges; k++) {

@@ -1,9 +1,9 @@
 /* Whether every piece of a body is held: no rigid motion of it leaves all prescribed coordinates
  * where they are.
  *
- * For each connected piece, the six rigid modes (three shifts, three turns about its centroid, turns
- * scaled to unit size) restricted to the prescribed coordinates form a matrix; the piece is held when
- * its Gram matrix has full rank. */
+ * For each connected piece, the six rigid modes (three shifts, three turns about its centroid,
+ * turns scaled to unit size) restricted to the prescribed coordinates form a matrix; the piece is
+ * held when its Gram matrix has full rank. */
 #include "sim/fem/model-private.h"
 
 #include "anatomy/base/memory.h"
@@ -68,7 +68,8 @@ report_piece(const Piece *piece, const double mode[6], int n_pieces, PlaError *e
   char which[96] = "the body";
   if (n_pieces > 1)
     snprintf(which, sizeof which, "the piece of %d vertices around (%.1f, %.1f, %.1f) mm",
-             piece->n_verts, piece->centre[0] * 1e3, piece->centre[1] * 1e3, piece->centre[2] * 1e3);
+             piece->n_verts, piece->centre[0] * 1e3, piece->centre[1] * 1e3,
+             piece->centre[2] * 1e3);
   if (piece->n_fixed == 0)
     return pla_fail(err, PLA_ERR_GEOMETRY,
                     "nothing holds %s, so it has no equilibrium; fix some of its vertices", which);

@@ -17,13 +17,13 @@ typedef struct {
  * sum of W k u(J) over the tissues in it, u(J) = (ln J)^2 / 2 or (J - 1)^2 / 2. */
 typedef struct {
   int n;
-  int *cell_start, *cell;     /* cells of each patch */
-  int *vert_start, *vert;     /* vertices of each patch, ascending */
-  double *volume;             /* W, m^3: of the tissue before its prestretch (n) */
-  double *modulus_log;        /* W k of logarithmic tissues, J (n) */
-  double *modulus_square;     /* W k of the others, J (n) */
-  int *of_cell;               /* patches of tet t: 4 t .. 4 t + 3; of hex h: 4 n_tets + h */
-  double *modulus;            /* k of each cell, Pa (n_cells) */
+  int *cell_start, *cell; /* cells of each patch */
+  int *vert_start, *vert; /* vertices of each patch, ascending */
+  double *volume;         /* W, m^3: of the tissue before its prestretch (n) */
+  double *modulus_log;    /* W k of logarithmic tissues, J (n) */
+  double *modulus_square; /* W k of the others, J (n) */
+  int *of_cell;           /* patches of tet t: 4 t .. 4 t + 3; of hex h: 4 n_tets + h */
+  double *modulus;        /* k of each cell, Pa (n_cells) */
 } PlaFemPatches;
 
 /* Averages of F around edges, in the mixed formulation of tets (sim/fem/domains.c). */
@@ -39,19 +39,19 @@ typedef struct {
 struct PlaFemModel {
   bool shares; /* everything but the activations is another's */
   int n_verts, n_tets, n_hexes;
-  double *rest;         /* m (n_verts x 3) */
-  double *mass;         /* kg (n_verts) */
-  int *tet;             /* vertex ids (n_tets x 4) */
-  double *tet_dm_inv;   /* inverse edge matrix, 1/m (9 x n_tets: row c holds entry c of every tet) */
-  double *tet_volume;   /* m^3 (n_tets) */
-  int *hex;             /* vertex ids (n_hexes x 8) */
-  double *hex_grad;     /* shape gradients at the 8 points, 1/m (n_hexes x 8 points x 8 nodes x 3) */
-  double *hex_weight;   /* volume of each point, m^3 (n_hexes x 8) */
-  int *cell_material;   /* into material[] (n_tets + n_hexes) */
+  double *rest;       /* m (n_verts x 3) */
+  double *mass;       /* kg (n_verts) */
+  int *tet;           /* vertex ids (n_tets x 4) */
+  double *tet_dm_inv; /* inverse edge matrix, 1/m (9 x n_tets: row c holds entry c of every tet) */
+  double *tet_volume; /* m^3 (n_tets) */
+  int *hex;           /* vertex ids (n_hexes x 8) */
+  double *hex_grad;   /* shape gradients at the 8 points, 1/m (n_hexes x 8 points x 8 nodes x 3) */
+  double *hex_weight; /* volume of each point, m^3 (n_hexes x 8) */
+  int *cell_material; /* into material[] (n_tets + n_hexes) */
   int n_materials;
   PlaFemMaterial *material;
-  double *constants;      /* as elements use them: less than the material's where patches resist
-                             change of volume (n_materials x PLA_MAX_CONSTANTS) */
+  double *constants; /* as elements use them: less than the material's where patches resist
+                        change of volume (n_materials x PLA_MAX_CONSTANTS) */
   /* what cells have of their own, as in PlaFemCells; NULL: none has */
   int *own;
   double *own_constants;
@@ -130,8 +130,8 @@ void pla_fem_tet_shape(const PlaFemModel *model, int t, double grad[4][3]);
 void pla_fem_hex_gradient(const PlaFemModel *model, int h, int q, const double *pos, double f[9]);
 
 /* The stiffness of one cell at @pos: k x k blocks of 3x3 in a dense (3k x 3k) row-major matrix,
- * N/m.  @project: positive semidefinite.  @pressure: pla_fem_patches_pressure(), or NULL where there
- * are no patches. */
+ * N/m.  @project: positive semidefinite.  @pressure: pla_fem_patches_pressure(), or NULL where
+ * there are no patches. */
 void pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos,
                             const double *pressure, bool project, double *stiffness);
 
@@ -146,8 +146,8 @@ double pla_fem_patches_energy(const PlaFemModel *model, const double *pos);
  * n_patches. */
 void pla_fem_patches_pressure(const PlaFemModel *model, const double *pos, double *scratch,
                               double *pressure);
-/* dJ/dx of patch @p (3 per vertex of it, 1/m); returns the second derivative of its energy in J, or 0
- * where that is negative and @project. */
+/* dJ/dx of patch @p (3 per vertex of it, 1/m); returns the second derivative of its energy in J, or
+ * 0 where that is negative and @project. */
 double pla_fem_patch_slope(const PlaFemModel *model, int p, const double *pos, bool project,
                            double *slope);
 

@@ -2,8 +2,8 @@
  *
  * E = sum over points of w Psi(F), F = sum_a x_a grad N_a^T; forces -dE/dx_a = -w P grad N_a;
  * stiffness blocks K_ab[i][j] = w sum_kl gradN_a[k] dP_ik/dF_jl gradN_b[l].
- * Forces are written per corner and gathered per vertex in stored order, so that the result does not
- * depend on the number of threads. */
+ * Forces are written per corner and gathered per vertex in stored order, so that the result does
+ * not depend on the number of threads. */
 #include "sim/fem/model-private.h"
 
 #include "anatomy/base/mat3.h"
@@ -152,7 +152,8 @@ prepare_hexes(PlaFemModel *model, PlaError *err)
       double *grad = model->hex_grad + (8 * (size_t)h + (size_t)q) * 24;
       for (int a = 0; a < 8; a++)
         for (int d = 0; d < 3; d++)
-          grad[3 * a + d] = local[a][0] * inv[d] + local[a][1] * inv[3 + d] + local[a][2] * inv[6 + d];
+          grad[3 * a + d] =
+              local[a][0] * inv[d] + local[a][1] * inv[3 + d] + local[a][2] * inv[6 + d];
     }
   }
   return PLA_OK;
@@ -326,11 +327,10 @@ batch_point(const TetBatch *batch, int k, PlaPoint *point)
     point->s[c] = batch->s[c * BATCH + k];
 }
 
-/* A tet of the neo-Hookean material, with or without fibres, no stretch below the floor: it needs no
- * SVD.  With c_a = F^-T g_a, and for each fibre v of stretch l and tension T, n = F v / l, the exact
- * derivatives are
- *   P g_a = mu F g_a + (lambda ln J - mu) c_a + sum T n (v.g_a),
- *   K_ab = V (mu g_a.g_b 1 + lambda c_a c_b^T + (mu - lambda ln J) c_b c_a^T
+/* A tet of the neo-Hookean material, with or without fibres, no stretch below the floor: it needs
+ * no SVD.  With c_a = F^-T g_a, and for each fibre v of stretch l and tension T, n = F v / l, the
+ * exact derivatives are P g_a = mu F g_a + (lambda ln J - mu) c_a + sum T n (v.g_a), K_ab = V (mu
+ * g_a.g_b 1 + lambda c_a c_b^T + (mu - lambda ln J) c_b c_a^T
  *          + sum (v.g_a)(v.g_b) (T/l 1 + (T' - T/l) n n^T)). */
 typedef struct {
   double mu, lambda, volume;
@@ -364,7 +364,8 @@ simple_tet(const PlaFemModel *model, int t, const double *pos, SimpleTet *out)
   out->i1 = 0.0;
   for (int i = 0; i < 9; i++)
     out->i1 += out->f[i] * out->f[i];
-  /* the smallest stretch is at least J / |cof F|, the product of the other two being at most that norm */
+  /* the smallest stretch is at least J / |cof F|, the product of the other two being at most that
+   * norm */
   double minors = 0.0;
   for (int i = 0; i < 9; i++)
     minors += cofactor[i] * cofactor[i];
@@ -411,9 +412,10 @@ simple_energy(const SimpleTet *tet)
   for (int m = 0; m < tet->point.n_fibres; m++) {
     SimpleFibre fibre;
     if (simple_fibre(tet, m, &fibre))
-      sum += tet->law.sigma * pla_dual_value(pla_fibre_energy(
-                                  tet->law.curve, pla_dual(fibre.length / tet->law.optimal),
-                                  tet->point.active[m], tet->point.passive[m]));
+      sum +=
+          tet->law.sigma *
+          pla_dual_value(pla_fibre_energy(tet->law.curve, pla_dual(fibre.length / tet->law.optimal),
+                                          tet->point.active[m], tet->point.passive[m]));
   }
   return tet->volume * sum;
 }

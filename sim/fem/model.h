@@ -1,6 +1,6 @@
 /* The finite-element model of a body: linear tets and trilinear hexes, materials, masses, loads and
- * constraints.  Immutable once finished; states and scratch are separate, so that several solves may
- * share a model.
+ * constraints.  Immutable once finished; states and scratch are separate, so that several solves
+ * may share a model.
  *
  * Positions interleave xyz.  The unknowns are the vertex positions; a constrained coordinate has a
  * prescribed value.  Everything is in SI units. */
@@ -25,12 +25,12 @@ typedef enum {
   PLA_FORMULATION_MIXED,        /* averaged strains and volumes: no locking near nu = 0.5 */
 } PlaFormulation;
 
-/* Builds the model of the tets and hexes of @mesh (copied).  @cell_material: for each tet, then each
- * hex, an index into @materials.  PLA_ERR_GEOMETRY names an element that is inverted or flat at
- * rest. */
+/* Builds the model of the tets and hexes of @mesh (copied).  @cell_material: for each tet, then
+ * each hex, an index into @materials.  PLA_ERR_GEOMETRY names an element that is inverted or flat
+ * at rest. */
 PlaStatus pla_fem_model_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_materials,
-                            const int *cell_material, PlaFormulation formulation,
-                            PlaFemModel **out, PlaError *err);
+                            const int *cell_material, PlaFormulation formulation, PlaFemModel **out,
+                            PlaError *err);
 void pla_fem_model_free(PlaFemModel *model); /* NULL is fine */
 
 /* What differs from cell to cell beyond the material.  Arrays are borrowed, cells are tets, then
@@ -46,20 +46,21 @@ typedef struct {
   const double *overlap;    /* share of the cell that the fibre's muscle fills, 0..1; NULL: 1 */
   const int *muscle;        /* muscle of each fibre; NULL: all 0 (n_fibres) */
   int n_muscles;
-  const double *shape;      /* per muscle: gamma and alpha of pla_prestretch_activation(), for those
-                               that contract by a change of rest shape; gamma 0: by their fibres'
-                               stress; NULL: all by stress (n_muscles x 2) */
-  const double *filled;     /* share of the cell that is material, in (0, 1]: energy and mass are
-                               those of that share; not in the mixed formulation (n_cells) */
+  const double *shape;  /* per muscle: gamma and alpha of pla_prestretch_activation(), for those
+                           that contract by a change of rest shape; gamma 0: by their fibres'
+                           stress; NULL: all by stress (n_muscles x 2) */
+  const double *filled; /* share of the cell that is material, in (0, 1]: energy and mass are
+                           those of that share; not in the mixed formulation (n_cells) */
 } PlaFemCells;
 
 /* Copies @cells; once, before the first solve.  Muscles are at rest.  PLA_ERR_USAGE names a cell
  * whose fibre, overlap or prestretch makes no sense. */
 PlaStatus pla_fem_model_set_cells(PlaFemModel *model, const PlaFemCells *cells, PlaError *err);
 
-/* Colours that sweeps go by from now on (n_verts, copied): vertices of one element differ.  Without them
- * each solver finds its own.  A body that is cut hands them on: cuts repeat elements, and where a copy of a
- * vertex keeps the colour, the vertices of every element still differ as those do that it is a copy of. */
+/* Colours that sweeps go by from now on (n_verts, copied): vertices of one element differ.  Without
+ * them each solver finds its own.  A body that is cut hands them on: cuts repeat elements, and
+ * where a copy of a vertex keeps the colour, the vertices of every element still differ as those do
+ * that it is a copy of. */
 PlaStatus pla_fem_model_set_colours(PlaFemModel *model, const int *colour, PlaError *err);
 
 /* How strongly each muscle contracts, 0..1 (from 0 up for those that change their rest shape); not
@@ -67,7 +68,8 @@ PlaStatus pla_fem_model_set_colours(PlaFemModel *model, const int *colour, PlaEr
 void pla_fem_model_set_activations(PlaFemModel *model, const double *activation);
 int pla_fem_model_n_muscles(const PlaFemModel *model);
 /* The same body with activations of its own, at rest; the rest is borrowed from @model, so that
- * several threads can each contract it in their way.  Not for muscles that change their rest shape. */
+ * several threads can each contract it in their way.  Not for muscles that change their rest shape.
+ */
 PlaStatus pla_fem_model_share(const PlaFemModel *model, PlaFemModel **out, PlaError *err);
 
 int pla_fem_model_n_verts(const PlaFemModel *model);
@@ -77,11 +79,9 @@ const double *pla_fem_model_mass(const PlaFemModel *model); /* lumped, kg (n_ver
 /* Total elastic energy, J, at positions @pos. */
 double pla_fem_energy(const PlaFemModel *model, const double *pos);
 /* Elastic forces, N: -dE/dx (n_verts x 3). */
-PlaStatus pla_fem_forces(const PlaFemModel *model, const double *pos, double *force,
-                         PlaError *err);
+PlaStatus pla_fem_forces(const PlaFemModel *model, const double *pos, double *force, PlaError *err);
 /* Elements with det F <= 0, the smallest det F and the element that has it (either may be NULL). */
-int pla_fem_inverted(const PlaFemModel *model, const double *pos, double *min_jacobian,
-                     int *worst);
+int pla_fem_inverted(const PlaFemModel *model, const double *pos, double *min_jacobian, int *worst);
 
 /* What results show of one cell (of its centre, for hexes). */
 typedef struct {
@@ -115,10 +115,10 @@ typedef struct {
 
 /* Boundary conditions and loads of one solve; arrays are the caller's, n_verts x 3. */
 typedef struct {
-  const unsigned char *fixed; /* 1: this coordinate is prescribed */
-  const double *target;       /* prescribed positions where fixed, m */
-  const double *force;        /* dead external force (gravity included), N; NULL: none */
-  const PlaFemSprings *springs; /* NULL: none */
+  const unsigned char *fixed;     /* 1: this coordinate is prescribed */
+  const double *target;           /* prescribed positions where fixed, m */
+  const double *force;            /* dead external force (gravity included), N; NULL: none */
+  const PlaFemSprings *springs;   /* NULL: none */
   const PlaFemPressure *pressure; /* NULL: none */
   const PlaFemBindings *bindings; /* NULL: none; no bound coordinate may be prescribed */
   PlaContactSet *contacts;        /* NULL: none; solvers look for contacts in it as they go */
@@ -128,20 +128,20 @@ typedef struct {
 
 typedef enum {
   PLA_STOP_CONVERGED = 0,
-  PLA_STOP_ITERATIONS,  /* the limit was reached */
-  PLA_STOP_STALLED,     /* no step lowers the energy any more */
+  PLA_STOP_ITERATIONS, /* the limit was reached */
+  PLA_STOP_STALLED,    /* no step lowers the energy any more */
   PLA_STOP_CANCELLED,
-  PLA_STOP_FREE_BODY,   /* a piece is not held and carries load */
+  PLA_STOP_FREE_BODY, /* a piece is not held and carries load */
   PLA_STOP_MEMORY,
 } PlaStopReason;
 const char *pla_stop_reason_text(PlaStopReason reason);
 
 typedef enum { PLA_SOLVER_AUTO = 0, PLA_SOLVER_NEWTON, PLA_SOLVER_PBNG } PlaSolverMethod;
 
-/* The order in which vertices are eliminated, from one solve to the next.  Finding one costs about half as
- * much as a factor, and one that was found for a body serves it when little has changed, such as what
- * touches.  A solve keeps the order as long as it costs at most PLA_FEM_ORDER_WORSE times the operations
- * that it did when it was found, and replaces it otherwise. */
+/* The order in which vertices are eliminated, from one solve to the next.  Finding one costs about
+ * half as much as a factor, and one that was found for a body serves it when little has changed,
+ * such as what touches.  A solve keeps the order as long as it costs at most PLA_FEM_ORDER_WORSE
+ * times the operations that it did when it was found, and replaces it otherwise. */
 typedef struct {
   int n_verts;  /* the owner's: orders of other models are left alone */
   int *rank;    /* owned; rising, equal ones by number; NULL: not found yet (n_verts) */
@@ -165,30 +165,30 @@ enum { PLA_FEM_MAX_RESIDUALS = 256 };
 
 typedef struct {
   PlaStopReason reason;
-  int iterations;      /* Newton iterations, or sweeps */
+  int iterations;        /* Newton iterations, or sweeps */
   int coarse_iterations; /* on the lattice that gave the start */
   int repair_iterations; /* that led out of a start with inverted elements */
   int factorisations;
   int linear_iterations;
-  double residual_rel; /* |unbalanced force on free coordinates| / max(same at start, |load|) */
-  double residual_n;   /* N */
+  double residual_rel;     /* |unbalanced force on free coordinates| / max(same at start, |load|) */
+  double residual_n;       /* N */
   double residual_scale_n; /* what residual_rel is relative to, N */
-  double energy_j;     /* elastic + springs - work of the loads since rest, of a pressure along the
-                          straight way from there */
+  double energy_j; /* elastic + springs - work of the loads since rest, of a pressure along the
+                      straight way from there */
   int inverted;
   double min_jacobian;
-  int worst_element;   /* of smallest det F */
-  const char *method;  /* "newton", "pbng", "pbng+newton" */
-  bool gave_up_start;  /* the start stayed tangled: the rest shape, bent to fit, took its place */
-  int contacts;        /* points that something pushes */
+  int worst_element;  /* of smallest det F */
+  const char *method; /* "newton", "pbng", "pbng+newton" */
+  bool gave_up_start; /* the start stayed tangled: the rest shape, bent to fit, took its place */
+  int contacts;       /* points that something pushes */
   double max_penetration_m; /* how deep the deepest point is inside anything */
-  double contact_n;    /* sum of all pushes, N */
-  int n_residuals;     /* residual_rel before each Newton iteration and after the last: */
+  double contact_n;         /* sum of all pushes, N */
+  int n_residuals;          /* residual_rel before each Newton iteration and after the last: */
   double residuals[PLA_FEM_MAX_RESIDUALS]; /* the first of them */
 } PlaFemReport;
 
-/* What the supports carry at @pos, N (n_verts x 3): the force that each prescribed coordinate needs to
- * stay where it is, and 0 elsewhere. */
+/* What the supports carry at @pos, N (n_verts x 3): the force that each prescribed coordinate needs
+ * to stay where it is, and 0 elsewhere. */
 PlaStatus pla_fem_reactions(const PlaFemModel *model, const PlaFemConditions *conditions,
                             const double *pos, double *reaction, PlaError *err);
 

@@ -1,15 +1,16 @@
 /* Quasistatic equilibrium by Newton's method on the energy.
  *
  * Each step solves K dx = f with the exact tangent, by conjugate gradients preconditioned with the
- * newest Cholesky factor there is (single precision).  A new factor is made only when the old one no
- * longer serves: the iteration count decides, not the clock, so runs repeat bit for bit.  When the
- * exact tangent is not definite, the element-wise projected one takes its place.  The step length
- * makes the energy fall (Armijo); energies are defined for inverted elements too, so this is sound
- * everywhere.  Near the end, where differences of the energy drown in rounding, the residual decides.
+ * newest Cholesky factor there is (single precision).  A new factor is made only when the old one
+ * no longer serves: the iteration count decides, not the clock, so runs repeat bit for bit.  When
+ * the exact tangent is not definite, the element-wise projected one takes its place.  The step
+ * length makes the energy fall (Armijo); energies are defined for inverted elements too, so this is
+ * sound everywhere.  Near the end, where differences of the energy drown in rounding, the residual
+ * decides.
  *
- * A nearly incompressible body (mixed formulation) has an energy like a narrow curved valley, in which
- * descent creeps.  It is first solved roughly with a smaller resistance to change of volume, which
- * then rises by stages.
+ * A nearly incompressible body (mixed formulation) has an energy like a narrow curved valley, in
+ * which descent creeps.  It is first solved roughly with a smaller resistance to change of volume,
+ * which then rises by stages.
  */
 #include "sim/fem/solvers.h"
 
@@ -27,10 +28,10 @@
 enum {
   OLD_FACTOR_ITERATIONS = 12, /* conjugate gradients with an older factor before a new one pays, */
   LARGE_FACTOR_ITERATIONS = 40, /* and at most, where a factor costs much more than its use */
-  NEW_FACTOR_ITERATIONS = 60, /* with the factor of the very matrix, or of its projection */
+  NEW_FACTOR_ITERATIONS = 60,   /* with the factor of the very matrix, or of its projection */
   MAX_HALVINGS = 30,
   MAX_SHIFTS = 12, /* fourfold each, until a step is short enough */
-  MOST_IDLE = 6, /* iterations without gain where the energy says nothing any more */
+  MOST_IDLE = 6,   /* iterations without gain where the energy says nothing any more */
 };
 
 static const double first_short_step = 0.25; /* of the extent, for the unbalanced force alone */
@@ -41,22 +42,22 @@ static const double stage_tolerance = 1e-2; /* of the residual, before the last 
 
 typedef struct {
   const PlaFemModel *model;
-  PlaFemModel softened;           /* the model with patches of a stage */
+  PlaFemModel softened; /* the model with patches of a stage */
   PlaFemPatches softened_patches;
-  double softness;                /* share of the modulus of patches at this stage, up to 1 */
+  double softness; /* share of the modulus of patches at this stage, up to 1 */
   const PlaFemConditions *conditions;
   PlaFemOrder *order; /* or NULL */
   PlaFemSystem system;
-  double extent;     /* of the body, m: no step is longer */
-  size_t n;          /* scalars of the block arrays */
-  double *force;     /* n_verts x 3 */
-  double *residual;  /* block array */
-  double *step;      /* block array */
-  double *trial;     /* n_verts x 3 */
-  double work;       /* of the pressure so far, J */
-  double grain;      /* J, what rounding of the strains alone does to the energy */
-  bool tangled;      /* on the way out of a tangle, where the exact tangent is never definite */
-  double loose;      /* mass factor that ties what nothing holds to where it is, 1/s^2 */
+  double extent;    /* of the body, m: no step is longer */
+  size_t n;         /* scalars of the block arrays */
+  double *force;    /* n_verts x 3 */
+  double *residual; /* block array */
+  double *step;     /* block array */
+  double *trial;    /* n_verts x 3 */
+  double work;      /* of the pressure so far, J */
+  double grain;     /* J, what rounding of the strains alone does to the energy */
+  bool tangled;     /* on the way out of a tangle, where the exact tangent is never definite */
+  double loose;     /* mass factor that ties what nothing holds to where it is, 1/s^2 */
   double shift, first_shift; /* mass factor that shortens steps, 1/s^2; 0: none */
 } Newton;
 
@@ -162,8 +163,8 @@ safe_length(Newton *self, const double *pos)
   return pla_contact_set_limit(self->conditions->contacts, pos, self->trial);
 }
 
-/* The tangent with what a pressure along a free rim adds to it.  That has no potential, and no matrix of
- * its own here: the factor of the symmetric part is the preconditioner. */
+/* The tangent with what a pressure along a free rim adds to it.  That has no potential, and no
+ * matrix of its own here: the factor of the symmetric part is the preconditioner. */
 typedef struct {
   const Newton *newton;
   const double *pos;
@@ -201,8 +202,8 @@ rim_precondition(void *data, const double *x, double *y, PlaError *err)
   return pla_cholesky_solve(rim->newton->system.factor, x, y, err);
 }
 
-/* from the step of the symmetric part to that of the whole tangent; the former stays where the latter
- * is out of reach */
+/* from the step of the symmetric part to that of the whole tangent; the former stays where the
+ * latter is out of reach */
 static PlaStatus
 turn_with_rim(Newton *self, const double *pos, double rel, PlaFemReport *report, PlaError *err)
 {
@@ -211,9 +212,9 @@ turn_with_rim(Newton *self, const double *pos, double rel, PlaFemReport *report,
   const PlaGmres gmres = { self->n, &rim, rim_apply, rim_precondition };
   double *step = pla_array_dup(self->step, self->n, sizeof *step), reached = 1.0;
   int iterations = 0;
-  PlaStatus st = rim.disp && rim.force && step
-                     ? pla_gmres_solve(&gmres, self->residual, rel, step, &reached, &iterations, err)
-                     : pla_fail_memory(err, "the solver");
+  PlaStatus st = rim.disp && rim.force && step ? pla_gmres_solve(&gmres, self->residual, rel, step,
+                                                                 &reached, &iterations, err)
+                                               : pla_fail_memory(err, "the solver");
   report->linear_iterations += iterations;
   if (st == PLA_OK && reached < 0.5 && pla_dot(self->residual, step, self->n) > 0.0)
     memcpy(self->step, step, self->n * sizeof *step);
@@ -240,9 +241,9 @@ shift_for(const Newton *self, double way)
   return mass > 0.0 ? pla_norm2(self->residual, self->n) / (way * mass) : 0.0;
 }
 
-/* A body that barely carries its load (thin legs about to buckle) answers with steps longer than itself.
- * They are shortened by a mass that resists each step: as in slow motion, stiff parts move as they
- * would, and soft ones only so far.  @found: such a step is in self->step. */
+/* A body that barely carries its load (thin legs about to buckle) answers with steps longer than
+ * itself. They are shortened by a mass that resists each step: as in slow motion, stiff parts move
+ * as they would, and soft ones only so far.  @found: such a step is in self->step. */
 static PlaStatus
 short_direction(Newton *self, const double *pos, double rel, const PlaFemOptions *options,
                 bool *found, PlaFemReport *report, PlaError *err)
@@ -301,9 +302,9 @@ symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOpt
 
   /* with an older factor, as long as it serves */
   if (pla_cholesky_has_factor(factor)) {
-    st = pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
-                             old_factor_iterations(factor), options->progress, self->step, &cg,
-                             err);
+    st =
+        pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
+                            old_factor_iterations(factor), options->progress, self->step, &cg, err);
     report->linear_iterations += cg.iterations;
     if (st != PLA_OK || cg.converged)
       return st;
@@ -339,8 +340,8 @@ symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOpt
     st = pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
                              NEW_FACTOR_ITERATIONS, options->progress, self->step, &cg, err);
     report->linear_iterations += cg.iterations;
-    if (st != PLA_OK || (!cg.negative_curvature &&
-                         pla_max_abs(self->step, self->n) <= self->extent))
+    if (st != PLA_OK ||
+        (!cg.negative_curvature && pla_max_abs(self->step, self->n) <= self->extent))
       return st;
   }
   /* even the projected tangent is singular: follow the force itself, scaled like a step */
@@ -421,9 +422,9 @@ newton_clear(Newton *self)
   free(self->trial);
 }
 
-/* A piece that only obstacles will hold is tied to where it is by a little of its mass: enough for a
- * definite matrix, too little to slow the way to equilibrium.  Its slowest elastic frequency is of the
- * order of the wave speed over its size. */
+/* A piece that only obstacles will hold is tied to where it is by a little of its mass: enough for
+ * a definite matrix, too little to slow the way to equilibrium.  Its slowest elastic frequency is
+ * of the order of the wave speed over its size. */
 static double
 loose_factor(const PlaFemModel *model, const PlaFemConditions *conditions)
 {
@@ -479,8 +480,8 @@ give_up(Newton *self, const double *pos, const PlaFemOptions *options, PlaFemRep
   bool settled = false;
   PlaStatus st = PLA_OK;
   if (report->residual_rel <= options->tolerance_rel)
-    st = pla_fem_is_settled(self->model, self->conditions, pos, report->residual_n, PLA_SETTLED_AT_ROUNDING,
-                            self->trial, &settled, err);
+    st = pla_fem_is_settled(self->model, self->conditions, pos, report->residual_n,
+                            PLA_SETTLED_AT_ROUNDING, self->trial, &settled, err);
   report->reason = settled ? PLA_STOP_CONVERGED : PLA_STOP_STALLED;
   return st;
 }
@@ -542,8 +543,8 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
     }
     bool done = is_whole(model, jacobian, pos);
     if (!done && self.softness == 1.0 && report->residual_rel <= options->tolerance_rel)
-      st = pla_fem_is_settled(model, conditions, pos, norm, options->tolerance_rel, self.trial, &done,
-                              err);
+      st = pla_fem_is_settled(model, conditions, pos, norm, options->tolerance_rel, self.trial,
+                              &done, err);
     if (st != PLA_OK)
       break;
     if (done) {

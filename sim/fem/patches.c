@@ -1,15 +1,16 @@
 /* The mixed formulation: nearly incompressible bodies without locking.
  *
- * A linear tet has one det F, and a mesh has five times as many tets as vertices: asking each of them
- * to keep its volume leaves no freedom to bend.  Here the resistance to change of volume acts on averages
- * instead: in tets, one for each vertex of an independent set, over the tets (of one material) around
- * it, as the elimination of a pressure that is constant there would give; in hexes, one for each element
- * (Nagtegaal, Parks and Rice 1974).  One average for every vertex (Bonet and Burton 1998) is as many
- * constraints as the continuum has and still too stiff: a block that leans at nu = 0.4999 gave way by
- * 16 % too little on 4^3 cells, 8 % now.  Psi(F) = Psi_e(F) + k u(J) is split so that elements keep
- * their shear modulus and a first Lame constant of zero: enough to rule out volumes that alternate
- * from tet to tet and that averages do not see (Puso and Solberg 2006), too little to lock.  As elements
- * shrink, averages and elements agree, so nothing is lost in the limit.
+ * A linear tet has one det F, and a mesh has five times as many tets as vertices: asking each of
+ * them to keep its volume leaves no freedom to bend.  Here the resistance to change of volume acts
+ * on averages instead: in tets, one for each vertex of an independent set, over the tets (of one
+ * material) around it, as the elimination of a pressure that is constant there would give; in
+ * hexes, one for each element (Nagtegaal, Parks and Rice 1974).  One average for every vertex
+ * (Bonet and Burton 1998) is as many constraints as the continuum has and still too stiff: a block
+ * that leans at nu = 0.4999 gave way by 16 % too little on 4^3 cells, 8 % now.  Psi(F) = Psi_e(F) +
+ * k u(J) is split so that elements keep their shear modulus and a first Lame constant of zero:
+ * enough to rule out volumes that alternate from tet to tet and that averages do not see (Puso and
+ * Solberg 2006), too little to lock.  As elements shrink, averages and elements agree, so nothing
+ * is lost in the limit.
  *
  * All of it is one energy: its slope and its second derivatives are exact. */
 #include "sim/fem/model-private.h"
@@ -23,8 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double kept_lambda = 0.0; /* of elements, in shear moduli; less would let them collapse */
-static const double j_floor = 0.1;     /* below this, (ln J)^2 is continued */
+static const double kept_lambda =
+    0.0;                           /* of elements, in shear moduli; less would let them collapse */
+static const double j_floor = 0.1; /* below this, (ln J)^2 is continued */
 
 void
 pla_fem_patches_free(PlaFemPatches *patches)
@@ -49,10 +51,11 @@ split(const PlaMaterial *material, double *constants, double *modulus, PlaError 
 {
   double mu, lambda, vol;
   if (!material->volume_modulus)
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "the material '%s' has no volume term of its own, which the formulation 'mixed' "
-                    "needs; use 'neo-hookean', or the formulation 'standard'",
-                    material->id);
+    return pla_fail(
+        err, PLA_ERR_USAGE,
+        "the material '%s' has no volume term of its own, which the formulation 'mixed' "
+        "needs; use 'neo-hookean', or the formulation 'standard'",
+        material->id);
   pla_material_moduli(material, constants, &mu, &lambda, &vol);
   *modulus = fmax(lambda - kept_lambda * mu, 0.0);
   *material->volume_modulus(constants) -= *modulus;
@@ -99,8 +102,8 @@ compare_ints(const void *a, const void *b)
   return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-/* Seeds: vertices no two of which share a tet, such that every vertex with tets is one or neighbours one;
- * inside the body as far as possible. */
+/* Seeds: vertices no two of which share a tet, such that every vertex with tets is one or
+ * neighbours one; inside the body as far as possible. */
 static PlaStatus
 choose_seeds(const PlaFemModel *model, unsigned char *seed, PlaError *err)
 {
@@ -131,7 +134,8 @@ choose_seeds(const PlaFemModel *model, unsigned char *seed, PlaError *err)
   return st;
 }
 
-/* the seed that most tets around tet @t have, the first of equals; @votes: zeros, and so again (n_verts) */
+/* the seed that most tets around tet @t have, the first of equals; @votes: zeros, and so again
+ * (n_verts) */
 static int
 most_common_seed(const PlaFemModel *model, const unsigned char *seed, int t, int *votes)
 {
@@ -151,8 +155,8 @@ most_common_seed(const PlaFemModel *model, const unsigned char *seed, int t, int
   return best;
 }
 
-/* Which seed's patch each tet, and so each of its corners, belongs to: that of the seed it has, or of the
- * one that most of its neighbours have. */
+/* Which seed's patch each tet, and so each of its corners, belongs to: that of the seed it has, or
+ * of the one that most of its neighbours have. */
 static PlaStatus
 choose_owners(const PlaFemModel *model, int *owner, PlaError *err)
 {
@@ -398,8 +402,7 @@ double
 pla_fem_patches_energy(const PlaFemModel *model, const double *pos)
 {
   const PlaFemPatches *self = model->patches;
-  double *volume =
-      pla_array_new((size_t)model->n_tets + (size_t)model->n_hexes, sizeof *volume);
+  double *volume = pla_array_new((size_t)model->n_tets + (size_t)model->n_hexes, sizeof *volume);
   double *part = pla_array_new((size_t)self->n, sizeof *part), energy = NAN;
   if (volume && part) {
     cell_volumes(model, pos, volume);
@@ -466,8 +469,8 @@ pla_fem_patch_slope(const PlaFemModel *model, int p, const double *pos, bool pro
       double grad[4][3];
       pla_fem_tet_gradient(model, c, pos, f);
       pla_fem_tet_shape(model, c, grad);
-      volume += add_slope(self, p, f, verts, n_verts, &grad[0][0], 0.25 * model->tet_volume[c],
-                          slope);
+      volume +=
+          add_slope(self, p, f, verts, n_verts, &grad[0][0], 0.25 * model->tet_volume[c], slope);
     } else {
       for (int q = 0; q < 8; q++) {
         size_t point = 8 * (size_t)(c - model->n_tets) + (size_t)q;

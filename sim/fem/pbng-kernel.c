@@ -162,7 +162,8 @@ add_generic(const PlaFemModel *model, const int *cell, PlaMask mask, const PlaLa
     double fl[9], pg[3], matrix[6];
     for (int c = 0; c < 9; c++)
       fl[c] = f[c][l];
-    pla_pbng_generic_point(model, cell[l], fl, (double[3]){ g[0][l], g[1][l], g[2][l] }, pg, matrix);
+    pla_pbng_generic_point(model, cell[l], fl, (double[3]){ g[0][l], g[1][l], g[2][l] }, pg,
+                           matrix);
     for (int i = 0; i < 3; i++)
       sums->f[i][l] -= volume[l] * pg[i];
     for (int i = 0; i < 6; i++)
@@ -204,8 +205,8 @@ add_point(PlaLawKind kind, const PlaPbngWork *work, const PlaLaw *law, const int
       pg[i] = shear * fg[i] + q * c[i];
   } else if (kind == PLA_LAW_NEO_HOOKEAN) {
     /* the smallest stretch is at least J / |cof F|: above the floor, ln J needs no stretches */
-    PlaMask safe = (det > zero) & (det * det >= pla_lanes_set(PLA_STRETCH_FLOOR * PLA_STRETCH_FLOOR) *
-                                                    norm2(cof));
+    PlaMask safe = (det > zero) &
+                   (det * det >= pla_lanes_set(PLA_STRETCH_FLOOR * PLA_STRETCH_FLOOR) * norm2(cof));
     PlaMask rest = ~safe & (volume > zero);
     PlaLanes j = pla_lanes_select(safe, det, one), inverse = one / j, l = lanes_log(j);
     PlaLanes q = (c1 * l - c0) * inverse;
@@ -276,8 +277,8 @@ add_tets(PlaLawKind kind, const PlaPbngWork *work, const PlaLaw *law, const PlaP
         f[3 * i + m] = d[0][i] * grad[0][m] + d[1][i] * grad[1][m] + d[2][i] * grad[2][m];
       g[i] = -(grad[0][i] + grad[1][i] + grad[2][i]);
     }
-    add_point(kind, work, law, index + 3 * PLA_LANES, f, g,
-              pla_lanes_load(number + PLA_LANES * 9), sums);
+    add_point(kind, work, law, index + 3 * PLA_LANES, f, g, pla_lanes_load(number + PLA_LANES * 9),
+              sums);
     number += PLA_PBNG_TET_NUMBERS * PLA_LANES;
     index += PLA_PBNG_TET_INDICES * PLA_LANES;
   }

@@ -88,14 +88,15 @@ typedef struct {
   const int *contact_of; /* per vertex, or -1 (n_verts) */
   const PlaContact *touch;
   const PlaFriction *friction;
-  const int *touch_start; /* as spring_start and spring_of, of contacts and then friction; or NULL */
+  const int
+      *touch_start; /* as spring_start and spring_of, of contacts and then friction; or NULL */
   const int *touch_of;
-  int n_touch;             /* contacts; from there on, entries of touch_of mean friction */
-  const double *anchor;    /* where contacts were looked for, m (n_verts x 4), or NULL */
-  double leash;            /* how far from there a vertex of the surface may go, m */
+  int n_touch;                     /* contacts; from there on, entries of touch_of mean friction */
+  const double *anchor;            /* where contacts were looked for, m (n_verts x 4), or NULL */
+  double leash;                    /* how far from there a vertex of the surface may go, m */
   const unsigned char *on_surface; /* n_verts */
-  const PlaFemDamping *damping; /* or NULL */
-  double *force;         /* not NULL: write unbalanced forces here and move nothing (n_verts x 4) */
+  const PlaFemDamping *damping;    /* or NULL */
+  double *force; /* not NULL: write unbalanced forces here and move nothing (n_verts x 4) */
 } PlaPbngWork;
 
 /* Moves the vertices of groups begin..end-1, all of one colour. */
@@ -108,8 +109,8 @@ void pla_pbng_generic_point(const PlaFemModel *model, int cell, const double f[9
                             const double g[3], double pg[3], double matrix[6]);
 /* Adds the forces and stiffnesses of the springs, contacts and damping at vertex @v. */
 void pla_pbng_add_springs(const PlaPbngWork *work, int v, double force[3], double matrix[6]);
-/* Changes the step @dx of vertex @v to what its contacts allow, and so that it stays outside its plane:
- * the constrained minimum in the metric of @matrix. */
+/* Changes the step @dx of vertex @v to what its contacts allow, and so that it stays outside its
+ * plane: the constrained minimum in the metric of @matrix. */
 void pla_pbng_hold_outside(const PlaPbngWork *work, int v, const double matrix[6],
                            const double force[3], const double mobile[3], double dx[3]);
 
@@ -119,36 +120,36 @@ typedef enum { PLA_PBNG_TRUE = 0, PLA_PBNG_SPREAD, PLA_PBNG_UNTANGLE } PlaPbngPh
 struct PlaPbng {
   const PlaFemModel *model; /* borrowed */
   PlaPbngOptions options;
-  PlaColouring colouring;        /* of the elements alone */
-  PlaColouring linked;           /* and of the springs */
-  PlaPbngPack pack;              /* every vertex, by @colouring */
-  PlaPbngPack moved;             /* vertices that springs gave another colour, by @linked */
-  PlaLaw *law[3];                /* per material, by PlaPbngPhase */
-  double *x, *before, *previous; /* current positions, those before the sweep, and one more back
-                                    (n_verts x 4, m) */
-  double *load, *predicted;      /* n_verts x 4 */
-  double *dead;                  /* the part of the load that is no pressure (n_verts x 4) */
-  double *pos, *push;            /* positions and pressure forces in rows of three (n_verts x 3) */
+  PlaColouring colouring;         /* of the elements alone */
+  PlaColouring linked;            /* and of the springs */
+  PlaPbngPack pack;               /* every vertex, by @colouring */
+  PlaPbngPack moved;              /* vertices that springs gave another colour, by @linked */
+  PlaLaw *law[3];                 /* per material, by PlaPbngPhase */
+  double *x, *before, *previous;  /* current positions, those before the sweep, and one more back
+                                     (n_verts x 4, m) */
+  double *load, *predicted;       /* n_verts x 4 */
+  double *dead;                   /* the part of the load that is no pressure (n_verts x 4) */
+  double *pos, *push;             /* positions and pressure forces in rows of three (n_verts x 3) */
   const PlaFemPressure *pressure; /* borrowed, or NULL */
-  double *inertia;               /* n_verts */
-  double *force;                 /* n_verts x 4 */
-  double *block;                 /* partial sums */
-  unsigned char *fixed;          /* n_verts x 3 */
-  unsigned char *chosen;         /* n_verts */
+  double *inertia;                /* n_verts */
+  double *force;                  /* n_verts x 4 */
+  double *block;                  /* partial sums */
+  unsigned char *fixed;           /* n_verts x 3 */
+  unsigned char *chosen;          /* n_verts */
   bool has_priority, dynamic;
   PlaSpring *spring;
   int n_springs, *spring_start, *spring_of;
   PlaPlaneContact *contact;
   int n_contacts, *contact_of;
-  PlaContactSet *touching;   /* borrowed, or NULL */
+  PlaContactSet *touching; /* borrowed, or NULL */
   int *touch_start, *touch_of;
-  int pairs;                 /* contacts between deforming surfaces at the last look */
-  int look_left;             /* sweeps until contacts are looked for again */
-  bool strained;             /* a vertex is at the end of its leash */
-  bool failed;               /* memory ran short while sweeping */
-  double *anchor;            /* n_verts x 4 */
+  int pairs;      /* contacts between deforming surfaces at the last look */
+  int look_left;  /* sweeps until contacts are looked for again */
+  bool strained;  /* a vertex is at the end of its leash */
+  bool failed;    /* memory ran short while sweeping */
+  double *anchor; /* n_verts x 4 */
   double leash;
-  unsigned char *on_surface; /* 1, or 2 while a sweep's extrapolation is taken back (n_verts) */
+  unsigned char *on_surface;    /* 1, or 2 while a sweep's extrapolation is taken back (n_verts) */
   const PlaFemDamping *damping; /* borrowed, or NULL */
   /* acceleration */
   int since_restart, plain_left, restarts;

@@ -1,13 +1,13 @@
 /* Quasistatic equilibrium by sweeps over the vertices alone.
  *
- * A vertex that is bound to others moves by itself in a sweep, held by a spring to where its parents
- * want it.  The spring remembers: each time the residual is looked at, its pull becomes part of what it
- * pulls with at length zero (the method of multipliers, Hestenes 1969), so that at the end it has length
- * zero and carries what the binding carries.
+ * A vertex that is bound to others moves by itself in a sweep, held by a spring to where its
+ * parents want it.  The spring remembers: each time the residual is looked at, its pull becomes
+ * part of what it pulls with at length zero (the method of multipliers, Hestenes 1969), so that at
+ * the end it has length zero and carries what the binding carries.
  *
- * Springs much stiffer than the cells around them would keep the vertices they join from moving together, a
- * sweep taking each by itself.  They are softened the same way: a spring of k' that remembers m pulls with
- * k' (C + m), and m <- (C + m) / (1 + k'/k) ends where that is k C. */
+ * Springs much stiffer than the cells around them would keep the vertices they join from moving
+ * together, a sweep taking each by itself.  They are softened the same way: a spring of k' that
+ * remembers m pulls with k' (C + m), and m <- (C + m) / (1 + k'/k) ends where that is k C. */
 #include "sim/fem/model-private.h"
 #include "sim/fem/pbng.h"
 #include "sim/fem/solvers.h"
@@ -28,18 +28,19 @@ enum {
   STALLED = 60,        /* looks without progress */
 };
 
-static const double bond = 4.0; /* stiffness of a binding's spring, in that of the cells around it */
+static const double bond =
+    4.0; /* stiffness of a binding's spring, in that of the cells around it */
 
 typedef struct {
   const PlaFemModel *model;
   const PlaFemConditions *given;
   PlaFemConditions conditions; /* without bindings, with their springs */
   PlaFemSprings springs;
-  PlaSpring *spring;           /* those given, softened, then one for each binding; or NULL */
-  double *memory;              /* 3x3 of each: what part of its length it remembers */
-  double *force;               /* n_verts x 3 */
-  double *pos;                 /* n_verts x 3; only with springs that remember */
-  bool remembers;              /* some spring does */
+  PlaSpring *spring; /* those given, softened, then one for each binding; or NULL */
+  double *memory;    /* 3x3 of each: what part of its length it remembers */
+  double *force;     /* n_verts x 3 */
+  double *pos;       /* n_verts x 3; only with springs that remember */
+  bool remembers;    /* some spring does */
   PlaPbng *state;
 } Sweeps;
 
@@ -51,7 +52,8 @@ stiffness_around(const PlaFemModel *model, int vert)
   double sum = 0.0;
   for (int k = inc->start[vert]; k < inc->start[vert + 1]; k++) {
     const bool tet = inc->corner[k] < 4 * model->n_tets;
-    const int c = tet ? inc->corner[k] / 4 : model->n_tets + (inc->corner[k] - 4 * model->n_tets) / 8;
+    const int c =
+        tet ? inc->corner[k] / 4 : model->n_tets + (inc->corner[k] - 4 * model->n_tets) / 8;
     const PlaFemMaterial *m = &model->material[model->cell_material[c]];
     double mu, lambda, vol, volume = tet ? model->tet_volume[c] : 0.0;
     for (size_t q = 0; !tet && q < 8; q++)
@@ -95,9 +97,10 @@ bind(Sweeps *self, int n_given, PlaError *err)
     const double *weight;
     const int k = pla_binding_get(bindings, e, &parent, &weight);
     if (k >= PLA_SPRING_VERTS)
-      return pla_fail(err, PLA_ERR_USAGE,
-                      "vertex %d is bound to %d others, too many for the solver 'pbng'; use 'newton'",
-                      bindings->vert[e], k);
+      return pla_fail(
+          err, PLA_ERR_USAGE,
+          "vertex %d is bound to %d others, too many for the solver 'pbng'; use 'newton'",
+          bindings->vert[e], k);
     spring->n_verts = k + 1;
     spring->vert[0] = bindings->vert[e];
     spring->weight[0] = 1.0;
@@ -217,8 +220,8 @@ pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *conditions,
     bool settled = false;
     if (rel <= options->tolerance_rel)
       st = pla_fem_is_settled(model, conditions, best, least,
-                              since < STALLED ? options->tolerance_rel : PLA_SETTLED_AT_ROUNDING, self.force,
-                              &settled, err);
+                              since < STALLED ? options->tolerance_rel : PLA_SETTLED_AT_ROUNDING,
+                              self.force, &settled, err);
     if (st != PLA_OK)
       break;
     if (settled || since >= STALLED) {

@@ -112,9 +112,9 @@ add_touch(const PlaPbngWork *work, int entry, const double dx[3], double force[3
   return energy;
 }
 
-/* The minimum over one vertex of 1/2 dx A dx - f dx plus its contacts, which are one-sided: a step that
- * does not see them before it has crossed them would go back and forth for ever.  From dx = 0, by
- * Newton's method on the six numbers of A. */
+/* The minimum over one vertex of 1/2 dx A dx - f dx plus its contacts, which are one-sided: a step
+ * that does not see them before it has crossed them would go back and forth for ever.  From dx = 0,
+ * by Newton's method on the six numbers of A. */
 static void
 settle(const PlaPbngWork *work, int v, const double a[6], const double f[3], const double mobile[3],
        double dx[3])
@@ -344,18 +344,18 @@ static PlaPbngWork
 make_work(PlaPbng *self)
 {
   PlaPbngWork work = { .model = self->model,
-                        .law = self->law[self->phase],
-                        .x = self->x,
-                        .base = self->phase == PLA_PBNG_SPREAD ? self->base : NULL,
-                        .load = self->phase == PLA_PBNG_SPREAD ? self->zero : self->load,
-                        .inertia = self->dynamic ? self->inertia : NULL,
-                        .predicted = self->predicted,
-                        .spring = self->spring,
-                        .spring_start = self->n_springs ? self->spring_start : NULL,
-                        .spring_of = self->spring_of,
-                        .contact = self->contact,
-                        .contact_of = self->n_contacts ? self->contact_of : NULL,
-                        .damping = self->phase == PLA_PBNG_SPREAD ? NULL : self->damping };
+                       .law = self->law[self->phase],
+                       .x = self->x,
+                       .base = self->phase == PLA_PBNG_SPREAD ? self->base : NULL,
+                       .load = self->phase == PLA_PBNG_SPREAD ? self->zero : self->load,
+                       .inertia = self->dynamic ? self->inertia : NULL,
+                       .predicted = self->predicted,
+                       .spring = self->spring,
+                       .spring_start = self->n_springs ? self->spring_start : NULL,
+                       .spring_of = self->spring_of,
+                       .contact = self->contact,
+                       .contact_of = self->n_contacts ? self->contact_of : NULL,
+                       .damping = self->phase == PLA_PBNG_SPREAD ? NULL : self->damping };
   if (self->touching && self->phase != PLA_PBNG_SPREAD && self->touch_of) {
     work.n_touch = pla_contact_set_get(self->touching, &work.touch);
     pla_contact_set_get_friction(self->touching, &work.friction);
@@ -468,10 +468,9 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
   int *verts = pla_array_new(nv, sizeof *verts);
   PlaStatus st = self->law[0] && self->law[1] && self->law[2] && self->base && self->zero &&
                          self->x && self->before && self->previous && self->load && self->dead &&
-                         self->pos && self->push &&
-                         self->predicted && self->force && self->inertia && self->block &&
-                         self->fixed && self->chosen && self->spring_start && self->contact_of &&
-                         verts
+                         self->pos && self->push && self->predicted && self->force &&
+                         self->inertia && self->block && self->fixed && self->chosen &&
+                         self->spring_start && self->contact_of && verts
                      ? PLA_OK
                      : pla_fail_memory(err, "the solver");
   if (st == PLA_OK) {
@@ -643,8 +642,8 @@ list_springs(const PlaSpring *springs, int n, int n_verts, int *start, int **of,
   return st;
 }
 
-/* the colours that @springs and contacts between surfaces ask for, starting from those that vertices
- * have now, and the packs that follow from them */
+/* the colours that @springs and contacts between surfaces ask for, starting from those that
+ * vertices have now, and the packs that follow from them */
 static PlaStatus
 recolour(PlaPbng *self, const PlaSpring *springs, int n, PlaError *err)
 {
@@ -669,7 +668,8 @@ recolour(PlaPbng *self, const PlaSpring *springs, int n, PlaError *err)
     n_sets++;
   }
   if (st == PLA_OK)
-    st = pla_colouring_refine(&self->linked, self->model, &(PlaVertSets){ n_sets, start, vert }, err);
+    st = pla_colouring_refine(&self->linked, self->model, &(PlaVertSets){ n_sets, start, vert },
+                              err);
   if (st == PLA_OK) {
     for (int v = 0; v < nv; v++)
       if (self->linked.colour[v] != self->colouring.colour[v])
@@ -802,7 +802,8 @@ pla_pbng_set_touching(PlaPbng *self, PlaContactSet *contacts, PlaError *err)
   }
   if (st == PLA_OK && contacts) {
     pla_contact_set_mark_surface(contacts, self->on_surface);
-    self->leash = fmax(pla_contact_set_thickness(contacts), 0.25 * pla_contact_set_spacing(contacts));
+    self->leash =
+        fmax(pla_contact_set_thickness(contacts), 0.25 * pla_contact_set_spacing(contacts));
     st = look(self, err);
   }
   if (st != PLA_OK)
@@ -839,7 +840,8 @@ take_back(PlaPbng *self, double relax, double momentum)
       self->on_surface[touch[k].vert[a]] = 1;
 }
 
-/* holds the vertices of the surface within reach of their contacts; tells whether one is at the end */
+/* holds the vertices of the surface within reach of their contacts; tells whether one is at the end
+ */
 static void
 hold_on_leash(PlaPbng *self)
 {

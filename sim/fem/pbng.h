@@ -40,8 +40,8 @@ typedef struct {
 PlaPbngOptions pla_pbng_options_default(void);
 
 /* Copies @conditions and the start @pos (n_verts x 3); prescribed coordinates jump to their
- * targets.  The arrays of pressure and damping are borrowed.  PLA_ERR_USAGE for bound vertices and for the mixed
- * formulation. */
+ * targets.  The arrays of pressure and damping are borrowed.  PLA_ERR_USAGE for bound vertices and
+ * for the mixed formulation. */
 PlaStatus pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
                        const PlaPbngOptions *options, const double *pos, PlaPbng **out,
                        PlaError *err);
@@ -72,8 +72,8 @@ typedef struct {
 PlaStatus pla_pbng_set_contacts(PlaPbng *self, const PlaPlaneContact *contacts, int n,
                                 PlaError *err);
 
-/* Contacts that are looked for as sweeps go (borrowed; NULL: none).  A step stays so close to where they
- * were looked for last that none can be missed. */
+/* Contacts that are looked for as sweeps go (borrowed; NULL: none).  A step stays so close to where
+ * they were looked for last that none can be missed. */
 PlaStatus pla_pbng_set_touching(PlaPbng *self, PlaContactSet *contacts, PlaError *err);
 
 /* Sweeps visit only vertices with @chosen[v] != 0 (copied; NULL: all): what is near a tool first.
@@ -83,8 +83,9 @@ void pla_pbng_set_priority(PlaPbng *self, const unsigned char *chosen);
 /* @n sweeps; returns the size of the last one's step (root of the sum of squares, m). */
 double pla_pbng_sweep(PlaPbng *self, int n);
 
-/* Norm of the unbalanced force over free coordinates, N (NaN when memory runs short): elastic, external, inertial and of
- * springs; what pushes a vertex against its contact plane does not count. */
+/* Norm of the unbalanced force over free coordinates, N (NaN when memory runs short): elastic,
+ * external, inertial and of springs; what pushes a vertex against its contact plane does not count.
+ */
 double pla_pbng_residual(PlaPbng *self);
 /* Elastic energy, less the work of the loads since rest, plus springs and inertia, J. */
 double pla_pbng_energy(PlaPbng *self);

@@ -1,10 +1,10 @@
 /* Follower pressure on triangles.
  *
  * With c = x0 x x1 + x1 x x2 + x2 x x0 (twice the area times the normal) every vertex of a triangle
- * gets f = -p c / 6.  The derivative of c by x_b is the cross product with e_b = x_(b+2) - x_(b+1), so
- *   -df_a/dx_b = p/6 [e_b]x,   symmetric part  p/12 ([e_b]x - [e_a]x),  rest  p/12 ([e_b]x + [e_a]x).
- * What the symmetric part leaves out cancels between neighbours and remains only along a free rim,
- * where pressure has no potential. */
+ * gets f = -p c / 6.  The derivative of c by x_b is the cross product with e_b = x_(b+2) - x_(b+1),
+ * so -df_a/dx_b = p/6 [e_b]x,   symmetric part  p/12 ([e_b]x - [e_a]x),  rest  p/12 ([e_b]x +
+ * [e_a]x). What the symmetric part leaves out cancels between neighbours and remains only along a
+ * free rim, where pressure has no potential. */
 #include "sim/fem/loads.h"
 
 #include "anatomy/base/mat3.h"

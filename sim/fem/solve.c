@@ -89,8 +89,8 @@ pla_fem_is_settled(const PlaFemModel *model, const PlaFemConditions *conditions,
   if (*settled)
     return PLA_OK;
   PlaStatus st = pla_fem_forces(model, pos, scratch, err);
-  *settled = st == PLA_OK &&
-             residual_n <= 10.0 * rel * pla_norm2(scratch, 3 * (size_t)model->n_verts);
+  *settled =
+      st == PLA_OK && residual_n <= 10.0 * rel * pla_norm2(scratch, 3 * (size_t)model->n_verts);
   return st;
 }
 
@@ -103,9 +103,8 @@ start_residual(const PlaFemModel *model, const PlaFemConditions *conditions, con
   double *force = pla_array_new(n, sizeof *force);
   if (!force)
     return pla_fail_memory(err, "the solver");
-  PlaStatus st = conditions->contacts
-                     ? pla_contact_set_update(conditions->contacts, pos, 0.0, err)
-                     : PLA_OK;
+  PlaStatus st =
+      conditions->contacts ? pla_contact_set_update(conditions->contacts, pos, 0.0, err) : PLA_OK;
   if (st == PLA_OK)
     st = pla_terms_forces(model, conditions, pos, force, err);
   for (size_t i = 0; st == PLA_OK && i < n; i++)
@@ -115,10 +114,10 @@ start_residual(const PlaFemModel *model, const PlaFemConditions *conditions, con
   return st;
 }
 
-/* Sweeps over the vertices before Newton's method begins.  A start with inverted elements, such as a
- * jump of what is prescribed, is repaired from @before, the positions without the jump.  Any other
- * start is smoothed: an interpolated or stretched one has most of its error in the short waves, which
- * sweeps remove for a fraction of a factorisation.  Kept only where it helps. */
+/* Sweeps over the vertices before Newton's method begins.  A start with inverted elements, such as
+ * a jump of what is prescribed, is repaired from @before, the positions without the jump.  Any
+ * other start is smoothed: an interpolated or stretched one has most of its error in the short
+ * waves, which sweeps remove for a fraction of a factorisation.  Kept only where it helps. */
 static PlaStatus
 sweep_start(const PlaFemModel *model, const PlaFemConditions *conditions, const double *before,
             double *pos, PlaFemReport *report, PlaError *err)
@@ -131,8 +130,9 @@ sweep_start(const PlaFemModel *model, const PlaFemConditions *conditions, const 
   if (inverted && pla_fem_inverted(model, before, NULL, NULL) > 0)
     return PLA_OK;
   double *trial = pla_array_new(n, sizeof *trial);
-  PlaStatus st = trial ? pla_pbng_new(model, conditions, &options, inverted ? before : pos, &state, err)
-                       : pla_fail_memory(err, "the solver");
+  PlaStatus st =
+      trial ? pla_pbng_new(model, conditions, &options, inverted ? before : pos, &state, err)
+            : pla_fail_memory(err, "the solver");
   if (st == PLA_OK) {
     double residual = inverted ? INFINITY : pla_pbng_residual(state);
     double energy = inverted ? INFINITY : pla_pbng_energy(state);
@@ -152,8 +152,8 @@ sweep_start(const PlaFemModel *model, const PlaFemConditions *conditions, const 
   return st;
 }
 
-/* What is still tangled is led out of it; should even that fail, the rest shape, bent to fit what is
- * prescribed, is tried the same way, and the report says so. */
+/* What is still tangled is led out of it; should even that fail, the rest shape, bent to fit what
+ * is prescribed, is tried the same way, and the report says so. */
 static PlaStatus
 untangle_start(const PlaFemModel *model, const PlaFemConditions *conditions,
                const PlaFemOptions *options, double *pos, PlaFemReport *report, PlaError *err)
@@ -230,8 +230,7 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
     report->contact_n = contact.normal_force;
   }
   if (st == PLA_OK) {
-    report->inverted =
-        pla_fem_inverted(model, pos, &report->min_jacobian, &report->worst_element);
+    report->inverted = pla_fem_inverted(model, pos, &report->min_jacobian, &report->worst_element);
     report->energy_j = pla_terms_energy(model, conditions, pos);
     if (conditions->pressure)
       report->energy_j -= pla_pressure_work(conditions->pressure, model->rest, pos);

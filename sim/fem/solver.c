@@ -1,12 +1,12 @@
 /* Frames by an old factor.
  *
  * The motion d of what is prescribed first spreads through the body as it would in a linear one:
- * K dx = df/dx d, the right side from the elements that it touches.  Then steps s(x) = K0^-1 f(x) by the
- * factor of some earlier shape correct the shape without any matrix.  Alone they would converge as
- * slowly as K0 differs from K; combined with the few steps before so that s is least (Anderson 1965) they
- * do so nearly as fast as conjugate gradients with the true K.  When they take too many, the next frame
- * begins with a new factor; when they fail, this one does; and when even that fails, the solver for any
- * start takes over. */
+ * K dx = df/dx d, the right side from the elements that it touches.  Then steps s(x) = K0^-1 f(x)
+ * by the factor of some earlier shape correct the shape without any matrix.  Alone they would
+ * converge as slowly as K0 differs from K; combined with the few steps before so that s is least
+ * (Anderson 1965) they do so nearly as fast as conjugate gradients with the true K.  When they take
+ * too many, the next frame begins with a new factor; when they fail, this one does; and when even
+ * that fails, the solver for any start takes over. */
 #include "sim/fem/solver.h"
 
 #include "anatomy/base/memory.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum {
-  HISTORY = 6,   /* steps that are combined */
+  HISTORY = 6, /* steps that are combined */
   MAX_STEPS = 16,
   OLD_STEPS = 5, /* that many tell that a new factor pays */
 };
@@ -55,8 +55,8 @@ pla_fem_solver_free(PlaFemSolver *self)
 }
 
 PlaStatus
-pla_fem_solver_new(const PlaFemModel *model, const PlaFemConditions *conditions,
-                   PlaFemSolver **out, PlaError *err)
+pla_fem_solver_new(const PlaFemModel *model, const PlaFemConditions *conditions, PlaFemSolver **out,
+                   PlaError *err)
 {
   const size_t n = 3 * (size_t)model->n_verts;
   PlaFemSolver *self = pla_array_new0(1, sizeof *self);
@@ -146,8 +146,8 @@ push(const PlaFemModel *model, const double *pos, const double *disp, double *fo
   }
 }
 
-/* moves what is prescribed to its targets, and the rest with it; the forces that the springs add on the
- * way are left to the steps after it */
+/* moves what is prescribed to its targets, and the rest with it; the forces that the springs add on
+ * the way are left to the steps after it */
 static PlaStatus
 spread_motion(PlaFemSolver *self, const PlaFemConditions *conditions, double *pos, PlaError *err)
 {
@@ -166,8 +166,8 @@ spread_motion(PlaFemSolver *self, const PlaFemConditions *conditions, double *po
   return st;
 }
 
-/* @weight such that |s - sum of weight_k change_k| is least, by the normal equations: of @n changes, what
- * is nearly a combination of newer ones is left out */
+/* @weight such that |s - sum of weight_k change_k| is least, by the normal equations: of @n
+ * changes, what is nearly a combination of newer ones is left out */
 static void
 combine(const PlaFemSolver *self, int n, const double *s, double weight[HISTORY])
 {
@@ -197,17 +197,18 @@ combine(const PlaFemSolver *self, int n, const double *s, double weight[HISTORY]
   }
 }
 
-/* steps by the factor from @pos, whose residual is in self->residual, until its norm is below @least or
- * they do not serve; *norm at the end */
+/* steps by the factor from @pos, whose residual is in self->residual, until its norm is below
+ * @least or they do not serve; *norm at the end */
 static PlaStatus
-relax(PlaFemSolver *self, const PlaFemConditions *conditions, double least, double *pos, double *norm,
-      PlaFemReport *report, PlaError *err)
+relax(PlaFemSolver *self, const PlaFemConditions *conditions, double least, double *pos,
+      double *norm, PlaFemReport *report, PlaError *err)
 {
   const size_t n = 3 * (size_t)self->system.n_blocks;
   const double start = *norm;
   PlaStatus st = PLA_OK;
-  for (int k = 0; st == PLA_OK && k < MAX_STEPS && *norm > least && *norm <= 2.0 * start; k++) {
-    const int used = k < HISTORY ? k : HISTORY, at = k % HISTORY, before = (k + HISTORY - 1) % HISTORY;
+  for (int k = 0; st == PLA_OK && k<MAX_STEPS && * norm> least && *norm <= 2.0 * start; k++) {
+    const int used = k < HISTORY ? k : HISTORY, at = k % HISTORY,
+              before = (k + HISTORY - 1) % HISTORY;
     double weight[HISTORY];
     /* the step, and how the last move changed it: what stands there is the step before */
     st = pla_cholesky_solve(self->system.factor, self->residual, self->step, err);

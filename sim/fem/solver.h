@@ -1,5 +1,6 @@
-/* Equilibrium frame after frame: what is prescribed or loads the body changes a little each time, what
- * is held stays the same.  The matrix is analysed once, and one factor serves for many frames. */
+/* Equilibrium frame after frame: what is prescribed or loads the body changes a little each time,
+ * what is held stays the same.  The matrix is analysed once, and one factor serves for many frames.
+ */
 #pragma once
 
 #include "sim/fem/model.h"
@@ -12,8 +13,8 @@ PlaStatus pla_fem_solver_new(const PlaFemModel *model, const PlaFemConditions *c
                              PlaFemSolver **out, PlaError *err);
 void pla_fem_solver_free(PlaFemSolver *self); /* NULL is fine */
 
-/* From the equilibrium @pos of the frame before to that of @conditions.  The residual is relative to
- * that of the jump. */
+/* From the equilibrium @pos of the frame before to that of @conditions.  The residual is relative
+ * to that of the jump. */
 PlaStatus pla_fem_solver_move(PlaFemSolver *self, const PlaFemConditions *conditions,
                               const PlaFemOptions *options, double *pos, PlaFemReport *report,
                               PlaError *err);

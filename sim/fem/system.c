@@ -94,8 +94,8 @@ prepare_mixed(PlaFemSystem *self, PlaError *err)
   const PlaFemModel *model = self->model;
   const PlaFemPatches *patches = model->patches;
   const PlaFemDomains *domains = model->domains;
-  self->pressure = pla_array_new((size_t)model->n_tets + (size_t)model->n_hexes,
-                                 sizeof *self->pressure);
+  self->pressure =
+      pla_array_new((size_t)model->n_tets + (size_t)model->n_hexes, sizeof *self->pressure);
   self->slope = pla_array_new((size_t)patches->vert_start[patches->n], 3 * sizeof *self->slope);
   self->curvature = pla_array_new((size_t)patches->n, sizeof *self->curvature);
   bool enough = self->pressure && self->slope && self->curvature &&
@@ -280,7 +280,8 @@ pla_fem_system_constrain(PlaFemSystem *self)
 #pragma omp parallel for schedule(static)
   for (int r = 0; r < m->n; r++)
     for (int k = m->start[r]; k < m->start[r + 1]; k++) {
-      const unsigned char *fr = self->fixed + 3 * (size_t)r, *fc = self->fixed + 3 * (size_t)m->col[k];
+      const unsigned char *fr = self->fixed + 3 * (size_t)r,
+                          *fc = self->fixed + 3 * (size_t)m->col[k];
       double *block = m->value + 9 * (size_t)k;
       double size = fmax(fabs(block[0]), fmax(fabs(block[4]), fabs(block[8])));
       for (int i = 0; i < 3; i++)
@@ -469,8 +470,8 @@ pla_fem_system_add_mass(PlaFemSystem *self, double mass_factor)
   }
 }
 
-/* Adds the stiffness of the cells around each vertex of a row to its blocks: those from @first on, below @last.
- * Each row is one thread's, and its sums run in the order of the cells. */
+/* Adds the stiffness of the cells around each vertex of a row to its blocks: those from @first on,
+ * below @last. Each row is one thread's, and its sums run in the order of the cells. */
 static void
 add_rows(PlaFemSystem *self, int first, int last)
 {
@@ -490,7 +491,8 @@ add_rows(PlaFemSystem *self, int first, int last)
       const int *slot = self->slot + self->slot_start[c];
       if (slot[0] == THROUGH_BINDINGS)
         continue;
-      const double *row = self->stiffness + self->local_size * (size_t)(c - first) + 9 * (size_t)(k * a);
+      const double *row =
+          self->stiffness + self->local_size * (size_t)(c - first) + 9 * (size_t)(k * a);
       for (int j = 0; j < k; j++) {
         if (slot[a * k + j] < 0)
           continue;
@@ -503,8 +505,9 @@ add_rows(PlaFemSystem *self, int first, int last)
   }
 }
 
-/* The stiffness of cells, a batch at a time, and from there into the matrix.  Two loops a batch, where adding by
- * colours takes one for each of some thirty colours: threads wait for each other that much less. */
+/* The stiffness of cells, a batch at a time, and from there into the matrix.  Two loops a batch,
+ * where adding by colours takes one for each of some thirty colours: threads wait for each other
+ * that much less. */
 static void
 assemble_cells(PlaFemSystem *self, const double *pos, bool project)
 {
@@ -562,5 +565,6 @@ pla_fem_system_add(const PlaFemSystem *self, const double *blocks, double factor
   for (int r = 0; r < self->n_blocks; r++)
     for (int d = 0; d < 3; d++)
       if (!self->fixed[3 * (size_t)r + (size_t)d])
-        verts[3 * (size_t)self->vert_of[r] + (size_t)d] += factor * blocks[3 * (size_t)r + (size_t)d];
+        verts[3 * (size_t)self->vert_of[r] + (size_t)d] +=
+            factor * blocks[3 * (size_t)r + (size_t)d];
 }

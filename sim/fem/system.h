@@ -5,32 +5,32 @@
 #include "sim/fem/model-private.h"
 #include "sim/linear/cholesky.h"
 
-/* Sets of vertices by the block rows that they touch: the sets at block row r, and the row's place in
- * each, are entry[2 k] and entry[2 k + 1] for k from start[r] up to start[r + 1]. */
+/* Sets of vertices by the block rows that they touch: the sets at block row r, and the row's place
+ * in each, are entry[2 k] and entry[2 k + 1] for k from start[r] up to start[r + 1]. */
 typedef struct {
   int *start, *entry;
   unsigned char *bound; /* 1 where a set has bound vertices */
 } PlaFemRows;
 
 struct PlaFemSystem {
-  const PlaFemModel *model; /* borrowed */
-  int n_blocks;             /* vertices with at least one free coordinate */
-  int *block_of;            /* vertex -> block, or -1 (n_verts) */
-  int *vert_of;             /* block -> vertex */
-  unsigned char *fixed;     /* 1 where a coordinate of a block is prescribed (n_blocks x 3) */
+  const PlaFemModel *model;       /* borrowed */
+  int n_blocks;                   /* vertices with at least one free coordinate */
+  int *block_of;                  /* vertex -> block, or -1 (n_verts) */
+  int *vert_of;                   /* block -> vertex */
+  unsigned char *fixed;           /* 1 where a coordinate of a block is prescribed (n_blocks x 3) */
   const PlaFemBindings *bindings; /* borrowed, or NULL */
-  int *bound;               /* vertex -> its binding, or -1 (n_verts); NULL without bindings */
+  int *bound; /* vertex -> its binding, or -1 (n_verts); NULL without bindings */
   PlaBlockMatrix matrix;
-  int *slot;                /* where cell c's block (a, b) goes: slot[slot_start[c] + a k + b], or -1 */
-  size_t *slot_start;       /* n_cells + 1 */
-  double *stiffness;        /* of a batch of cells */
-  size_t local_size;        /* numbers for each of them */
-  int *cursor;              /* of each row: its first corner that is not added yet (n_blocks) */
+  int *slot;          /* where cell c's block (a, b) goes: slot[slot_start[c] + a k + b], or -1 */
+  size_t *slot_start; /* n_cells + 1 */
+  double *stiffness;  /* of a batch of cells */
+  size_t local_size;  /* numbers for each of them */
+  int *cursor;        /* of each row: its first corner that is not added yet (n_blocks) */
   PlaFemRows patch_rows, domain_rows; /* mixed formulation */
-  double *pressure;         /* n_cells */
-  double *slope;            /* of each patch: 3 for each of its vertices */
-  double *curvature;        /* n_patches */
-  double *tangent;          /* n_domains x 81 */
+  double *pressure;                   /* n_cells */
+  double *slope;                      /* of each patch: 3 for each of its vertices */
+  double *curvature;                  /* n_patches */
+  double *tangent;                    /* n_domains x 81 */
   PlaCholesky *factor;
 };
 

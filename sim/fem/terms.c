@@ -37,8 +37,8 @@ inertia_energy(const PlaFemModel *model, const PlaFemInertia *inertia, const dou
   return sum;
 }
 
-/* of the dead forces from rest to @pos, J; differences first, so that it does not matter where in space
- * the body is */
+/* of the dead forces from rest to @pos, J; differences first, so that it does not matter where in
+ * space the body is */
 static double
 work_of(const double *force, const PlaFemModel *model, const double *pos)
 {
@@ -218,8 +218,8 @@ pla_vert_sets_clear(PlaVertSets *sets)
 }
 
 void
-pla_terms_add_stiffness(PlaFemSystem *system, const PlaFemConditions *conditions,
-                        const double *pos, bool project)
+pla_terms_add_stiffness(PlaFemSystem *system, const PlaFemConditions *conditions, const double *pos,
+                        bool project)
 {
   for (int s = 0; conditions->springs && s < conditions->springs->n; s++)
     add_spring(system, &conditions->springs->spring[s], pos);

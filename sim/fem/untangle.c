@@ -1,12 +1,13 @@
 /* Out of a start with inverted elements.
  *
  * Energies that grow without bound as elements collapse have steep walls around every tangle, and
- * descent on them gets nowhere.  Here the body takes another material for a while: mu |F - R|^2, with R
- * the rotation of the rotation-variant polar decomposition.  It is defined and gentle for every F, its
- * least is the same rest shape, and an inverted element is only one whose smallest stretch is far from
- * 1.  Far out, where F is large, it is nearly quadratic, so that one step gathers vertices strewn over
- * many times the size of the body; Newton's method with projected tangents then takes some twenty.  What
- * loads the body waits meanwhile; springs, bindings and obstacles act. */
+ * descent on them gets nowhere.  Here the body takes another material for a while: mu |F - R|^2,
+ * with R the rotation of the rotation-variant polar decomposition.  It is defined and gentle for
+ * every F, its least is the same rest shape, and an inverted element is only one whose smallest
+ * stretch is far from
+ * 1.  Far out, where F is large, it is nearly quadratic, so that one step gathers vertices strewn
+ * over many times the size of the body; Newton's method with projected tangents then takes some
+ * twenty.  What loads the body waits meanwhile; springs, bindings and obstacles act. */
 #include "sim/fem/model-private.h"
 #include "sim/fem/solvers.h"
 

@@ -11,7 +11,7 @@
 /* @scratch: n x n + n */
 bool
 pla_box_solve(int n, const double *h, const unsigned char *keep, const double *b, double *x,
-                double *scratch)
+              double *scratch)
 {
   double *a = scratch, *y = scratch + (size_t)n * (size_t)n;
   int m = 0, one = 1, info = 0;

@@ -18,8 +18,8 @@
 
 enum { FIRST_ITERATIONS = 15 }; /* from rest */
 
-/* held-out markers farther off are errors of the data; and what is left of markers on the whole that
- * no shape of the body explains */
+/* held-out markers farther off are errors of the data; and what is left of markers on the whole
+ * that no shape of the body explains */
 static const double gross_m = 5e-3, unexplained_m = 1.5e-3;
 
 PlaFitOptions
@@ -75,8 +75,8 @@ store_frame(const Take *self, const PlaFitFrame *frame, int f)
 
 typedef enum { TRACK, RELAX, SHOW } Pass;
 
-/* One pass over the frames of chunk @c: tracking; or, at controls that are known, derivatives (RELAX) or
- * only residuals (SHOW). */
+/* One pass over the frames of chunk @c: tracking; or, at controls that are known, derivatives
+ * (RELAX) or only residuals (SHOW). */
 static PlaStatus
 run_chunk(Take *self, PlaFitFrame *frame, int c, Pass pass, PlaError *err)
 {
@@ -93,8 +93,8 @@ run_chunk(Take *self, PlaFitFrame *frame, int c, Pass pass, PlaError *err)
     if (pass == TRACK) {
       int n = pla_fit_frame_look(frame, f, 0.0);
       if (!placed && n >= 4)
-        st = pla_fit_frame_place_head(
-            frame, opts->head == PLA_HEAD_FIXED ? opts->rest_frame : f, true, err);
+        st = pla_fit_frame_place_head(frame, opts->head == PLA_HEAD_FIXED ? opts->rest_frame : f,
+                                      true, err);
       if (st == PLA_OK && n >= 4)
         st = pla_fit_frame_track(frame, f, placed ? opts->max_iterations : FIRST_ITERATIONS, err);
       placed |= n >= 4;
@@ -118,8 +118,8 @@ run_chunk(Take *self, PlaFitFrame *frame, int c, Pass pass, PlaError *err)
   return st;
 }
 
-/* all chunks, on as many threads as there are; each begins from rest, so that the result is the same for
- * any number */
+/* all chunks, on as many threads as there are; each begins from rest, so that the result is the
+ * same for any number */
 static PlaStatus
 run_pass(Take *self, Pass pass, PlaError *err)
 {
@@ -212,8 +212,8 @@ penalties(const Take *self, double *prior, double *bend)
   }
 }
 
-/* expected errors: of each frame alone by the inverse of its normal equations, then less what smoothing
- * takes away; and the singular values of the mean */
+/* expected errors: of each frame alone by the inverse of its normal equations, then less what
+ * smoothing takes away; and the singular values of the mean */
 static PlaStatus
 identify(Take *self, const double *prior, const double *bend, PlaError *err)
 {
@@ -221,8 +221,10 @@ identify(Take *self, const double *prior, const double *bend, PlaError *err)
   const PlaFitProblem *p = &self->problem;
   const int nc = out->n_controls;
   const size_t n = (size_t)nc;
-  double *mean = pla_array_new0(n * n, sizeof *mean), *inverse = pla_array_new(n * n, sizeof *inverse);
-  double *variance = pla_array_new0(n, sizeof *variance), *work = pla_array_new(4 * n, sizeof *work);
+  double *mean = pla_array_new0(n * n, sizeof *mean),
+         *inverse = pla_array_new(n * n, sizeof *inverse);
+  double *variance = pla_array_new0(n, sizeof *variance),
+         *work = pla_array_new(4 * n, sizeof *work);
   int n_frames = 0, info = 0, n_work = 4 * nc;
   PlaStatus st = mean && inverse && variance && work ? PLA_OK : pla_fail_memory(err, "the fit");
   for (int f = 0; st == PLA_OK && f < out->n_frames; f++) {
@@ -270,8 +272,8 @@ identify(Take *self, const double *prior, const double *bend, PlaError *err)
     for (size_t i = 0; i < n; i++)
       out->singular[i] = sqrt(fmax(0.0, out->singular[i]));
     out->n_singular = nc;
-    out->condition = n && out->singular[n - 1] > 0.0 ? out->singular[0] / out->singular[n - 1]
-                                                     : INFINITY;
+    out->condition =
+        n && out->singular[n - 1] > 0.0 ? out->singular[0] / out->singular[n - 1] : INFINITY;
   }
   free(mean);
   free(inverse);
@@ -289,7 +291,8 @@ explain(Take *self)
   const double *c = out->control + (size_t)out->worst_frame * (size_t)out->n_controls;
   char limits[160] = "";
   int n_limits = 0;
-  /* noise alone varies from frame to frame by a few percent; its estimate has a share of what cannot be made */
+  /* noise alone varies from frame to frame by a few percent; its estimate has a share of what
+   * cannot be made */
   if (out->worst_frame_rms_m < fmax(unexplained_m, 2.0 * sqrt(3.0) * out->noise_m) &&
       out->worst_frame_rms_m < 2.0 * unexplained_m)
     return;
@@ -358,7 +361,8 @@ result_init(PlaFitResult *out, const PlaActiveModel *model, const PlaTake *take)
                          .n_markers = take->n_markers,
                          .n_controls = pla_active_n_controls(model),
                          .n_muscles = pla_active_n_muscles(model) };
-  const size_t nf = (size_t)out->n_frames, nm = (size_t)out->n_markers, nc = (size_t)out->n_controls;
+  const size_t nf = (size_t)out->n_frames, nm = (size_t)out->n_markers,
+               nc = (size_t)out->n_controls;
   out->control = pla_array_new0(nf * nc, sizeof *out->control);
   out->head = pla_array_new0(nf, 12 * sizeof *out->head);
   out->residual = pla_array_new0(nf * nm, 3 * sizeof *out->residual);
@@ -391,7 +395,10 @@ PlaStatus
 pla_fit_take(const PlaActiveModel *model, const PlaMarkerSite *const *site, const PlaTake *take,
              const PlaFitOptions *opts, PlaFitResult *out, PlaError *err)
 {
-  Take self = { .problem = { .model = model, .site = site, .take = take, .opts = opts,
+  Take self = { .problem = { .model = model,
+                             .site = site,
+                             .take = take,
+                             .opts = opts,
                              .least_noise_m = fmax(1e-6, opts->tolerance_m) },
                 .out = out };
   const size_t nc = (size_t)pla_active_n_controls(model), nf = (size_t)take->n_frames;

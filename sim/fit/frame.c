@@ -1,7 +1,8 @@
 /* Gauss-Newton on one frame.
  *
- * Unknowns are the controls c and, where the head moves, a turn about the markers' middle and a shift.
- * A marker's derivative in the capture's frame is R W dx/dc, and turn x (q - middle) + shift. */
+ * Unknowns are the controls c and, where the head moves, a turn about the markers' middle and a
+ * shift. A marker's derivative in the capture's frame is R W dx/dc, and turn x (q - middle) +
+ * shift. */
 #include "sim/fit/frame.h"
 
 #include "anatomy/base/mat3.h"
@@ -20,7 +21,8 @@ enum { HEAD = 6, MAX_HALVINGS = 5 };
 
 /* a marker this near is never doubted */
 static const double trusted_m = 1e-4;
-/* change of a control, of its range, that ends the iterations; and after which derivatives are old */
+/* change of a control, of its range, that ends the iterations; and after which derivatives are old
+ */
 static const double settled = 5e-4, far = 0.12;
 
 /* controls, and the flesh's stiffness where it is sought */
@@ -133,7 +135,8 @@ pla_fit_frame_look(PlaFitFrame *self, int f, double noise_m)
       n_used++;
     }
   /* the median of |x| of a normal distribution is 0.6745 of its deviation */
-  self->noise_m = n ? fmax(p->least_noise_m, pla_median(size, (size_t)n) / 0.6745) : p->least_noise_m;
+  self->noise_m =
+      n ? fmax(p->least_noise_m, pla_median(size, (size_t)n) / 0.6745) : p->least_noise_m;
   const double noise = noise_m > 0.0 ? noise_m : self->noise_m;
   const double doubt = fmax(trusted_m, p->opts->outlier * sqrt(3.0) * noise);
   for (int i = 0; i < p->take->n_markers; i++) {
@@ -197,7 +200,8 @@ linearise(PlaFitFrame *self, PlaError *err)
   PlaStatus st = pla_active_sensitivity(self->solver, &self->state, p->opts->progress,
                                         self->columns, &report, err);
   if (st == PLA_OK && p->flesh)
-    st = pla_active_flesh_column(self->solver, &self->state, self->columns + (size_t)(nc - 1) * n, err);
+    st = pla_active_flesh_column(self->solver, &self->state, self->columns + (size_t)(nc - 1) * n,
+                                 err);
   self->factorisations += report.factorisations;
   self->has_columns = st == PLA_OK;
   for (int i = 0; st == PLA_OK && i < n_markers; i++) {
@@ -236,7 +240,8 @@ middle_of(const PlaFitFrame *self, double middle[3])
     middle[d] /= total;
 }
 
-/* sum of weighted J^T J and J^T r over the markers, controls first, then the head's turn and shift */
+/* sum of weighted J^T J and J^T r over the markers, controls first, then the head's turn and shift
+ */
 static void
 normal_equations(PlaFitFrame *self)
 {
@@ -254,13 +259,16 @@ normal_equations(PlaFitFrame *self)
     predict(p, &self->state, &self->head, i, q);
     pla_vec3_sub(q, middle, arm);
     for (int d = 0; d < 3; d++) {
-      const double *r = self->head.rotation + 3 * d, res = self->residual[3 * (size_t)i + (size_t)d];
+      const double *r = self->head.rotation + 3 * d,
+                   res = self->residual[3 * (size_t)i + (size_t)d];
       for (int c = 0; c < nc; c++)
-        row[c] = r[0] * j[c] + r[1] * j[(size_t)nc + (size_t)c] + r[2] * j[2 * (size_t)nc + (size_t)c];
+        row[c] =
+            r[0] * j[c] + r[1] * j[(size_t)nc + (size_t)c] + r[2] * j[2 * (size_t)nc + (size_t)c];
       if (n > nc) {
         /* turn x arm: d/dturn_k of component d */
-        const double cross[9] = { 0.0,    arm[2], -arm[1], -arm[2], 0.0,
-                                  arm[0], arm[1], -arm[0], 0.0 };
+        const double cross[9] = {
+          0.0, arm[2], -arm[1], -arm[2], 0.0, arm[0], arm[1], -arm[0], 0.0
+        };
         for (int k = 0; k < 3; k++) {
           row[nc + k] = cross[3 * d + k];
           row[nc + 3 + k] = d == k ? 1.0 : 0.0;
@@ -320,9 +328,8 @@ go_to(PlaFitFrame *self, const double *control, PlaActiveState *state, bool *the
   const PlaFitProblem *p = self->problem;
   PlaActiveReport report;
   const double start = omp_get_wtime();
-  PlaStatus st =
-      pla_active_solve(self->solver, control, self->has_columns ? self->columns : NULL,
-                       p->opts->tolerance_m, p->opts->progress, state, &report, err);
+  PlaStatus st = pla_active_solve(self->solver, control, self->has_columns ? self->columns : NULL,
+                                  p->opts->tolerance_m, p->opts->progress, state, &report, err);
   self->seconds_equilibrium += omp_get_wtime() - start;
   self->factorisations += report.factorisations;
   *there = report.converged;
@@ -366,8 +373,7 @@ step(PlaFitFrame *self, int f, double noise_m, double *change, PlaError *err)
   *change = 0.0;
   for (int k = 0; k < MAX_HALVINGS && st == PLA_OK; k++, length *= 0.5) {
     bool there = false;
-    const PlaHeadPose head =
-        n > nc ? moved_head(self, self->step + nc, length) : self->head;
+    const PlaHeadPose head = n > nc ? moved_head(self, self->step + nc, length) : self->head;
     for (int c = 0; c < nc; c++)
       control[c] = fmin(fmax(self->state.control[c] + length * self->step[c], p->lo[c]), p->hi[c]);
     pla_active_state_copy(&self->trial, p->model, &self->state);
@@ -379,13 +385,13 @@ step(PlaFitFrame *self, int f, double noise_m, double *change, PlaError *err)
       continue;
     for (int c = 0; c < nc; c++)
       if (p->hi[c] > p->lo[c])
-        *change =
-            fmax(*change, fabs(control[c] - self->state.control[c]) / (p->hi[c] - p->lo[c]));
+        *change = fmax(*change, fabs(control[c] - self->state.control[c]) / (p->hi[c] - p->lo[c]));
     const PlaActiveState swap = self->state;
     self->state = self->trial;
     self->trial = swap;
     self->head = head;
-    /* columns belong to the old shape: near enough for the next guess only while the step is small */
+    /* columns belong to the old shape: near enough for the next guess only while the step is small
+     */
     self->has_columns = false;
     break;
   }

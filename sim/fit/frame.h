@@ -13,10 +13,10 @@ typedef struct {
   const PlaMarkerSite *const *site; /* n_markers */
   const PlaTake *take;
   const PlaFitOptions *opts;
-  double *lo, *hi;       /* bounds (n_controls) */
+  double *lo, *hi; /* bounds (n_controls) */
   double least_noise_m;
-  bool flesh;            /* derivatives by the logarithm of the flesh's stiffness, too: a column after those of
-                            the controls, which pla_fit_frame_reduce() alone makes use of */
+  bool flesh; /* derivatives by the logarithm of the flesh's stiffness, too: a column after those of
+                 the controls, which pla_fit_frame_reduce() alone makes use of */
 } PlaFitProblem;
 
 typedef struct {
@@ -24,14 +24,14 @@ typedef struct {
   PlaActiveSolver *solver;
   PlaActiveState state, trial;
   PlaHeadPose head;
-  double *columns;       /* n_controls x n_verts x 3; and the flesh's */
-  bool has_columns;      /* they belong to a shape near @state */
-  double *jacobian;      /* markers by columns, in the cranium's frame (3 n_markers x n_columns) */
-  double *residual;      /* capture's frame, m; NaN: missing (n_markers x 3) */
-  double *weight;        /* n_markers */
-  double *h, *g;         /* normal equations of controls and head at weight / m^2 (n x n, n) */
+  double *columns;  /* n_controls x n_verts x 3; and the flesh's */
+  bool has_columns; /* they belong to a shape near @state */
+  double *jacobian; /* markers by columns, in the cranium's frame (3 n_markers x n_columns) */
+  double *residual; /* capture's frame, m; NaN: missing (n_markers x 3) */
+  double *weight;   /* n_markers */
+  double *h, *g;    /* normal equations of controls and head at weight / m^2 (n x n, n) */
   double *step, *scratch;
-  double noise_m;        /* of this frame, robust */
+  double noise_m; /* of this frame, robust */
   int iterations, factorisations;
   double seconds_sensitivity, seconds_equilibrium;
 } PlaFitFrame;

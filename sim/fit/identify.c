@@ -20,7 +20,8 @@ typedef struct {
   PlaFitProblem problem;
   const PlaIdentifyOptions *what;
   const double *control;
-  size_t n_muscles, n_strengths, n; /* of what is sought: strengths, then the logarithm of the stiffness */
+  size_t n_muscles, n_strengths,
+      n;                   /* of what is sought: strengths, then the logarithm of the stiffness */
   double *h, *g;           /* of what is sought (n x n, n) */
   double *pose_h, *pose_g; /* of one pose's columns */
   double *eff;             /* n_controls */
@@ -84,7 +85,8 @@ gather(Poses *self, PlaFitFrame *frame, const double *strength, double noise_m, 
 
 /* one step within 0..most, strengths held to 1 where nothing else holds them */
 static PlaStatus
-improve(Poses *self, double prior, double *strength, double *stiffness, double *change, PlaError *err)
+improve(Poses *self, double prior, double *strength, double *stiffness, double *change,
+        PlaError *err)
 {
   const size_t n = self->n;
   const double most = self->what->most, weak = 1e-6; /* hold on a stiffness that nothing shows */
@@ -161,7 +163,10 @@ pla_fit_identify(const PlaActiveModel *model, const PlaMarkerSite *const *site, 
                  double *strength, double *deviation, PlaIdentifyReport *report, PlaError *err)
 {
   const size_t nc = (size_t)pla_active_n_controls(model), nf = (size_t)take->n_frames;
-  Poses self = { .problem = { .model = model, .site = site, .take = take, .opts = opts,
+  Poses self = { .problem = { .model = model,
+                              .site = site,
+                              .take = take,
+                              .opts = opts,
                               .least_noise_m = fmax(1e-6, opts->tolerance_m),
                               .flesh = what->stiffness },
                  .what = what,

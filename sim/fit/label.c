@@ -202,8 +202,8 @@ cloud_axes(const Cloud *self, const double middle[3], double axes[9])
       axes[d] = -axes[d];
 }
 
-/* places for the points of @from among @to by the assignment of least distances, capped at @reach_mm,
- * after @pose; the mean capped distance */
+/* places for the points of @from among @to by the assignment of least distances, capped at
+ * @reach_mm, after @pose; the mean capped distance */
 static PlaStatus
 assign_points(const Cloud *from, const Cloud *to, const PlaRigid *pose, double reach_mm,
               int *partner, double *mean_mm, PlaError *err)
@@ -376,7 +376,8 @@ repair_frames(PlaTake *take, PlaLabelling *out)
     for (int i = 0; i < take->n_markers; i++)
       n += is_there(take, f, i);
     if (n == 0) {
-      pla_notes_add(&out->notes, "frame %d has no markers; the frames around it speak for it", f + 1);
+      pla_notes_add(&out->notes, "frame %d has no markers; the frames around it speak for it",
+                    f + 1);
       continue;
     }
     bool same = f > 0 && n >= 4;
@@ -392,9 +393,10 @@ repair_frames(PlaTake *take, PlaLabelling *out)
                 distance(at(take, g, i), at(take, f, i)) > moving_m;
     if (!same || !moves)
       continue;
-    pla_notes_add(&out->notes,
-                  "frame %d repeats frame %d exactly, as when the recorder drops one; it was left out",
-                  f + 1, f);
+    pla_notes_add(
+        &out->notes,
+        "frame %d repeats frame %d exactly, as when the recorder drops one; it was left out", f + 1,
+        f);
     for (size_t k = 0; k < width; k++)
       at(take, f, 0)[k] = NAN;
   }
@@ -436,8 +438,9 @@ repair_frozen(PlaTake *take, PlaLabelling *out, PlaError *err)
   return PLA_OK;
 }
 
-/* Whether marker @m is farther than @reach_mm from its place in every frame that is looked at, and not
- * only by an error of the rest frame: a few frames, each laid on the places by all its markers. */
+/* Whether marker @m is farther than @reach_mm from its place in every frame that is looked at, and
+ * not only by an error of the rest frame: a few frames, each laid on the places by all its markers.
+ */
 static PlaStatus
 is_lost(const PlaTake *take, const PlaLabelling *labels, const double *rest, int m, double reach_mm,
         bool *lost, PlaError *err)
@@ -477,7 +480,8 @@ is_lost(const PlaTake *take, const PlaLabelling *labels, const double *rest, int
   return PLA_OK;
 }
 
-/* names that are exchanged throughout: two markers that fit each other's places and not their own */
+/* names that are exchanged throughout: two markers that fit each other's places and not their own
+ */
 static PlaStatus
 repair_names(PlaTake *take, const double *rest, PlaLabelling *out, const Cloud *from,
              const Cloud *to, double reach_mm, PlaError *err)
@@ -497,8 +501,8 @@ repair_names(PlaTake *take, const double *rest, PlaLabelling *out, const Cloud *
         continue;
       pla_rigid_apply(&pose, from->pos_mm + 3 * (size_t)i, pi);
       pla_rigid_apply(&pose, from->pos_mm + 3 * (size_t)j, pj);
-      const double other = fmax(distance(pi, to->pos_mm + 3 * (size_t)j),
-                                distance(pj, to->pos_mm + 3 * (size_t)i));
+      const double other =
+          fmax(distance(pi, to->pos_mm + 3 * (size_t)j), distance(pj, to->pos_mm + 3 * (size_t)i));
       if (other > 0.35 * fmin(residual[i], residual[j]))
         continue;
       const PlaMarkerSite *swap = out->site[from->id[i]];
@@ -553,10 +557,11 @@ label_by_geometry(const PlaMarkerSet *set, PlaTake *take, PlaLabelling *out, con
                   out->rest_frame + 1, out->n_matched, from->n, reach_mm,
                   take->name[lost >= 0 ? lost : 0]);
   else if (st == PLA_OK) {
-    pla_notes_add(&out->notes,
-                  "names of the take's markers are unknown; %d of %d were labelled by where they are "
-                  "in frame %d, %.2f mm off on average",
-                  out->n_matched, from->n, out->rest_frame + 1, mean_mm);
+    pla_notes_add(
+        &out->notes,
+        "names of the take's markers are unknown; %d of %d were labelled by where they are "
+        "in frame %d, %.2f mm off on average",
+        out->n_matched, from->n, out->rest_frame + 1, mean_mm);
     if (n_lost > 0)
       pla_notes_add(&out->notes, "marker '%s'%s fits no place of the body and was left out",
                     take->name[lost], n_lost > 1 ? " and others" : "");
@@ -625,10 +630,11 @@ pla_label_take(const PlaMarkerSet *set, const double *rest, PlaTake *take,
     for (int k = 0; k < 3 * from.n; k++)
       from.pos_mm[k] *= out->scale;
     if (!ok)
-      st = pla_fail(err, PLA_ERR_USAGE,
-                    "the markers of frame %d spread over %.1f mm about their middle, and the body's "
-                    "places over %.1f mm: no length unit explains that; is this the right body?",
-                    out->rest_frame + 1, a, b);
+      st =
+          pla_fail(err, PLA_ERR_USAGE,
+                   "the markers of frame %d spread over %.1f mm about their middle, and the body's "
+                   "places over %.1f mm: no length unit explains that; is this the right body?",
+                   out->rest_frame + 1, a, b);
   }
   if (st == PLA_OK)
     st = out->by_name ? repair_names(take, rest, out, &from, &to, reach_mm, err)

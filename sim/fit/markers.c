@@ -1,8 +1,8 @@
 /* Binding markers to a surface. */
 #include "sim/fit/markers.h"
 
-#include "anatomy/base/memory.h"
 #include "anatomy/base/mat3.h"
+#include "anatomy/base/memory.h"
 #include "anatomy/boundary.h"
 #include "anatomy/surface/tri-tree.h"
 

@@ -1,7 +1,7 @@
 /* Markers on the skin of a body: where they sit, and which of a take's markers is which.
  *
- * A marker is bound to the nearest place of the surface, at a constant offset from it (Sifakis 2007):
- * its position in the frame of the cranium is sum_k weight_k x_k + offset. */
+ * A marker is bound to the nearest place of the surface, at a constant offset from it (Sifakis
+ * 2007): its position in the frame of the cranium is sum_k weight_k x_k + offset. */
 #pragma once
 
 #include "anatomy/mesh.h"

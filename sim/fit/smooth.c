@@ -1,7 +1,7 @@
 /* Block-banded quadratic programs.
  *
- * Primal-dual active set (Hintermueller, Ito and Kunisch 2003): unknowns beyond a bound are put on it,
- * those on a bound whose multiplier has the wrong sign are let go, until nothing changes. */
+ * Primal-dual active set (Hintermueller, Ito and Kunisch 2003): unknowns beyond a bound are put on
+ * it, those on a bound whose multiplier has the wrong sign are let go, until nothing changes. */
 #include "sim/fit/smooth.h"
 
 #include "anatomy/base/memory.h"
@@ -157,8 +157,8 @@ pla_fit_smooth_gain(double deviation, double bend)
 {
   if (!(bend > 0.0) || !isfinite(bend))
     return 1.0;
-  /* 1/pi integral over 0..pi of 1 / (1 + lambda (2 - 2 cos w)^2) dw: by the midpoint rule, periodic and
-   * smooth */
+  /* 1/pi integral over 0..pi of 1 / (1 + lambda (2 - 2 cos w)^2) dw: by the midpoint rule, periodic
+   * and smooth */
   const double ratio = deviation / bend, lambda = ratio * ratio;
   enum { POINTS = 4096 };
   double sum = 0.0;

@@ -1,7 +1,7 @@
 /* Torque balance by penalties on the bounds that hold: with D = weight + M, M = 1e10 on those,
  *   lambda = (W D^-1 W^T)^-1 (W D^-1 M lower + b),   a = D^-1 (M lower - W^T lambda).
- * When their set has settled, M goes to infinity: activations at a bound are exactly there, and torques
- * balance to rounding. */
+ * When their set has settled, M goes to infinity: activations at a bound are exactly there, and
+ * torques balance to rounding. */
 #include "sim/fit/torque.h"
 
 #include "anatomy/base/mat3.h"
@@ -81,7 +81,9 @@ typedef struct {
 static double
 compliance(const Balance *self, size_t i, double wall)
 {
-  return !self->held[i] ? 1.0 / self->weight[i] : isinf(wall) ? 0.0 : 1.0 / (self->weight[i] + wall);
+  return !self->held[i] ? 1.0 / self->weight[i]
+         : isinf(wall)  ? 0.0
+                        : 1.0 / (self->weight[i] + wall);
 }
 
 /* Activations while bounds are held by @wall.  0, or from 1 the joint that nothing can turn. */
@@ -135,16 +137,19 @@ static PlaStatus
 fail_at(const double *b, int joint, PlaError *err)
 {
   return pla_fail(err, PLA_ERR_CONVERGENCE,
-                  "no muscle that pulls can balance the torque of %.3g N m about joint %d", b[joint],
-                  joint + 1);
+                  "no muscle that pulls can balance the torque of %.3g N m about joint %d",
+                  b[joint], joint + 1);
 }
 
 PlaStatus
-pla_torque_balance(int n_joints, int n_lines, const double *w, const double *b, const double *weight,
-                   double lower, double *a, PlaTorqueReport *report, PlaError *err)
+pla_torque_balance(int n_joints, int n_lines, const double *w, const double *b,
+                   const double *weight, double lower, double *a, PlaTorqueReport *report,
+                   PlaError *err)
 {
   const size_t nj = (size_t)n_joints, nl = (size_t)n_lines;
-  Balance self = { .n_joints = nj, .n_lines = nl, .w = w, .b = b, .weight = weight, .lower = lower };
+  Balance self = {
+    .n_joints = nj, .n_lines = nl, .w = w, .b = b, .weight = weight, .lower = lower
+  };
   self.matrix = pla_array_new(nj * nj, sizeof *self.matrix);
   self.lambda = pla_array_new(nj, sizeof *self.lambda);
   self.held = pla_array_new0(nl, 1);

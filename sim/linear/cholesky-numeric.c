@@ -1,9 +1,9 @@
 /* Multifrontal Cholesky in one precision; compiled twice, PLA_SINGLE_PRECISION defined or not.
  *
- * Each supernode has a front: its panel (its columns, all its rows; part of the factor) and an update
- * matrix (the rows below its columns).  A front is the sum of its entries of A and of its children's
- * update matrices, added in the order of the children.  Then the panel is factored, and the update
- * becomes U - B B^T, B the panel below the diagonal. */
+ * Each supernode has a front: its panel (its columns, all its rows; part of the factor) and an
+ * update matrix (the rows below its columns).  A front is the sum of its entries of A and of its
+ * children's update matrices, added in the order of the children.  Then the panel is factored, and
+ * the update becomes U - B B^T, B the panel below the diagonal. */
 #include "sim/linear/cholesky-private.h"
 
 #include "anatomy/base/memory.h"
@@ -189,8 +189,8 @@ eliminate_tiled(int m, int k, Real *panel, Real *update)
   return true;
 }
 
-/* eliminates the subtree of @s; returns its update matrix (owned by the caller), or NULL when it has
- * none or the job has failed */
+/* eliminates the subtree of @s; returns its update matrix (owned by the caller), or NULL when it
+ * has none or the job has failed */
 static Real *
 eliminate(PlaFactorJob *job, int s)
 {
@@ -260,8 +260,8 @@ eliminate(PlaFactorJob *job, int s)
 void
 FACTOR(PlaFactorJob *job)
 {
-  job->where = pla_array_new((size_t)omp_get_max_threads() * (size_t)job->sym->n,
-                             sizeof *job->where);
+  job->where =
+      pla_array_new((size_t)omp_get_max_threads() * (size_t)job->sym->n, sizeof *job->where);
   if (!job->where) {
     atomic_store(&job->short_of_memory, 1);
     return;

@@ -7,22 +7,22 @@
 
 /* One supernode: consecutive columns with the same rows below. */
 typedef struct {
-  int first, n_cols;  /* block columns, in elimination order */
-  int n_rows;         /* block rows, its own columns first */
-  const int *rows;    /* n_rows, ascending */
-  size_t at;          /* where its panel starts in the factor; (3 n_rows) x (3 n_cols), by columns */
-  int parent;         /* supernode, or -1 */
+  int first, n_cols; /* block columns, in elimination order */
+  int n_rows;        /* block rows, its own columns first */
+  const int *rows;   /* n_rows, ascending */
+  size_t at;         /* where its panel starts in the factor; (3 n_rows) x (3 n_cols), by columns */
+  int parent;        /* supernode, or -1 */
   int first_child, n_children; /* into children[] */
   double subtree_flops;
 } PlaSupernode;
 
 struct PlaCholesky {
-  int n;              /* block rows */
-  int *perm;          /* perm[k]: the vertex eliminated k-th */
-  int *inverse;       /* inverse[v]: when vertex v is eliminated */
+  int n;        /* block rows */
+  int *perm;    /* perm[k]: the vertex eliminated k-th */
+  int *inverse; /* inverse[v]: when vertex v is eliminated */
   int n_super;
   PlaSupernode *super;
-  int *row_store;     /* the rows of all supernodes */
+  int *row_store; /* the rows of all supernodes */
   int *children;
   int *roots;
   int n_roots;
@@ -30,7 +30,7 @@ struct PlaCholesky {
   double flops;
   PlaPrecision precision;
   bool has_factor;
-  void *factor;       /* n_entries of the precision */
+  void *factor; /* n_entries of the precision */
   size_t factor_bytes;
 };
 

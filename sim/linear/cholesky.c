@@ -5,10 +5,10 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 
-#include <suitesparse/cholmod.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <suitesparse/cholmod.h>
 
 /* below this many vertices AMD is as good as METIS, and its analysis is cheaper */
 enum { AMD_VERTS = 3600 };

@@ -42,8 +42,8 @@ PlaStatus pla_cholesky_solve_many(PlaCholesky *self, int n_rhs, const double *b,
                                   PlaError *err);
 
 /* Conjugate gradients on a x = b with the current factor as preconditioner, from x = 0, until
- * |a x - b| <= rel |b|.  Tells the iterations, and whether a direction of negative curvature was met
- * (then @x is the last good iterate). */
+ * |a x - b| <= rel |b|.  Tells the iterations, and whether a direction of negative curvature was
+ * met (then @x is the last good iterate). */
 typedef struct {
   int iterations;
   double residual_rel;

@@ -26,14 +26,14 @@ pla_dense_solve(int n, const double *l, int n_rhs, double *b)
   pla_blas_single_thread();
   cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, n, n_rhs, 1.0, l, n,
               b, n);
-  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, n, n_rhs, 1.0, l, n, b,
-              n);
+  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, n, n_rhs, 1.0, l, n,
+              b, n);
 }
 
 /* the unconstrained minimum over the columns in use; false when they are dependent */
 static bool
-solve_used(int n, const double *gram, const double *rhs, int n_used, const int *used, double *factor,
-           double *z)
+solve_used(int n, const double *gram, const double *rhs, int n_used, const int *used,
+           double *factor, double *z)
 {
   for (int i = 0; i < n_used; i++) {
     for (int j = 0; j < n_used; j++)
@@ -71,8 +71,8 @@ step_towards(double *x, const double *z, int *n_used, int *used)
 }
 
 int
-pla_nnls(int n, const double *gram, const double *rhs, double size2, double rel, int most, double *x,
-         double *rel_reached)
+pla_nnls(int n, const double *gram, const double *rhs, double size2, double rel, int most,
+         double *x, double *rel_reached)
 {
   if (most > n)
     most = n;

@@ -1,5 +1,6 @@
-/* GMRES: x + M^-1 V y, where the columns of V span the Krylov space of A M^-1 and y makes the residual
- * least.  Gram-Schmidt in the modified form, rotations of Givens keep the residual at hand. */
+/* GMRES: x + M^-1 V y, where the columns of V span the Krylov space of A M^-1 and y makes the
+ * residual least.  Gram-Schmidt in the modified form, rotations of Givens keep the residual at
+ * hand. */
 #include "sim/linear/gmres.h"
 
 #include "anatomy/base/memory.h"
@@ -10,8 +11,8 @@
 #include <string.h>
 
 typedef struct {
-  double *basis;   /* (PLA_GMRES_MAX + 1) x n */
-  double *z, *w;   /* n */
+  double *basis;                              /* (PLA_GMRES_MAX + 1) x n */
+  double *z, *w;                              /* n */
   double h[PLA_GMRES_MAX][PLA_GMRES_MAX + 1]; /* columns, triangular after the rotations */
   double cosine[PLA_GMRES_MAX], sine[PLA_GMRES_MAX];
   double g[PLA_GMRES_MAX + 1]; /* right side, rotated alike */

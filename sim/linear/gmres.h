@@ -1,5 +1,5 @@
-/* Linear systems that are not symmetric, by GMRES (Saad and Schultz 1986) with a preconditioner on the
- * right: the few directions in which a good preconditioner errs cost one iteration each. */
+/* Linear systems that are not symmetric, by GMRES (Saad and Schultz 1986) with a preconditioner on
+ * the right: the few directions in which a good preconditioner errs cost one iteration each. */
 #pragma once
 
 #include "anatomy/base/status.h"
@@ -18,7 +18,7 @@ typedef struct {
   PlaStatus (*precondition)(void *data, const double *x, double *y, PlaError *err);
 } PlaGmres;
 
-/* Improves @x until |A x - b| <= rel |b|, or for PLA_GMRES_MAX iterations; *reached is the |A x - b| / |b|
- * at the end, *iterations their number (either may be NULL). */
+/* Improves @x until |A x - b| <= rel |b|, or for PLA_GMRES_MAX iterations; *reached is the |A x -
+ * b| / |b| at the end, *iterations their number (either may be NULL). */
 PlaStatus pla_gmres_solve(const PlaGmres *self, const double *b, double rel, double *x,
                           double *reached, int *iterations, PlaError *err);

@@ -135,9 +135,9 @@ pla_fibre_term(const PlaFibreLaw *law, const PlaPoint *point, int m, int order, 
   if (clamp)
     slope = fmax(slope, 0.0);
   pla_invariant_chain(term,
-                  (PlaCurve){ law->sigma * energy, law->sigma / law->optimal * force,
-                              law->sigma / (law->optimal * law->optimal) * slope },
-                  term);
+                      (PlaCurve){ law->sigma * energy, law->sigma / law->optimal * force,
+                                  law->sigma / (law->optimal * law->optimal) * slope },
+                      term);
 }
 
 PlaDual

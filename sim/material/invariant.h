@@ -13,7 +13,8 @@ typedef struct {
 /* r = a b */
 void pla_invariant_mul(const PlaInvariant *a, const PlaInvariant *b, PlaInvariant *r);
 /* r = a + factor b */
-void pla_invariant_add(const PlaInvariant *a, double factor, const PlaInvariant *b, PlaInvariant *r);
+void pla_invariant_add(const PlaInvariant *a, double factor, const PlaInvariant *b,
+                       PlaInvariant *r);
 /* r = f(x), f with its derivatives at x->g; r may be x */
 void pla_invariant_chain(const PlaInvariant *x, PlaCurve f, PlaInvariant *r);
 

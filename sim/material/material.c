@@ -320,14 +320,13 @@ pla_material_check(const PlaMaterial *material, const double *param, PlaError *e
     bool low = row->min_open ? param[i] <= row->min : param[i] < row->min;
     bool high = row->max_open ? param[i] >= row->max : param[i] > row->max;
     if (low || high || !isfinite(param[i]))
-      return pla_fail(err, PLA_ERR_USAGE,
-                      "'%s' of the material '%s' is %g, and must be %s %g and %s %g%s%s%s", row->key,
-                      material->id, param[i], row->min_open ? "above" : "at least", row->min,
-                      row->max_open ? "below" : "at most", row->max, row->unit[0] ? " " : "",
-                      row->unit,
-                      high && strcmp(row->key, "poisson") == 0
-                          ? "; for tissue that keeps its volume take 0.499 and the formulation 'mixed'"
-                          : "");
+      return pla_fail(
+          err, PLA_ERR_USAGE, "'%s' of the material '%s' is %g, and must be %s %g and %s %g%s%s%s",
+          row->key, material->id, param[i], row->min_open ? "above" : "at least", row->min,
+          row->max_open ? "below" : "at most", row->max, row->unit[0] ? " " : "", row->unit,
+          high && strcmp(row->key, "poisson") == 0
+              ? "; for tissue that keeps its volume take 0.499 and the formulation 'mixed'"
+              : "");
     if (row->choices && param[i] != floor(param[i]))
       return pla_fail(err, PLA_ERR_USAGE,
                       "'%s' of the material '%s' is %g, and must be one of its words, or a whole "

@@ -1,9 +1,9 @@
 /* The table of tissues.  Ranges span methods and subjects: a factor of ten is usual, and where no
- * published range is at hand the source says that it is approximate.  Figures marked with an asterisk
- * were compared with the abstract of the paper; the others are quoted from memory, agree with the order
- * of magnitude of reviews, and wait for someone who has the papers at hand.  Poisson's ratios of 0.45 and the
- * bulk moduli that give 0.45 to 0.49 stand for "nearly incompressible": what linear tets bear, not what
- * was measured. */
+ * published range is at hand the source says that it is approximate.  Figures marked with an
+ * asterisk were compared with the abstract of the paper; the others are quoted from memory, agree
+ * with the order of magnitude of reviews, and wait for someone who has the papers at hand.
+ * Poisson's ratios of 0.45 and the bulk moduli that give 0.45 to 0.49 stand for "nearly
+ * incompressible": what linear tets bear, not what was measured. */
 #include "sim/material/presets.h"
 
 #include <assert.h>
@@ -20,12 +20,13 @@ static const PlaPreset soft_tissue = {
   .material = "neo-hookean",
   .density = 1060.0,
   .rows = { { "young_pa", { 5e3, 15e3, 60e3 } }, { "poisson", { 0.45, 0.45, 0.45 } } },
-  .source = "face as one tissue, 15 kPa: Chabanas, Luboz and Payan 2003; range approximate, from fat to "
-            "skin",
+  .source =
+      "face as one tissue, 15 kPa: Chabanas, Luboz and Payan 2003; range approximate, from fat to "
+      "skin",
   .density_source = ICRU,
   .names = { (const char *const[]){ "soft tissue", "soft tissues", "flesh", NULL },
-             (const char *const[]){ "gland", "glands", "parotid", "submandibular gland",
-                                    "thyroid", NULL },
+             (const char *const[]){ "gland", "glands", "parotid", "submandibular gland", "thyroid",
+                                    NULL },
              (const char *const[]){ "tissue", "face", "cheek", "cheeks", "lip", "lips", "eyelid",
                                     "eyelids", "nose", "chin", "forehead", "neck", "head", "body",
                                     NULL } },
@@ -70,17 +71,36 @@ static const PlaPreset muscle = {
             { "bulk_pa", { 35e3, 58e3, 240e3 } } },
   .source =
       "shear-wave elastography of relaxed masseter: 6.4 kPa* in children, 10.7 kPa* in adults, "
-      "Olchowy et al. 2021; 10.4 kPa, Arda et al. 2011; 42.8 kPa, Ariji et al. 2016; as Young's moduli, "
+      "Olchowy et al. 2021; 10.4 kPa, Arda et al. 2011; 42.8 kPa, Ariji et al. 2016; as Young's "
+      "moduli, "
       "approximate: elastography takes muscle for isotropic",
   .density_source = ICRU,
   .names = { (const char *const[]){ "muscle", "muscles", "musculus", "musculature", NULL },
-             (const char *const[]){ "masseter", "temporalis", "pterygoid", "buccinator",
-                                    "orbicularis", "orbicularis oris", "orbicularis oculi",
-                                    "zygomaticus", "zygomaticus major", "zygomaticus minor",
-                                    "levator", "depressor", "risorius", "mentalis", "platysma",
-                                    "frontalis", "procerus", "corrugator", "nasalis", "digastric",
-                                    "mylohyoid", "sternocleidomastoid", "trapezius",
-                                    "constrictor", NULL } },
+             (const char *const[]){ "masseter",
+                                    "temporalis",
+                                    "pterygoid",
+                                    "buccinator",
+                                    "orbicularis",
+                                    "orbicularis oris",
+                                    "orbicularis oculi",
+                                    "zygomaticus",
+                                    "zygomaticus major",
+                                    "zygomaticus minor",
+                                    "levator",
+                                    "depressor",
+                                    "risorius",
+                                    "mentalis",
+                                    "platysma",
+                                    "frontalis",
+                                    "procerus",
+                                    "corrugator",
+                                    "nasalis",
+                                    "digastric",
+                                    "mylohyoid",
+                                    "sternocleidomastoid",
+                                    "trapezius",
+                                    "constrictor",
+                                    NULL } },
 };
 
 static const PlaPreset tongue = {
@@ -99,8 +119,8 @@ static const PlaPreset tongue = {
   .density_source = "Buchaillard, Perrier and Payan 2009",
   .names = { (const char *const[]){ "tongue muscle", "tongue muscles", NULL },
              (const char *const[]){ "tongue", "lingua", "genioglossus", "styloglossus",
-                                    "hyoglossus", "geniohyoid", "verticalis",
-                                    "transversus linguae", "soft palate", "velum", NULL } },
+                                    "hyoglossus", "geniohyoid", "verticalis", "transversus linguae",
+                                    "soft palate", "velum", NULL } },
 };
 
 static const PlaPreset mucosa = {

@@ -121,7 +121,8 @@ void pla_stretch_to_stress(const PlaPoint *point, const double p[3], double out[
 void pla_stretch_to_tangent(const PlaPoint *point, const double p[3], const double hessian[6],
                             bool project, double h[81]);
 
-/* bulk/2 (ln J)^2 in the stretches, ln J continued; added to what is there (p, hessian NULL: not) */
+/* bulk/2 (ln J)^2 in the stretches, ln J continued; added to what is there (p, hessian NULL: not)
+ */
 double pla_bulk_energy(double bulk, const double s[3]);
 void pla_bulk_add(double bulk, const double s[3], double p[3], double hessian[6]);
 

@@ -46,9 +46,11 @@ static PlaDual
 invariant_energy(const double *c, const PlaDual x[3])
 {
   PlaDual trace = pla_dual_scale(0.5, pla_dual_plus(x[0], -3.0));
-  PlaDual square = pla_dual_scale(
-      0.25, pla_dual_plus(pla_dual_sub(pla_dual_square(x[0]),
-                                       pla_dual_scale(2.0, pla_dual_add(x[0], x[1]))), 3.0));
+  PlaDual square =
+      pla_dual_scale(0.25,
+                     pla_dual_plus(pla_dual_sub(pla_dual_square(x[0]),
+                                                pla_dual_scale(2.0, pla_dual_add(x[0], x[1]))),
+                                   3.0));
   return pla_dual_add(pla_dual_scale(c[0], square),
                       pla_dual_scale(0.5 * c[1], pla_dual_square(trace)));
 }

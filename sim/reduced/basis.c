@@ -10,8 +10,9 @@
 #include <string.h>
 
 PlaStatus
-pla_reduced_basis_init(PlaReducedBasis *self, const PlaTetMesh *mesh, const int *seed, int n_domains,
-                       const double *weight, const double *others, PlaBasisOrder order, PlaError *err)
+pla_reduced_basis_init(PlaReducedBasis *self, const PlaTetMesh *mesh, const int *seed,
+                       int n_domains, const double *weight, const double *others,
+                       PlaBasisOrder order, PlaError *err)
 {
   const size_t n = (size_t)mesh->n_verts;
   self->n_verts = mesh->n_verts;

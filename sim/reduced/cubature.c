@@ -1,8 +1,9 @@
-/* Cubature: a few tets that give the reduced forces of many (An, Kim and James 2008; Luo 2020, 3.8).
+/* Cubature: a few tets that give the reduced forces of many (An, Kim and James 2008; Luo
+ * 2020, 3.8).
  *
- * Columns g_e hold the reduced force of one tet in all training poses, each pose divided by the length of
- * its whole force; the target is their sum over the segment.  Every segment is trained apart, from a pool
- * of its tets spread evenly by volume, in the space of normal equations. */
+ * Columns g_e hold the reduced force of one tet in all training poses, each pose divided by the
+ * length of its whole force; the target is their sum over the segment.  Every segment is trained
+ * apart, from a pool of its tets spread evenly by volume, in the space of normal equations. */
 #include "sim/reduced/reduced-private.h"
 
 #include "anatomy/base/blas.h"
@@ -106,10 +107,11 @@ tet_stress(const PlaFemModel *fem, int t, const double *pos, double p[9])
     p[i] *= fem->tet_volume[t];
 }
 
-/* reduced force of segment @s in one pose, through forces on the vertices (n_verts x 3 of scratch) */
+/* reduced force of segment @s in one pose, through forces on the vertices (n_verts x 3 of scratch)
+ */
 static void
-segment_force(const PlaFemModel *fem, const PlaReducedBasis *basis, const PlaDomains *domains, int s,
-              const double *pos, double *nodal, double *reduced)
+segment_force(const PlaFemModel *fem, const PlaReducedBasis *basis, const PlaDomains *domains,
+              int s, const double *pos, double *nodal, double *reduced)
 {
   memset(nodal, 0, 3 * (size_t)fem->n_verts * sizeof *nodal);
   for (int t = 0; t < fem->n_tets; t++) {
@@ -136,7 +138,9 @@ functions_of(const PlaFemModel *fem, const PlaReducedBasis *basis, const PlaDoma
     bool there = false;
     for (int t = 0; !there && t < fem->n_tets; t++)
       for (int a = 0; !there && segment_of(domains, t) == s && a < 4; a++)
-        there = basis->phi[(size_t)fem->tet[4 * (size_t)t + a] * (size_t)basis->n_funcs + (size_t)k] != 0.0;
+        there =
+            basis->phi[(size_t)fem->tet[4 * (size_t)t + a] * (size_t)basis->n_funcs + (size_t)k] !=
+            0.0;
     if (there)
       func[n++] = k;
   }
@@ -153,12 +157,11 @@ tet_force(const PlaFemModel *fem, const PlaReducedBasis *basis, int m, const int
   pla_fem_tet_shape(fem, t, shape);
   memset(reduced, 0, 3 * (size_t)m * sizeof *reduced);
   for (int a = 0; a < 4; a++) {
-    const double *phi = basis->phi + (size_t)fem->tet[4 * (size_t)t + a] *
-                                         (size_t)basis->n_funcs;
+    const double *phi = basis->phi + (size_t)fem->tet[4 * (size_t)t + a] * (size_t)basis->n_funcs;
     double f[3];
     for (int i = 0; i < 3; i++)
-      f[i] = factor * (p[3 * i] * shape[a][0] + p[3 * i + 1] * shape[a][1] +
-                       p[3 * i + 2] * shape[a][2]);
+      f[i] = factor *
+             (p[3 * i] * shape[a][0] + p[3 * i + 1] * shape[a][1] + p[3 * i + 2] * shape[a][2]);
     for (int k = 0; k < m; k++)
       for (int i = 0; i < 3; i++)
         reduced[3 * k + i] += phi[func[k]] * f[i];
@@ -184,22 +187,24 @@ measure(Training *self)
   bool enough = true;
 #pragma omp parallel for schedule(dynamic)
   for (int k = 0; k < n_poses; k++) {
-    double *nodal = pla_array_new(n_verts, sizeof *nodal), *whole = pla_array_new0(n, sizeof *whole);
+    double *nodal = pla_array_new(n_verts, sizeof *nodal),
+           *whole = pla_array_new0(n, sizeof *whole);
     if (!nodal || !whole) {
 #pragma omp atomic write
       enough = false;
     } else {
       for (int s = 0; s < n_segments; s++) {
         double *target = self->target + ((size_t)s * (size_t)n_poses + (size_t)k) * n;
-        segment_force(self->fem, self->basis, self->domains, s,
-                      self->poses + (size_t)k * n_verts, nodal, target);
+        segment_force(self->fem, self->basis, self->domains, s, self->poses + (size_t)k * n_verts,
+                      nodal, target);
         for (size_t i = 0; i < n; i++)
           whole[i] += target[i];
       }
       /* poses in equilibrium have no whole force to speak of: the parts then set the scale */
       double size = pla_norm2(whole, n);
       for (int s = 0; s < n_segments; s++)
-        size = fmax(size, pla_norm2(self->target + ((size_t)s * (size_t)n_poses + (size_t)k) * n, n));
+        size =
+            fmax(size, pla_norm2(self->target + ((size_t)s * (size_t)n_poses + (size_t)k) * n, n));
       self->scale[k] = size > 0.0 ? 1.0 / size : 0.0;
     }
     free(nodal);
@@ -256,13 +261,13 @@ train_segment(const Training *self, int s, const PlaCubatureOptions *options, Pl
                   column + (size_t)from * rows, (int)rows, column, (int)rows, 0.0,
                   gram + (size_t)from * (size_t)pool, pool);
     }
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, pool, (int)rows, 1.0, column, (int)rows, target, 1, 0.0,
-                rhs, 1);
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, pool, (int)rows, 1.0, column, (int)rows, target, 1,
+                0.0, rhs, 1);
     const double size2 = pla_dot(target, target, rows);
     double reached = 0.0;
-    int n_used = size2 > 0.0 ? pla_nnls(pool, gram, rhs, size2, options->error, options->most, x,
-                                        &reached)
-                             : 0;
+    int n_used = size2 > 0.0
+                     ? pla_nnls(pool, gram, rhs, size2, options->error, options->most, x, &reached)
+                     : 0;
     enough = n_used >= 0;
     *left2 += reached * reached * size2;
     int kept = 0;
@@ -290,8 +295,9 @@ pla_cubature_train(const PlaFemModel *fem, const PlaReducedBasis *basis, const P
 {
   const int n_segments = domains ? domains->n : 1;
   const size_t n = 3 * (size_t)basis->n_funcs, all = n * (size_t)n_poses * (size_t)n_segments;
-  Training self = { .fem = fem, .basis = basis, .domains = domains, .n_poses = n_poses,
-                    .poses = poses };
+  Training self = {
+    .fem = fem, .basis = basis, .domains = domains, .n_poses = n_poses, .poses = poses
+  };
   double left2 = 0.0;
   PlaStatus st = PLA_OK;
   *out = (PlaCubature){ 0 };

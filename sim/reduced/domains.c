@@ -1,5 +1,5 @@
-/* Segments by Dijkstra's algorithm on the graph of tets that share faces, from the tets at the seeds;
- * ties go to the smaller seed, so the result depends on nothing but the mesh. */
+/* Segments by Dijkstra's algorithm on the graph of tets that share faces, from the tets at the
+ * seeds; ties go to the smaller seed, so the result depends on nothing but the mesh. */
 #include "sim/reduced/domains.h"
 
 #include "anatomy/base/mat3.h"
@@ -68,7 +68,8 @@ centre_of(const PlaTetMesh *mesh, int t, double c[3])
 
 /* distance of every tet from the nearest seed, and whose it is; -1 where none leads */
 static bool
-flood(const PlaTetMesh *mesh, const int *across, const int *seed, int n, double *distance, int *owner)
+flood(const PlaTetMesh *mesh, const int *across, const int *seed, int n, double *distance,
+      int *owner)
 {
   Heap heap = { 0 };
   bool enough = true;

@@ -1,5 +1,6 @@
-/* Overlapping domains of a tetrahedral body (Luo 2020, ch. 3): every tet belongs to the segment of the
- * nearest seed, and the domain of a seed is its segment with all segments that share a face with it. */
+/* Overlapping domains of a tetrahedral body (Luo 2020, ch. 3): every tet belongs to the segment of
+ * the nearest seed, and the domain of a seed is its segment with all segments that share a face
+ * with it. */
 #pragma once
 
 #include "anatomy/base/status.h"
@@ -8,15 +9,15 @@
 #include <stdbool.h>
 
 typedef struct {
-  int n;                /* seeds, segments, domains */
+  int n; /* seeds, segments, domains */
   int n_tets;
   int *seed;            /* vertex ids (n) */
   int *segment;         /* of each tet (n_tets) */
   unsigned char *joins; /* 1: the two segments share a face, or are the same (n x n) */
 } PlaDomains;
 
-/* Floods from the seeds, by distance through the body.  PLA_ERR_GEOMETRY when a part of the body is not
- * reached, PLA_ERR_USAGE when two seeds are the same. */
+/* Floods from the seeds, by distance through the body.  PLA_ERR_GEOMETRY when a part of the body is
+ * not reached, PLA_ERR_USAGE when two seeds are the same. */
 PlaStatus pla_domains_new(const PlaTetMesh *mesh, const int *seed, int n, PlaDomains **out,
                           PlaError *err);
 void pla_domains_free(PlaDomains *self); /* NULL is fine */

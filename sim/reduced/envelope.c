@@ -1,8 +1,8 @@
-/* Alternating least squares.  With phi the quadratic functions, r their factors and z the coefficients of a
- * pose, d ~ sum_f r_f phi_f z_f.  Given r, z solves small normal equations for each pose; given z, r minimises
- *   sum |d - sum_f r_f phi_f z_f|^2 + smooth c |L r|^2,  L r = r - mean over neighbours,
- * by conjugate gradients from the r before, so every half round lowers that sum; c, the mean square of
- * phi z, makes @smooth a pure number. */
+/* Alternating least squares.  With phi the quadratic functions, r their factors and z the
+ * coefficients of a pose, d ~ sum_f r_f phi_f z_f.  Given r, z solves small normal equations for
+ * each pose; given z, r minimises sum |d - sum_f r_f phi_f z_f|^2 + smooth c |L r|^2,  L r = r -
+ * mean over neighbours, by conjugate gradients from the r before, so every half round lowers that
+ * sum; c, the mean square of phi z, makes @smooth a pure number. */
 #include "sim/reduced/envelope.h"
 
 #include "anatomy/base/memory.h"
@@ -17,7 +17,7 @@ enum { AFFINE = 4, QUADRATIC = 6, ALL = AFFINE + QUADRATIC };
 
 typedef struct {
   const PlaTetMesh *mesh;
-  int n, m;        /* vertices, quadratic functions */
+  int n, m; /* vertices, quadratic functions */
   int n_poses;
   double *phi;     /* n x m */
   double *factor;  /* n x m */
@@ -42,7 +42,8 @@ fit_poses(int n, int m, const double *columns, int n_poses, const double *d, dou
         gram[i + j * m] += row[i] * row[j];
       for (int k = 0; k < n_poses; k++)
         for (int c = 0; c < 3; c++)
-          rhs[(3 * k + c) * m + i] += row[i] * d[3 * ((size_t)k * (size_t)n + (size_t)v) + (size_t)c];
+          rhs[(3 * k + c) * m + i] +=
+              row[i] * d[3 * ((size_t)k * (size_t)n + (size_t)v) + (size_t)c];
     }
   for (int i = 0; fine && i < m; i++)
     largest = fmax(largest, gram[i + i * m]);
@@ -205,7 +206,8 @@ pla_basis_envelope(PlaReducedBasis *basis, const PlaTetMesh *mesh, int n_poses, 
   self.left = pla_array_dup(disp, all, sizeof *disp);
   self.z = pla_array_new((size_t)(affine + self.m), 3 * (size_t)n_poses * sizeof *self.z);
   self.degree = pla_array_new0((size_t)n, sizeof *self.degree);
-  bool fine = linear && columns && rest && self.phi && self.factor && self.left && self.z && self.degree;
+  bool fine =
+      linear && columns && rest && self.phi && self.factor && self.left && self.z && self.degree;
   if (fine) {
     for (int v = 0; v < n; v++)
       for (int d = 0; d < n_domains; d++)
@@ -257,5 +259,6 @@ pla_basis_envelope(PlaReducedBasis *basis, const PlaTetMesh *mesh, int n_poses, 
   free(self.z);
   free(self.degree);
   return fine ? PLA_OK
-              : pla_fail(err, PLA_ERR_MEMORY, "The weights of the reduced model could not be trained");
+              : pla_fail(err, PLA_ERR_MEMORY,
+                         "The weights of the reduced model could not be trained");
 }

@@ -1,9 +1,10 @@
 /* Steps of a reduced body.  One implicit step is the minimum over q of
- *   E(q) + V0 kv/2 (V/V0 - 1)^2 + V0 kp/2 sum of amount^2 + sum of area kc/2 max(0, thickness - gap)^2
- *   + 1/(2 dt^2) |u - u*|_M^2 + alpha/(2 dt) |u - u_n|_M^2 + beta/(2 dt) (q - q_n)^T K_n (q - q_n) - f u
- * where the sensors stand at their targets: linear constraints, so Newton's method meets them in its first
- * iteration and stays on them.  V is the exact volume inside the surface, the pressure shapes see the
- * volume of the cubature points.  Lifts damp nothing by stiffness. */
+ *   E(q) + V0 kv/2 (V/V0 - 1)^2 + V0 kp/2 sum of amount^2 + sum of area kc/2 max(0, thickness -
+ * gap)^2
+ *   + 1/(2 dt^2) |u - u*|_M^2 + alpha/(2 dt) |u - u_n|_M^2 + beta/(2 dt) (q - q_n)^T K_n (q - q_n)
+ * - f u where the sensors stand at their targets: linear constraints, so Newton's method meets them
+ * in its first iteration and stays on them.  V is the exact volume inside the surface, the pressure
+ * shapes see the volume of the cubature points.  Lifts damp nothing by stiffness. */
 #include "sim/reduced/reduced-private.h"
 
 #include "anatomy/base/blas.h"
@@ -30,42 +31,42 @@ struct PlaReducedBody {
 
   /* the surface: its vertices, with rows of the basis and the lifts of their own */
   int n_skin, n_tris;
-  int *skin;      /* vertex ids (n_skin) */
-  int *tri;       /* into skin (n_tris x 3) */
-  double *phi;    /* n_skin x n_funcs */
-  double *base;   /* rest position (n_skin x 3) */
+  int *skin;    /* vertex ids (n_skin) */
+  int *tri;     /* into skin (n_tris x 3) */
+  double *phi;  /* n_skin x n_funcs */
+  double *base; /* rest position (n_skin x 3) */
   int n_slides;
-  int *slide;     /* into skin: those that obstacles push */
-  int *slide_vert; /* their vertex ids */
-  double *area;   /* of each, m^2 (n_slides) */
-  double *gap;    /* m, of the newest shape (n_slides) */
-  double *seen, *seen_at; /* what each obstacle's distance last was, mm, and where in its frame (n_obstacles x
-                             n_slides, x 3) */
-  double volume;  /* inside the surface at rest, m^3 */
+  int *slide;             /* into skin: those that obstacles push */
+  int *slide_vert;        /* their vertex ids */
+  double *area;           /* of each, m^2 (n_slides) */
+  double *gap;            /* m, of the newest shape (n_slides) */
+  double *seen, *seen_at; /* what each obstacle's distance last was, mm, and where in its frame
+                             (n_obstacles x n_slides, x 3) */
+  double volume;          /* inside the surface at rest, m^3 */
 
   /* the state */
   double *q, *lift_coef;
   double *pos, *vel; /* n_verts x 3 */
 
   /* one step */
-  double *start;    /* q at its start */
-  double *rhs;      /* of inertia and damping by mass, and of forces (n_funcs x 3) */
-  double inertia;   /* their factor, 1/s^2 */
-  double *viscous;  /* K_n times beta / dt (3 n_funcs squared) */
+  double *start;   /* q at its start */
+  double *rhs;     /* of inertia and damping by mass, and of forces (n_funcs x 3) */
+  double inertia;  /* their factor, 1/s^2 */
+  double *viscous; /* K_n times beta / dt (3 n_funcs squared) */
   bool has_viscous;
 
   /* scratch */
   PlaReducedScratch scratch;
-  double *lifted;   /* rest position and lifts of the skin (n_skin x 3) */
-  double *skin_pos, *skin_trial, *push; /* n_skin x 3 */
+  double *lifted;                         /* rest position and lifts of the skin (n_skin x 3) */
+  double *skin_pos, *skin_trial, *push;   /* n_skin x 3 */
   double *sample, *value, *normal, *best; /* n_slides x 3, 1, 3, 3 */
-  int *near;                            /* slides that are sampled (n_slides) */
-  bool decomposed;                      /* the scratch has all of the shape at q */
-  double *slope, *trial, *move;         /* n_funcs x 3 */
-  double *curvature;                    /* 3 n_funcs squared */
-  double *rows;                         /* MOST_CONTACTS x 3 n_funcs */
-  double *multi;                        /* 3 n_funcs x (3 n_sensors + 1) */
-  double *schur;                        /* (3 n_sensors)^2 and a vector */
+  int *near;                              /* slides that are sampled (n_slides) */
+  bool decomposed;                        /* the scratch has all of the shape at q */
+  double *slope, *trial, *move;           /* n_funcs x 3 */
+  double *curvature;                      /* 3 n_funcs squared */
+  double *rows;                           /* MOST_CONTACTS x 3 n_funcs */
+  double *multi;                          /* 3 n_funcs x (3 n_sensors + 1) */
+  double *schur;                          /* (3 n_sensors)^2 and a vector */
   double volume_ratio, volume_s;
   int contacts;
 };
@@ -110,7 +111,8 @@ clock_s(void)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* volume inside the surface at @x (skin vertices); adds its slope to @slope where that is not NULL */
+/* volume inside the surface at @x (skin vertices); adds its slope to @slope where that is not NULL
+ */
 static double
 surface_volume(const PlaReducedBody *self, const double *x, double *slope)
 {
@@ -169,7 +171,8 @@ take_surface(PlaReducedBody *self, const unsigned char *slides, PlaError *err)
   double *area = pla_array_new0(n + 1, sizeof *area);
   enough = enough && self->phi && self->base && area;
   for (size_t s = 0; enough && s < n; s++) {
-    memcpy(self->phi + s * m, self->model->basis.phi + (size_t)self->skin[s] * m, m * sizeof(double));
+    memcpy(self->phi + s * m, self->model->basis.phi + (size_t)self->skin[s] * m,
+           m * sizeof(double));
     memcpy(self->base + 3 * s, fem->rest + 3 * (size_t)self->skin[s], 3 * sizeof(double));
   }
   for (int t = 0; enough && t < self->n_tris; t++) {
@@ -206,16 +209,31 @@ take_room(PlaReducedBody *self)
     double **at;
     size_t n;
   } room[] = {
-    { &self->gap, slides },          { &self->q, m },           { &self->pos, 3 * n },
-    { &self->vel, 3 * n },           { &self->start, m },       { &self->rhs, m },
-    { &self->viscous, m * m },       { &self->lifted, skin },   { &self->skin_pos, skin },
-    { &self->skin_trial, skin },     { &self->push, skin },     { &self->sample, 3 * slides },
-    { &self->value, slides },        { &self->normal, 3 * slides }, { &self->best, 3 * slides },
-    { &self->slope, m },             { &self->trial, m },       { &self->move, m },
-    { &self->curvature, m * m },     { &self->rows, MOST_CONTACTS * m },
-    { &self->multi, m * (rows + 1) },      { &self->schur, rows * (rows + 1) },
+    { &self->gap, slides },
+    { &self->q, m },
+    { &self->pos, 3 * n },
+    { &self->vel, 3 * n },
+    { &self->start, m },
+    { &self->rhs, m },
+    { &self->viscous, m * m },
+    { &self->lifted, skin },
+    { &self->skin_pos, skin },
+    { &self->skin_trial, skin },
+    { &self->push, skin },
+    { &self->sample, 3 * slides },
+    { &self->value, slides },
+    { &self->normal, 3 * slides },
+    { &self->best, 3 * slides },
+    { &self->slope, m },
+    { &self->trial, m },
+    { &self->move, m },
+    { &self->curvature, m * m },
+    { &self->rows, MOST_CONTACTS * m },
+    { &self->multi, m * (rows + 1) },
+    { &self->schur, rows * (rows + 1) },
     { &self->lift_coef, (size_t)model->n_lifts + 1 },
-    { &self->seen, obstacles * slides },   { &self->seen_at, 3 * obstacles * slides },
+    { &self->seen, obstacles * slides },
+    { &self->seen_at, 3 * obstacles * slides },
   };
   for (size_t i = 0; i < sizeof room / sizeof room[0]; i++)
     if (!(*room[i].at = pla_array_new0(room[i].n + 1, sizeof(double))))
@@ -278,8 +296,8 @@ place_skin(const PlaReducedBody *self, const double *q, double *x)
 {
   const int m = self->model->basis.n_funcs;
   memcpy(x, self->lifted, 3 * (size_t)self->n_skin * sizeof *x);
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, self->n_skin, 3, m, 1.0, self->phi, m, q, 3,
-              1.0, x, 3);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, self->n_skin, 3, m, 1.0, self->phi, m, q,
+              3, 1.0, x, 3);
 }
 
 /* displacement of all vertices: lifts, and the basis where @q is not NULL */
@@ -303,9 +321,11 @@ place_all(PlaReducedBody *self)
   cblas_daxpy(3 * self->model->basis.n_verts, 1.0, self->model->fem->rest, 1, self->pos, 1);
 }
 
-/* Signed distances and outward normals of the sliding vertices at @x from the nearest obstacle.  Where they are not
- * @exact, vertices that cannot have come to touch since they were last looked at have a lower bound instead: a
- * distance between samples that differ by no more than their spacing is never steeper than sqrt(3). */
+/* Signed distances and outward normals of the sliding vertices at @x from the nearest obstacle.
+ * Where they are not
+ * @exact, vertices that cannot have come to touch since they were last looked at have a lower bound
+ * instead: a distance between samples that differ by no more than their spacing is never steeper
+ * than sqrt(3). */
 static void
 measure_gaps(PlaReducedBody *self, const double *x, bool normals, bool exact)
 {
@@ -384,8 +404,8 @@ add_contacts(PlaReducedBody *self, const double *x, double *push, double *curvat
         row[3 * o + d] = root * phi[o] * n[d];
   }
   if (curvature && n_rows > 0)
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, 3 * m, 3 * m, n_rows, 1.0, self->rows, 3 * m,
-                self->rows, 3 * m, 1.0, curvature, 3 * m);
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, 3 * m, 3 * m, n_rows, 1.0, self->rows,
+                3 * m, self->rows, 3 * m, 1.0, curvature, 3 * m);
   return energy;
 }
 
@@ -404,15 +424,15 @@ add_volume(PlaReducedBody *self, const double *x, double *slope, double *curvatu
   self->volume_ratio = ratio;
   if (slope && stiffness > 0.0) {
     double *row = self->rows;
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, 3, self->n_skin, 1.0, self->phi, m, push,
-                3, 0.0, row, 3);
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, 3, self->n_skin, 1.0, self->phi, m,
+                push, 3, 0.0, row, 3);
     cblas_daxpy(3 * m, stiffness * (ratio - 1.0), row, 1, slope, 1);
     if (curvature)
       cblas_dger(CblasRowMajor, 3 * m, 3 * m, stiffness / self->volume, row, 1, row, 1, curvature,
                  3 * m);
   }
-  energy += pla_reduced_add_pressures(self->model, options->pressure_stiffness, &self->scratch, slope,
-                                      curvature);
+  energy += pla_reduced_add_pressures(self->model, options->pressure_stiffness, &self->scratch,
+                                      slope, curvature);
   self->volume_s += clock_s() - begun;
   return energy;
 }
@@ -426,8 +446,8 @@ add_motion(PlaReducedBody *self, const double *q, double *slope, double *curvatu
   if (slope)
     cblas_daxpy(n, -1.0, self->rhs, 1, slope, 1);
   if (self->inertia > 0.0) {
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, 3, m, self->inertia, self->model->mass,
-                m, q, 3, 0.0, work, 3);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, 3, m, self->inertia,
+                self->model->mass, m, q, 3, 0.0, work, 3);
     energy += 0.5 * cblas_ddot(n, work, 1, q, 1);
     if (slope)
       cblas_daxpy(n, 1.0, work, 1, slope, 1);
@@ -499,7 +519,8 @@ sensor_at(const PlaReducedBody *self, int s, const double *q, double x[3])
   }
 }
 
-/* Newton's move from @q: curvature move = -slope while the prescribed coordinates come to their targets */
+/* Newton's move from @q: curvature move = -slope while the prescribed coordinates come to their
+ * targets */
 static bool
 newton_move(PlaReducedBody *self, const double *q, const double *target)
 {
@@ -662,7 +683,8 @@ pla_reduced_body_step(PlaReducedBody *self, const double *target, const double *
   pla_reduced_basis_reduce(&model->basis, nodal, self->rhs);
   memcpy(self->start, self->q, 3 * (size_t)model->basis.n_funcs * sizeof *self->start);
   self->has_viscous = false;
-  /* few steps need more than that: where flesh is pressed against teeth, they would end inside of them */
+  /* few steps need more than that: where flesh is pressed against teeth, they would end inside of
+   * them */
   for (int round = 0; round < 3 && !report->converged; round++)
     minimise(self, target, self->options.max_iterations, report);
   memcpy(nodal, self->pos, n * sizeof *nodal);

@@ -204,8 +204,8 @@ pla_reduced_scratch_init(PlaReducedScratch *self, const PlaReducedModel *model, 
   self->energy = pla_array_new(n, sizeof *self->energy);
   self->point = pla_array_new0(n, sizeof *self->point);
   self->decomposed = false;
-  return self->f && self->point && self->rows && self->weighed && self->block && self->amount && self->slopes &&
-                 self->cofactor && self->energy
+  return self->f && self->point && self->rows && self->weighed && self->block && self->amount &&
+                 self->slopes && self->cofactor && self->energy
              ? PLA_OK
              : pla_fail_memory(err, "a reduced model");
 }
@@ -245,7 +245,8 @@ pla_reduced_gradients(const PlaReducedModel *self, const double *q, const double
   }
 }
 
-/* energy, stress and tangent of point @l; the latter two times its weight, where the model sums them */
+/* energy, stress and tangent of point @l; the latter two times its weight, where the model sums
+ * them */
 static double
 point_elastic(const PlaReducedModel *self, PlaReducedScratch *scratch, int l, bool stress,
               bool tangent)
@@ -273,8 +274,8 @@ point_elastic(const PlaReducedModel *self, PlaReducedScratch *scratch, int l, bo
     pla_material_tangent(law, constants, point, true, h);
     for (int pair = 0; pair < PAIRS; pair++) {
       const int i = pair_row[pair], j = pair_col[pair];
-      double *out = scratch->weighed + 3 * ((size_t)pair * (size_t)self->n_points + (size_t)l) *
-                                           (size_t)m;
+      double *out =
+          scratch->weighed + 3 * ((size_t)pair * (size_t)self->n_points + (size_t)l) * (size_t)m;
       for (int a = 0; a < 3; a++) {
         const double *c = h + 9 * (3 * i + a) + 3 * j;
         for (int k = 0; k < m; k++)
@@ -310,7 +311,8 @@ pla_reduced_add_elastic(const PlaReducedModel *self, PlaReducedScratch *scratch,
       const int i = pair_row[pair], j = pair_col[pair];
       for (int k = 0; k < m; k++)
         for (int o = 0; o < m; o++) {
-          curvature[(size_t)(3 * k + i) * (size_t)(3 * m) + (size_t)(3 * o + j)] += block[k * m + o];
+          curvature[(size_t)(3 * k + i) * (size_t)(3 * m) + (size_t)(3 * o + j)] +=
+              block[k * m + o];
           if (i != j)
             curvature[(size_t)(3 * o + j) * (size_t)(3 * m) + (size_t)(3 * k + i)] +=
                 block[k * m + o];

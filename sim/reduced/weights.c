@@ -1,6 +1,6 @@
-/* Linear elastostatics of one domain: K_ab = V (lambda g_a g_b^T + mu g_b g_a^T + mu (g_a . g_b) 1),
- * assembled in a frame whose third axis is the direction of the weight, so that a hold along the
- * direction is a prescribed coordinate like any other. */
+/* Linear elastostatics of one domain: K_ab = V (lambda g_a g_b^T + mu g_b g_a^T + mu (g_a . g_b)
+ * 1), assembled in a frame whose third axis is the direction of the weight, so that a hold along
+ * the direction is a prescribed coordinate like any other. */
 #include "sim/reduced/weights.h"
 
 #include "anatomy/base/mat3.h"
@@ -75,7 +75,8 @@ part_init(Part *self, const PlaTetMesh *mesh, const unsigned char *inside, PlaEr
   if (self->n_tets == 0)
     st = pla_fail(err, PLA_ERR_GEOMETRY, "A domain of the reduced model has no tets");
   if (st == PLA_OK)
-    st = pla_block_matrix_init(&self->matrix, self->n_verts, self->n_tets, start, self->corner, err);
+    st =
+        pla_block_matrix_init(&self->matrix, self->n_verts, self->n_tets, start, self->corner, err);
   if (st == PLA_OK)
     st = pla_cholesky_new(&self->matrix, PLA_ORDER_AUTO, &self->factor, err);
   free(start);
@@ -118,9 +119,8 @@ part_assemble(Part *self, const PlaWeightOptions *options, const double frame[9]
     const int *corner = self->corner + 4 * (size_t)k;
     for (int a = 0; a < 4; a++)
       for (int b = 0; b < 4; b++) {
-        double *block =
-            self->matrix.value +
-            9 * (size_t)pla_block_matrix_find(&self->matrix, corner[a], corner[b]);
+        double *block = self->matrix.value +
+                        9 * (size_t)pla_block_matrix_find(&self->matrix, corner[a], corner[b]);
         const double both = mu * pla_vec3_dot(g[a], g[b]);
         for (int i = 0; i < 3; i++) {
           block[4 * i] += v * both;
@@ -140,7 +140,8 @@ part_pull(const Part *self, const unsigned char *fixed, const double *value, dou
     rhs[i] = fixed[i] ? value[i] : -rhs[i];
 }
 
-/* unit rows for prescribed coordinates, @support of its size on the diagonal of the others; factored */
+/* unit rows for prescribed coordinates, @support of its size on the diagonal of the others;
+ * factored */
 static PlaStatus
 part_factor(Part *self, const unsigned char *fixed, double support, PlaError *err)
 {
@@ -301,9 +302,11 @@ pla_domain_weights(const PlaTetMesh *mesh, const PlaDomains *domains, const unsi
     for (int t = 0; t < mesh->n_tets; t++)
       inside[t] = pla_domains_has(domains, i, t);
     held[domains->seed[i]] = 0;
-    st = pla_domain_weight(
-        &(PlaWeightDomain){ .mesh = mesh, .inside = inside, .seed = domains->seed[i], .held = held },
-        options, weight + (size_t)i * (size_t)mesh->n_verts, NULL, err);
+    st = pla_domain_weight(&(PlaWeightDomain){ .mesh = mesh,
+                                               .inside = inside,
+                                               .seed = domains->seed[i],
+                                               .held = held },
+                           options, weight + (size_t)i * (size_t)mesh->n_verts, NULL, err);
     held[domains->seed[i]] = 1;
     if (st == PLA_OK && !pla_progress_step(progress, (i + 1.0) / domains->n))
       st = pla_fail_cancelled(err);
@@ -323,8 +326,8 @@ pla_weight_give_way(double *weight, const double *added, int seed, int n_verts)
 
 /* means of neighbours, half way, again and again: a random walk of the wanted spread */
 static void
-diffuse(const PlaTetMesh *mesh, const unsigned char *fixed, const int *degree, int rounds, double *w,
-        double *sum)
+diffuse(const PlaTetMesh *mesh, const unsigned char *fixed, const int *degree, int rounds,
+        double *w, double *sum)
 {
   for (int round = 0; round < rounds; round++) {
     memset(sum, 0, (size_t)mesh->n_verts * sizeof *sum);
@@ -339,7 +342,8 @@ diffuse(const PlaTetMesh *mesh, const unsigned char *fixed, const int *degree, i
   }
 }
 
-/* mean square of the steps between neighbours, m^2; fills how many each vertex has, counted by tets */
+/* mean square of the steps between neighbours, m^2; fills how many each vertex has, counted by tets
+ */
 static double
 count_neighbours(const PlaTetMesh *mesh, int *degree)
 {
@@ -358,8 +362,8 @@ count_neighbours(const PlaTetMesh *mesh, int *degree)
 }
 
 PlaStatus
-pla_weights_smooth(const PlaTetMesh *mesh, const unsigned char *fixed, const int *seed, int n_domains,
-                   double reach, double *weight, PlaError *err)
+pla_weights_smooth(const PlaTetMesh *mesh, const unsigned char *fixed, const int *seed,
+                   int n_domains, double reach, double *weight, PlaError *err)
 {
   const size_t n = (size_t)mesh->n_verts, m = (size_t)n_domains;
   int *degree = pla_array_new0(n, sizeof *degree);

@@ -65,9 +65,11 @@ pla_align(const float *a, int n_a, const float *b, int n_b, int width, int *othe
   double *cost = pla_array_new((size_t)n_b, 2 * sizeof *cost);
   PlaStatus st = step && cost ? PLA_OK : pla_fail_memory(err, "the comparison");
   for (int i = 0; st == PLA_OK && i < n_a; i++) {
-    double *now = cost + (size_t)(i % 2) * (size_t)n_b, *before = cost + (size_t)((i + 1) % 2) * (size_t)n_b;
+    double *now = cost + (size_t)(i % 2) * (size_t)n_b,
+           *before = cost + (size_t)((i + 1) % 2) * (size_t)n_b;
     for (int j = 0; j < n_b; j++) {
-      const double d = distance(a + (size_t)i * (size_t)width, b + (size_t)j * (size_t)width, width);
+      const double d =
+          distance(a + (size_t)i * (size_t)width, b + (size_t)j * (size_t)width, width);
       double best = i == 0 && j == 0 ? 0.0 : INFINITY;
       uint8_t way = 0;
       if (i > 0 && j > 0)

@@ -19,16 +19,16 @@
 
 enum { FFT = 512, BANDS = 26, LIFTER = 22, SLOPE = 2 };
 static const double pre_emphasis = 0.97;
-static const double power_floor = 1e-10;          /* of a band; full-scale sound has about 1 */
-static const double energy_floor = 1e-7;          /* of a frame of 400 samples: -96 dB */
-static const double level_start = 0.0;            /* log energy of a frame at -26 dB */
-static const double level_least = -9.2;           /* 40 dB below */
+static const double power_floor = 1e-10; /* of a band; full-scale sound has about 1 */
+static const double energy_floor = 1e-7; /* of a frame of 400 samples: -96 dB */
+static const double level_start = 0.0;   /* log energy of a frame at -26 dB */
+static const double level_least = -9.2;  /* 40 dB below */
 static const double level_fall = 0.46051701859881 / PLA_FRAMES_HZ; /* 2 dB/s, per frame */
 
 /* one growing table of frames, the first of which may have been dropped */
 typedef struct {
   void *data;
-  size_t width; /* bytes a row */
+  size_t width;  /* bytes a row */
   long first, n; /* frames first .. n - 1 are there */
   long capacity;
 } Rows;
@@ -268,7 +268,8 @@ derive(PlaFeatures *self)
   }
   /* later rows reach back no further than this */
   rows_drop(&self->statics, self->slopes.n - 2 * SLOPE - 1 < self->rows.n
-                                ? self->slopes.n - 2 * SLOPE - 1 : self->rows.n);
+                                ? self->slopes.n - 2 * SLOPE - 1
+                                : self->rows.n);
   rows_drop(&self->slopes, self->rows.n - 2 * SLOPE - 1);
   return true;
 }

@@ -42,7 +42,7 @@ int pla_features_look_ahead(const PlaFeatures *self);
  * [PLA_FRAME_SAMPLES] preceded by @before. */
 void pla_features_static(const PlaFeatures *self, const double *sample, double before,
                          double out[PLA_N_STATIC]);
-/* What cepstra become when all frequencies are multiplied by @factor, as a tract shorter by it does:
- * c' = A c, for slopes too (12 x 12, row-major). */
+/* What cepstra become when all frequencies are multiplied by @factor, as a tract shorter by it
+ * does: c' = A c, for slopes too (12 x 12, row-major). */
 void pla_features_warp(double factor, double a[(PLA_N_STATIC - 1) * (PLA_N_STATIC - 1)]);
 double pla_mel(double hz); /* 2595 log10(1 + f / 700) */

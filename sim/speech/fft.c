@@ -10,7 +10,7 @@
 
 struct PlaFft {
   int n;
-  int *reversed; /* (n) */
+  int *reversed;         /* (n) */
   double *cosine, *sine; /* of 2 pi k / n (n/2 each) */
 };
 

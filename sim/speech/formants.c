@@ -1,5 +1,6 @@
 /*   x'[i] = w[i] (x[i] - 0.97 x[i-1]),  r_k = sum x'[i] x'[i+k],  Levinson's recursion for A,
- *   spectrum = 1 / |A(e^jw)|^2 on a grid of 10 Hz, peaks refined by a parabola through their logarithms. */
+ *   spectrum = 1 / |A(e^jw)|^2 on a grid of 10 Hz, peaks refined by a parabola through their
+ * logarithms. */
 #include "sim/speech/formants.h"
 
 #include "sim/speech/features.h"
@@ -8,7 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { ORDER = 18, N = PLA_FORMANT_SAMPLES }; /* two poles for each kHz of band, two more for the source */
+enum {
+  ORDER = 18,
+  N = PLA_FORMANT_SAMPLES
+}; /* two poles for each kHz of band, two more for the source */
 static const double step_hz = 10.0, least_hz = 150.0, most_hz = 4500.0;
 
 /* autocorrelation at @lag over that at 0, of samples themselves */

@@ -1,5 +1,5 @@
-/* Running a trained inversion: resampling, features, context, network, smoothing, each of which takes
- * sound in any pieces. */
+/* Running a trained inversion: resampling, features, context, network, smoothing, each of which
+ * takes sound in any pieces. */
 #include "sim/speech/model.h"
 
 #include "anatomy/base/memory.h"
@@ -122,8 +122,8 @@ pla_speech_new(const PlaSpeechModel *model, double rate_hz, int smooth_ahead, Pl
   self->model = model;
   self->n_out = model->net->shape.n_out;
   self->window = model->smooth > 1 ? model->smooth : 1;
-  self->ahead = smooth_ahead < 0 || smooth_ahead > self->window / 2 ? self->window / 2
-                                                                    : smooth_ahead;
+  self->ahead =
+      smooth_ahead < 0 || smooth_ahead > self->window / 2 ? self->window / 2 : smooth_ahead;
   PlaStatus st = pla_resampler_new(rate_hz, PLA_SPEECH_HZ, &self->resampler, err);
   if (st == PLA_OK)
     st = pla_features_new(model->context.causal, &self->features, err);
@@ -242,9 +242,9 @@ pla_speech_get(const PlaSpeech *self, long frame, double *value)
   memset(value, 0, (size_t)self->n_out * sizeof *value);
   for (long t = first; t < end; t++)
     for (int c = 0; c < self->n_out; c++)
-      value[c] += w[t - first] *
-                  (double)self->raw[(size_t)(t - self->first_raw) * (size_t)self->n_out +
-                                    (size_t)c];
+      value[c] +=
+          w[t - first] *
+          (double)self->raw[(size_t)(t - self->first_raw) * (size_t)self->n_out + (size_t)c];
 }
 
 void
@@ -279,7 +279,8 @@ mixed(const PlaAudio *audio, int64_t i)
   return isfinite(sum) ? fmin(fmax(sum, -8.0), 8.0) : 0.0;
 }
 
-/* whether it sounds like speech: a voice in much of its loud parts, and loudness that changes with syllables */
+/* whether it sounds like speech: a voice in much of its loud parts, and loudness that changes with
+ * syllables */
 static void
 judge_voice(const PlaAudio *audio, PlaNotes *notes)
 {
@@ -309,17 +310,20 @@ judge_voice(const PlaAudio *audio, PlaNotes *notes)
     }
   }
   if (power && n_frames >= LEAST_FRAMES && loudest > 1e-7) {
-    const double mean = sum / n_frames, deviation = sqrt(fmax(0.0, square / n_frames - mean * mean));
+    const double mean = sum / n_frames,
+                 deviation = sqrt(fmax(0.0, square / n_frames - mean * mean));
     if (voiced < 0.1 * loud)
-      pla_notes_add(notes,
-                    "hardly any voice is heard (%.0f %% of what is loud): this may be noise rather than "
-                    "speech, and the motion then means nothing",
-                    100.0 * voiced / (loud > 0 ? loud : 1));
+      pla_notes_add(
+          notes,
+          "hardly any voice is heard (%.0f %% of what is loud): this may be noise rather than "
+          "speech, and the motion then means nothing",
+          100.0 * voiced / (loud > 0 ? loud : 1));
     else if (deviation < 5.0) /* speech has about 10 */
-      pla_notes_add(notes,
-                    "the loudness hardly changes (by %.1f dB): this may be music or a held tone rather "
-                    "than speech",
-                    deviation);
+      pla_notes_add(
+          notes,
+          "the loudness hardly changes (by %.1f dB): this may be music or a held tone rather "
+          "than speech",
+          deviation);
   }
   free(power);
   free(sample);

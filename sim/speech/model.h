@@ -53,8 +53,7 @@ PlaStatus pla_speech_new(const PlaSpeechModel *model, double rate_hz, int smooth
 void pla_speech_free(PlaSpeech *self); /* NULL is fine */
 /* Takes @n samples in -1..1, the last call with @end true.  The same bits come out whatever pieces
  * the sound arrives in. */
-PlaStatus pla_speech_push(PlaSpeech *self, const double *sample, size_t n, bool end,
-                          PlaError *err);
+PlaStatus pla_speech_push(PlaSpeech *self, const double *sample, size_t n, bool end, PlaError *err);
 /* Frames known by now: 100 a second, frame t at 12.5 ms + t 10 ms.  A frame has as many values as
  * the model has channels. */
 long pla_speech_count(const PlaSpeech *self);
@@ -63,8 +62,8 @@ void pla_speech_get(const PlaSpeech *self, long frame, double *value);
 void pla_speech_drop(PlaSpeech *self, long frame);
 double pla_speech_total_latency_s(const PlaSpeech *self); /* of the method, resampling included */
 
-/* What a sound is like that no speech should be, in sentences: silence, clipping, a low band; from a second on
- * also no voice, or a loudness that does not change. */
+/* What a sound is like that no speech should be, in sentences: silence, clipping, a low band; from
+ * a second on also no voice, or a loudness that does not change. */
 void pla_speech_judge(const PlaAudio *audio, PlaNotes *notes);
 
 /* A whole sound: channels are averaged, the track has the model's channels at 100 Hz.  Notes say

@@ -19,8 +19,9 @@ total(Floats x)
   return ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
 }
 
-void PLA_KERNEL_NAME(pla_net_layer)(int n_out, int n_in, const float *w, const float *b,
-                                    const float *x, int n, int stride, bool rectify, float *y)
+void
+PLA_KERNEL_NAME(pla_net_layer)(int n_out, int n_in, const float *w, const float *b, const float *x,
+                               int n, int stride, bool rectify, float *y)
 {
   for (int o = 0; o < n_out; o++) {
     const float *row = w + (size_t)o * (size_t)n_in;

@@ -8,8 +8,8 @@
 
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "sim/speech/network-private.h"
 #include "anatomy/base/random.h"
+#include "sim/speech/network-private.h"
 
 #include <assert.h>
 #include <math.h>
@@ -123,9 +123,12 @@ pla_net_check(const PlaNet *net, PlaError *err)
     size_t n;
     bool positive;
   } arrays[] = {
-    { net->param, pla_net_n_params(s), false }, { net->mean, n_stats, false },
-    { net->var, n_stats, true },                { net->in_mean, (size_t)s->n_in, false },
-    { net->in_std, (size_t)s->n_in, true },     { net->out_mean, (size_t)s->n_out, false },
+    { net->param, pla_net_n_params(s), false },
+    { net->mean, n_stats, false },
+    { net->var, n_stats, true },
+    { net->in_mean, (size_t)s->n_in, false },
+    { net->in_std, (size_t)s->n_in, true },
+    { net->out_mean, (size_t)s->n_out, false },
     { net->out_std, (size_t)s->n_out, true },
   };
   for (size_t a = 0; a < sizeof arrays / sizeof arrays[0]; a++)
@@ -193,11 +196,11 @@ pla_net_scratch_free(PlaNetScratch *scratch)
 
 struct PlaNetFolded {
   int n_in, n_out, n_layers;
-  int width;                            /* of a row of scratch: the widest layer, padded */
-  int inputs[PLA_NET_MAX_LAYERS + 1];   /* padded */
+  int width;                          /* of a row of scratch: the widest layer, padded */
+  int inputs[PLA_NET_MAX_LAYERS + 1]; /* padded */
   int outputs[PLA_NET_MAX_LAYERS + 1];
-  float *w[PLA_NET_MAX_LAYERS + 1];     /* owned (outputs x inputs) */
-  float *b[PLA_NET_MAX_LAYERS + 1];     /* owned (outputs) */
+  float *w[PLA_NET_MAX_LAYERS + 1]; /* owned (outputs x inputs) */
+  float *b[PLA_NET_MAX_LAYERS + 1]; /* owned (outputs) */
 };
 
 static int
@@ -302,9 +305,10 @@ pla_net_run(const PlaNetFolded *f, const float *x, int n, float *scratch, float 
       (void)avx2;
       pla_net_layer_plain
 #endif
-          (f->outputs[l], f->inputs[l], f->w[l], f->b[l], in, rows, f->width,
-           l < f->n_layers - 1, out);
-      /* the padding between outputs and the next layer's inputs meets zero weights, so must be finite */
+          (f->outputs[l], f->inputs[l], f->w[l], f->b[l], in, rows, f->width, l < f->n_layers - 1,
+           out);
+      /* the padding between outputs and the next layer's inputs meets zero weights, so must be
+       * finite */
       float *swap = in;
       in = out;
       out = swap;
@@ -336,8 +340,7 @@ pla_net_run_plain(const PlaNet *net, const float *x, double *y)
         continue;
       }
       const size_t k = (size_t)l * (size_t)s->n_units + (size_t)o;
-      const double n = (z[o] - (double)net->mean[k]) /
-                       sqrt((double)net->var[k] + PLA_NET_EPSILON);
+      const double n = (z[o] - (double)net->mean[k]) / sqrt((double)net->var[k] + PLA_NET_EPSILON);
       a[o] = fmax(0.0, (double)b[n_out + o] * n + (double)b[2 * n_out + o]);
     }
   }

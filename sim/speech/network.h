@@ -48,9 +48,9 @@ PlaStatus pla_net_check(const PlaNet *net, PlaError *err);
 typedef struct PlaNetScratch PlaNetScratch;
 PlaNetScratch *pla_net_scratch_new(const PlaNetShape *shape, int batch, size_t real_size);
 void pla_net_scratch_free(PlaNetScratch *scratch);
-/* From now on passes leave out about @share of the units of every hidden layer, others for every row
- * and seed, and raise the rest by 1 / (1 - share) (N. Srivastava and others, 2014): what the network
- * learns must not hang on a few of them. */
+/* From now on passes leave out about @share of the units of every hidden layer, others for every
+ * row and seed, and raise the rest by 1 / (1 - share) (N. Srivastava and others, 2014): what the
+ * network learns must not hang on a few of them. */
 void pla_net_scratch_drop(PlaNetScratch *scratch, double share, uint64_t seed);
 /* Whether a unit stays; @limit is share x 2^32. */
 static inline bool

@@ -168,9 +168,9 @@ normalise_back(int batch, int units, Real raise, const Real *b, const Real *norm
     for (int r = 0; r < batch; r++) {
       const size_t at = (size_t)r * (size_t)units + (size_t)u;
       for (int k = 0; k < n; k++)
-        error[at + (size_t)k] = gamma[u + k] * scale[u + k] *
-                                (error[at + (size_t)k] - sum[k] -
-                                 normal[at + (size_t)k] * with_normal[k]);
+        error[at + (size_t)k] =
+            gamma[u + k] * scale[u + k] *
+            (error[at + (size_t)k] - sum[k] - normal[at + (size_t)k] * with_normal[k]);
     }
   }
 }
@@ -222,8 +222,8 @@ GRADIENT(const PlaNetShape *shape, const Real *param, const Real *x, const Real 
     error = other;
     other = swap;
     normalise_back(batch, units, (Real)(1.0 / (1.0 - scratch->drop)), param + at_b,
-                   scratch->normal[l], scratch->active[l], scale + stat, error,
-                   grad + at_b + units, grad + at_b + 2 * units);
+                   scratch->normal[l], scratch->active[l], scale + stat, error, grad + at_b + units,
+                   grad + at_b + 2 * units);
     product_weights(batch, units, n_in, error, l > 0 ? scratch->active[l - 1] : x, grad + at,
                     grad + at_b);
     if (l > 0)

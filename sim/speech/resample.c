@@ -1,5 +1,5 @@
-/* Band-limited interpolation: out(t) = sum_j in[j] h(t - j), h a sinc cut off below the lower of the
- * two Nyquist frequencies under a Kaiser window (beta 8.6: stop band near -85 dB).
+/* Band-limited interpolation: out(t) = sum_j in[j] h(t - j), h a sinc cut off below the lower of
+ * the two Nyquist frequencies under a Kaiser window (beta 8.6: stop band near -85 dB).
  *
  * Where the rates are in a ratio of small whole numbers, output times repeat and the filter's
  * phases are tabulated; else each is computed. */
@@ -201,9 +201,9 @@ pla_resampler_push(PlaResampler *self, const double *in, size_t n, bool end, dou
   const int64_t keep = (int64_t)((double)self->n_out * self->from_hz / self->to_hz) - self->reach;
   if (keep - self->first_in > (int64_t)self->n_history / 2) {
     const size_t gone = (size_t)(keep - self->first_in) < self->n_history
-                            ? (size_t)(keep - self->first_in) : self->n_history;
-    memmove(self->history, self->history + gone,
-            (self->n_history - gone) * sizeof *self->history);
+                            ? (size_t)(keep - self->first_in)
+                            : self->n_history;
+    memmove(self->history, self->history + gone, (self->n_history - gone) * sizeof *self->history);
     self->n_history -= gone;
     self->first_in += (int64_t)gone;
   }

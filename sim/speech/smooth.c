@@ -1,6 +1,6 @@
-/* A. Savitzky and M. J. E. Golay, Anal. Chem. 36 (1964).  Weights from orthogonal polynomials on the
- * window: w_i = sum_k p_k(at) p_k(i) / |p_k|^2, with p_k made by the three-term recurrence, which
- * stays exact where normal equations lose digits. */
+/* A. Savitzky and M. J. E. Golay, Anal. Chem. 36 (1964).  Weights from orthogonal polynomials on
+ * the window: w_i = sum_k p_k(at) p_k(i) / |p_k|^2, with p_k made by the three-term recurrence,
+ * which stays exact where normal equations lose digits. */
 #include "sim/speech/smooth.h"
 
 #include "anatomy/base/memory.h"

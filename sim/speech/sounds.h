@@ -6,8 +6,14 @@
 #include <stddef.h>
 
 /* How a sound is made apart from where the sensors are. */
-typedef enum { PLA_SOUND_SILENCE = 0, PLA_SOUND_VOWEL, PLA_SOUND_STOP, PLA_SOUND_FRICATIVE,
-               PLA_SOUND_NASAL, PLA_SOUND_LIQUID } PlaSoundKind;
+typedef enum {
+  PLA_SOUND_SILENCE = 0,
+  PLA_SOUND_VOWEL,
+  PLA_SOUND_STOP,
+  PLA_SOUND_FRICATIVE,
+  PLA_SOUND_NASAL,
+  PLA_SOUND_LIQUID
+} PlaSoundKind;
 
 typedef struct {
   const char *ipa; /* "i", "t", ...; "" for silence */

@@ -13,7 +13,8 @@ static const double floor_db = -100.0;
 
 /* levels of one column; the window is centred at sample @at */
 static void
-column(const PlaFft *fft, const double *sample, size_t n, double at, double *re, double *im, float *db)
+column(const PlaFft *fft, const double *sample, size_t n, double at, double *re, double *im,
+       float *db)
 {
   memset(re, 0, LENGTH * sizeof *re);
   memset(im, 0, LENGTH * sizeof *im);

@@ -14,8 +14,8 @@ typedef struct {
   float *db;       /* level, 0: the loudest (n_columns x PLA_SPECTRUM_BINS) */
 } PlaSpectrogram;
 
-/* Of @n samples at 16 kHz, under windows of 8 ms, so that formants are bands; columns 5 ms apart, more
- * where there would be over 4000. */
+/* Of @n samples at 16 kHz, under windows of 8 ms, so that formants are bands; columns 5 ms apart,
+ * more where there would be over 4000. */
 PlaStatus pla_spectrogram_init(PlaSpectrogram *self, const double *sample, size_t n,
                                PlaProgress *progress, PlaError *err);
 void pla_spectrogram_clear(PlaSpectrogram *self);

@@ -1,8 +1,8 @@
 /* From sensors to areas.
  *
  * The outer wall is that of the phantom: the pharynx' back, the raised soft palate, the hard palate
- * under its mucosa, the upper incisors; then the upper lip, which follows UL.  The inner outline is a
- * smooth curve (Catmull-Rom) through larynx and epiglottis, two points of the tongue's root, the
+ * under its mucosa, the upper incisors; then the upper lip, which follows UL.  The inner outline is
+ * a smooth curve (Catmull-Rom) through larynx and epiglottis, two points of the tongue's root, the
  * four coils, the tip, the floor, the lower incisors that follow LI and the lower lip that follows
  * LL.  The root moves as a body of constant volume does: forward when the tongue rises and
  * advances.
@@ -21,17 +21,21 @@ typedef struct {
 } Point;
 
 /* a point of the phantom: mm to the front, mm up */
-#define AT(front, up) { PLA_SENSOR_X0 - (front), PLA_SENSOR_Y0 - (up) }
+#define AT(front, up)                                                                              \
+  {                                                                                                \
+    PLA_SENSOR_X0 - (front), PLA_SENSOR_Y0 - (up)                                                  \
+  }
 
 static const Point throat_and_palate[] = {
-  AT(8, -113),  AT(9, -107),  AT(10.5, -101), AT(12, -95),    AT(13, -89),    AT(13.7, -82),
-  AT(14.4, -75), AT(15.2, -68), AT(16, -61),  AT(17, -54),    AT(18, -48),    AT(20, -42.5),
-  AT(23.5, -39), AT(28, -37),  AT(33, -36),   AT(38, -35.4),  AT(43, -35.1),  AT(48, -35),
-  AT(53, -35.2), AT(58, -35.8), AT(63, -36.7), AT(67.5, -37.9), AT(71.5, -39.3), AT(75, -40.9),
-  AT(78, -42.4), AT(81, -44.2), AT(83.6, -46), AT(85.6, -48.2), AT(87, -50.8),
+  AT(8, -113),   AT(9, -107),   AT(10.5, -101), AT(12, -95),     AT(13, -89),     AT(13.7, -82),
+  AT(14.4, -75), AT(15.2, -68), AT(16, -61),    AT(17, -54),     AT(18, -48),     AT(20, -42.5),
+  AT(23.5, -39), AT(28, -37),   AT(33, -36),    AT(38, -35.4),   AT(43, -35.1),   AT(48, -35),
+  AT(53, -35.2), AT(58, -35.8), AT(63, -36.7),  AT(67.5, -37.9), AT(71.5, -39.3), AT(75, -40.9),
+  AT(78, -42.4), AT(81, -44.2), AT(83.6, -46),  AT(85.6, -48.2), AT(87, -50.8),
 };
 enum { FIXED = PLA_TRACT_FIXED, LIP_POINTS = PLA_TRACT_UPPER_LIP };
-static_assert(sizeof throat_and_palate == FIXED * sizeof(Point), "every point of the wall has a number");
+static_assert(sizeof throat_and_palate == FIXED * sizeof(Point),
+              "every point of the wall has a number");
 
 /* the rest from which displacements of the root are counted, and where the root then is */
 static const Point rest_tr = AT(35, -45), rest_td = AT(50, -43);
@@ -55,8 +59,8 @@ outline_points(const double *sensor, Point p[CONTROL])
   int n = 0;
   for (int i = 0; i < 4; i++)
     p[n++] = larynx[i];
-  const double advance = 0.55 * (rest_tr.x - tr.x) + 0.45 * (0.5 * (rest_tr.y - tr.y) +
-                                                            0.5 * (rest_td.y - td.y));
+  const double advance =
+      0.55 * (rest_tr.x - tr.x) + 0.45 * (0.5 * (rest_tr.y - tr.y) + 0.5 * (rest_td.y - td.y));
   for (int i = 0; i < 2; i++) {
     const double share = i == 0 ? 0.55 : 1.0;
     p[n++] = (Point){ root[i].x - share * advance, root[i].y };
@@ -150,7 +154,7 @@ draw_wall(const double *sensor, double out[PLA_TRACT_WALL][2])
   double line[FIXED + LIP_POINTS][2];
   memcpy(line, throat_and_palate, sizeof throat_and_palate);
   pla_tract_upper_lip(sensor + 10, line + FIXED);
-  pla_line_spread((const double (*)[2])line, FIXED + LIP_POINTS, out, PLA_TRACT_WALL);
+  pla_line_spread((const double(*)[2])line, FIXED + LIP_POINTS, out, PLA_TRACT_WALL);
 }
 
 /* a stretch of the tongue's outline: where it begins, its direction, 1 / its length squared */
@@ -235,9 +239,10 @@ pla_tract_measure(PlaTract *tract, double lip_width_mm)
   }
   tract->along_mm[0] = 0.0;
   for (int i = 1; i < PLA_TRACT_WALL; i++)
-    tract->along_mm[i] = tract->along_mm[i - 1] + fmax(hypot(tract->middle[i][0] - tract->middle[i - 1][0],
-                                                             tract->middle[i][1] - tract->middle[i - 1][1]),
-                                                       0.2);
+    tract->along_mm[i] =
+        tract->along_mm[i - 1] + fmax(hypot(tract->middle[i][0] - tract->middle[i - 1][0],
+                                            tract->middle[i][1] - tract->middle[i - 1][1]),
+                                      0.2);
 }
 
 void

@@ -18,31 +18,32 @@ typedef struct {
   double tongue[PLA_TRACT_TONGUE][2]; /* larynx, root, back of the tongue, tip, teeth, lower lip */
   double gap_mm[PLA_TRACT_WALL];      /* from each point of the wall to the tongue; 0: contact */
   double area_mm2[PLA_TRACT_WALL];
-  double middle[PLA_TRACT_WALL][2];   /* half way from there to the nearest place of the tongue */
-  double along_mm[PLA_TRACT_WALL];    /* of the middle, from the glottis */
+  double middle[PLA_TRACT_WALL][2]; /* half way from there to the nearest place of the tongue */
+  double along_mm[PLA_TRACT_WALL];  /* of the middle, from the glottis */
 } PlaTract;
 
 /* From the sensors (TR TD TB TT LI UL LL: x, y). */
 void pla_tract_shape(const double sensor[PLA_SENSOR_CHANNELS], PlaTract *out);
-/* Gaps, areas and lengths between a wall and a tongue that are in place, for other tongues than that of the
- * sensors; @lip_width_mm of the opening. */
+/* Gaps, areas and lengths between a wall and a tongue that are in place, for other tongues than
+ * that of the sensors; @lip_width_mm of the opening. */
 void pla_tract_measure(PlaTract *tract, double lip_width_mm);
 /* How wide the lips open when they stand @protrusion_mm before where they rest. */
 double pla_tract_lip_width(double protrusion_mm);
 
 enum { PLA_TRACT_FIXED = 29, PLA_TRACT_LARYNX = 4, PLA_TRACT_UVULA = 11 };
-/* What does not move, from the glottis up: back of the throat, from number PLA_TRACT_UVULA on the palate, to the
- * edge of the upper incisors; and the front of the larynx below the tongue. */
+/* What does not move, from the glottis up: back of the throat, from number PLA_TRACT_UVULA on the
+ * palate, to the edge of the upper incisors; and the front of the larynx below the tongue. */
 void pla_tract_fixed(double wall[PLA_TRACT_FIXED][2], double larynx[PLA_TRACT_LARYNX][2]);
-/* The upper lip of a coil at @ul, and the floor of the mouth, lower incisors and lower lip before a tongue whose
- * tip is at @tip. */
+/* The upper lip of a coil at @ul, and the floor of the mouth, lower incisors and lower lip before a
+ * tongue whose tip is at @tip. */
 enum { PLA_TRACT_UPPER_LIP = 3, PLA_TRACT_FLOOR = 4 };
 void pla_tract_upper_lip(const double ul[2], double out[PLA_TRACT_UPPER_LIP][2]);
 void pla_tract_floor(const double tip[2], const double li[2], const double ll[2],
                      double out[PLA_TRACT_FLOOR][2]);
 /* @n_out places at equal distances along a line of @n. */
 void pla_line_spread(const double (*line)[2], int n, double (*out)[2], int n_out);
-/* The same as tubes: a section between every two points of the wall; areas of thirty equal parts. */
+/* The same as tubes: a section between every two points of the wall; areas of thirty equal parts.
+ */
 void pla_tract_tube(const PlaTract *tract, PlaTube *out);
 void pla_tract_areas(const PlaTract *tract, double area_m2[PLA_WAVE_SECTIONS]);
 double pla_tract_length_m(const PlaTract *tract);

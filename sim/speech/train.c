@@ -86,8 +86,9 @@ pla_speech_data_add(PlaSpeechData *self, int speaker, const double *sample, size
     memcpy(self->row + (size_t)(first + t) * PLA_N_FEATURES, pla_features_row(features, t),
            PLA_N_FEATURES * sizeof(float));
     /* sensors at the middle of the frame, between their samples */
-    const double at = ((0.5 * PLA_FRAME_SAMPLES + (double)t * PLA_HOP_SAMPLES) / PLA_SPEECH_HZ -
-                       start_s) * rate_hz;
+    const double at =
+        ((0.5 * PLA_FRAME_SAMPLES + (double)t * PLA_HOP_SAMPLES) / PLA_SPEECH_HZ - start_s) *
+        rate_hz;
     const long i = (long)floor(at);
     const double part = at - (double)i;
     for (int c = 0; c < self->n_channels; c++) {
@@ -198,7 +199,8 @@ stack_frame(const PlaContext *context, const PlaSpeechData *data, int utterance,
 static void
 measure(const PlaSpeechData *data, const Frames *frames, PlaNet *net)
 {
-  /* a frame's features serve in every place of the stack, so that one measure of the 39 is enough */
+  /* a frame's features serve in every place of the stack, so that one measure of the 39 is enough
+   */
   double sum[PLA_N_FEATURES] = { 0 }, square[PLA_N_FEATURES] = { 0 };
   const long n = frames->n;
   for (long i = 0; i < n; i++)
@@ -270,8 +272,8 @@ trainer_init(Trainer *t, PlaError *err)
   t->scratch = pla_net_scratch_new(shape, t->opts->batch, sizeof(float));
   t->warp = pla_array_new(WARPS, sizeof *t->warp);
   t->guise = pla_array_new((size_t)t->data->n_utterances, sizeof *t->guise);
-  if (!t->warp || !t->guise || !t->order || !t->x || !t->y || !t->grad || !t->mean || !t->var || !t->first || !t->second ||
-      !t->scratch)
+  if (!t->warp || !t->guise || !t->order || !t->x || !t->y || !t->grad || !t->mean || !t->var ||
+      !t->first || !t->second || !t->scratch)
     return pla_fail_memory(err, "training");
   for (long i = 0; i < t->frames.n; i++)
     t->order[i] = i;
@@ -425,15 +427,14 @@ run_epoch(Trainer *t, int epoch, double rate, double *loss, PlaProgress *progres
     n_batches++;
     update(t, rate);
     average_statistics(t);
-    if (!pla_progress_step(progress,
-                           (epoch + (double)first / (double)t->frames.n) / o->max_epochs))
+    if (!pla_progress_step(progress, (epoch + (double)first / (double)t->frames.n) / o->max_epochs))
       return pla_fail_cancelled(err);
   }
   *loss = sum / (double)n_batches * 2.0 / t->net->shape.n_out;
-  return isfinite(*loss) ? PLA_OK
-                         : pla_fail(err, PLA_ERR_CONVERGENCE,
-                                    "training diverged in epoch %d; choose a smaller rate",
-                                    epoch + 1);
+  return isfinite(*loss)
+             ? PLA_OK
+             : pla_fail(err, PLA_ERR_CONVERGENCE,
+                        "training diverged in epoch %d; choose a smaller rate", epoch + 1);
 }
 
 /* raw outputs of the folded network for all frames of utterance @u (frames x n_out) */
@@ -597,8 +598,8 @@ pla_speech_train(const PlaSpeechData *train, const PlaSpeechData *valid,
     memcpy(model->net->mean, best.mean, stats * sizeof(float));
     memcpy(model->net->var, best.var, stats * sizeof(float));
     clock_gettime(CLOCK_MONOTONIC, &end);
-    report->seconds = (double)(end.tv_sec - begin.tv_sec) +
-                      1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    report->seconds =
+        (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
     *out = model;
     model = NULL;
   }

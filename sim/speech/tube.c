@@ -4,9 +4,9 @@
  *   Z = j w rho / A + (S / A^2) sqrt(w rho mu / 2)                        inertia, friction
  *   Y = j w A / (rho c^2) + S (g - 1) / (rho c^2) sqrt(K w / (2 cp rho)) + S / (r + j w m)
  *                                                                         spring, heat, wall
- * maps pressure and flow at its end to those at its start by [cosh gl, z sinh gl; sinh gl / z, cosh gl]
- * with g = sqrt(Z Y), z = sqrt(Z / Y): even functions of both roots, so power series in Z Y l^2 where that is
- * small.  With the load P = R U at the lips, U_lips / U_glottis is 1 / (C R + D).
+ * maps pressure and flow at its end to those at its start by [cosh gl, z sinh gl; sinh gl / z, cosh
+ * gl] with g = sqrt(Z Y), z = sqrt(Z / Y): even functions of both roots, so power series in Z Y l^2
+ * where that is small.  With the load P = R U at the lips, U_lips / U_glottis is 1 / (C R + D).
  *
  * The travelling waves are pressures times the root of the area they run in: their squares are the
  * energy, which a moving wall then neither makes nor loses. */
@@ -16,19 +16,18 @@
 #include <math.h>
 #include <string.h>
 
-static const double viscosity = 1.86e-5;    /* kg/(m s) */
+static const double viscosity = 1.86e-5; /* kg/(m s) */
 static const double heat_ratio = 1.4;
-static const double conduction = 0.0262;    /* W/(m K) */
-static const double heat_capacity = 1004.0; /* J/(kg K) */
+static const double conduction = 0.0262;                         /* W/(m K) */
+static const double heat_capacity = 1004.0;                      /* J/(kg K) */
 static const double wall_resistance = 16000.0, wall_mass = 15.0; /* kg/(m^2 s), kg/m^2 */
-static const double least_area = 1e-7;      /* m^2: a closed section */
+static const double least_area = 1e-7;                           /* m^2: a closed section */
 
 static double complex
 radiation(double area, double w)
 {
   const double ka = w / PLA_SOUND_SPEED * sqrt(area / M_PI);
-  return PLA_AIR_DENSITY * PLA_SOUND_SPEED / area *
-         (0.5 * ka * ka + I * 8.0 * ka / (3.0 * M_PI));
+  return PLA_AIR_DENSITY * PLA_SOUND_SPEED / area * (0.5 * ka * ka + I * 8.0 * ka / (3.0 * M_PI));
 }
 
 /* a complex number whose products are four plain ones: the compiler's own look for infinities */
@@ -77,9 +76,10 @@ pla_tube_transfer(const PlaTube *tube, const PlaTubeOptions *opts, double hz)
   const double wall2 = wall_resistance * wall_resistance + w * w * wall_mass * wall_mass;
   const double friction = opts->losses ? sqrt(0.5 * w * rho * viscosity) : 0.0;
   const Number give = {
-    opts->losses ? (heat_ratio - 1.0) / (rho * c * c) * sqrt(conduction * w / (2.0 * heat_capacity * rho)) +
-                       wall_resistance / wall2
-                 : 0.0,
+    opts->losses
+        ? (heat_ratio - 1.0) / (rho * c * c) * sqrt(conduction * w / (2.0 * heat_capacity * rho)) +
+              wall_resistance / wall2
+        : 0.0,
     opts->losses ? -w * wall_mass / wall2 : 0.0,
   };
   /* only the second row of the product is needed, from the glottis on */
@@ -95,7 +95,8 @@ pla_tube_transfer(const PlaTube *tube, const PlaTubeOptions *opts, double hz)
     bottom[0] = first;
   }
   const double end = fmax(tube->area[tube->n - 1], least_area);
-  const double complex flow = bottom[0].re + I * bottom[0].im, load = opts->radiation ? radiation(end, w) : 0.0;
+  const double complex flow = bottom[0].re + I * bottom[0].im,
+                       load = opts->radiation ? radiation(end, w) : 0.0;
   return 1.0 / (flow * load + bottom[1].re + I * bottom[1].im);
 }
 
@@ -184,9 +185,8 @@ pla_waves_set(PlaWaves *self, const PlaWaveShape *shape)
     a[i] = fmax(shape->area[i], least_area);
     j->root[i] = sqrt(a[i]);
     /* narrow sections lose more: friction goes as perimeter over area */
-    j->keep[i] = self->lossless
-                     ? 1.0
-                     : 1.0 - 2.2e-5 / sqrt(fmax(a[i], 5e-6)) * (64000.0 / self->rate_hz);
+    j->keep[i] =
+        self->lossless ? 1.0 : 1.0 - 2.2e-5 / sqrt(fmax(a[i], 5e-6)) * (64000.0 / self->rate_hz);
   }
   for (int i = 1; i < N; i++)
     join(a[i - 1], a[i], &j->back[i], &j->through[i]);
@@ -219,8 +219,9 @@ pla_waves_step(PlaWaves *self, double glottis, double noise, int noise_section)
   nose_right[0] = self->nose_backward[0];
   if (j->velum > 0.0) {
     const double s = j->root[V - 1], t = j->root[V], u = j->root_velum;
-    const double p = 2.0 * (s * self->forward[V - 1] + t * self->backward[V] +
-                            u * self->nose_backward[0]) / (s * s + t * t + j->velum);
+    const double p =
+        2.0 * (s * self->forward[V - 1] + t * self->backward[V] + u * self->nose_backward[0]) /
+        (s * s + t * t + j->velum);
     left[V - 1] = s * p - self->forward[V - 1];
     right[V] = t * p - self->backward[V];
     nose_right[0] = u * p - self->nose_backward[0];
@@ -238,8 +239,8 @@ pla_waves_step(PlaWaves *self, double glottis, double noise, int noise_section)
   }
   self->nose_load += j->nose_share * (-0.97 * self->nose_forward[M - 1] - self->nose_load);
   nose_left[M - 1] = self->nose_load;
-  const double nose = (self->nose_forward[M - 1] - nose_left[M - 1]) * sqrt(nasal_area[M - 1]) /
-                      rho_c;
+  const double nose =
+      (self->nose_forward[M - 1] - nose_left[M - 1]) * sqrt(nasal_area[M - 1]) / rho_c;
 
   for (int i = 0; i < N; i++) {
     self->forward[i] = j->keep[i] * right[i];

@@ -1,5 +1,5 @@
-/* Sounds from gestures: glottal pulses (A. E. Rosenberg, 1971) and turbulence drive travelling waves
- * in the tract's areas.
+/* Sounds from gestures: glottal pulses (A. E. Rosenberg, 1971) and turbulence drive travelling
+ * waves in the tract's areas.
  *
  * Turbulence: the pressure drop P over glottis and narrowest place, areas g and a, drives the flow
  * U = sqrt(2 P / rho / (1/g^2 + 1/a^2)); where its speed U / a passes some 12 m/s, noise grows with
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double control_s = 0.004; /* shapes are computed so often and blended between */
+static const double control_s = 0.004;     /* shapes are computed so often and blended between */
 static const double lung_pressure = 800.0; /* Pa */
 
 PlaSpeaker
@@ -199,8 +199,8 @@ speak_sample(const PlaSpeaker *speaker, const Control *c, PlaWaves *waves, Sourc
   const double a = c->throat;
   double noise = 0.0;
   if (a > 3e-7 && c->pressure > 0.0) {
-    const double u = sqrt(2.0 * c->pressure / PLA_AIR_DENSITY /
-                          (1.0 / (glottis * glottis) + 1.0 / (a * a)));
+    const double u =
+        sqrt(2.0 * c->pressure / PLA_AIR_DENSITY / (1.0 / (glottis * glottis) + 1.0 / (a * a)));
     const double excess = fmax(0.0, u / a - 12.0);
     noise = 0.06 * hiss * excess * excess * sqrt(a / 1e-5);
   }
@@ -331,13 +331,13 @@ pla_voice_babble(const PlaSpeaker *speaker, double seconds, PlaRandom *random, P
 {
   int n = 0;
   double t = 0.0;
-#define ADD(what, shortest, longest)                                                        \
-  do {                                                                                      \
-    if (n < most) {                                                                         \
-      const double lasts = pla_random_range(random, shortest, longest) / speaker->pace;     \
-      out[n++] = (PlaSegment){ what, t, t + lasts };                                        \
-      t += lasts;                                                                           \
-    }                                                                                       \
+#define ADD(what, shortest, longest)                                                               \
+  do {                                                                                             \
+    if (n < most) {                                                                                \
+      const double lasts = pla_random_range(random, shortest, longest) / speaker->pace;            \
+      out[n++] = (PlaSegment){ what, t, t + lasts };                                               \
+      t += lasts;                                                                                  \
+    }                                                                                              \
   } while (0)
   ADD(pla_sound_silence(), 0.1, 0.3);
   while (t < seconds - 0.3 && n < most - 6) {

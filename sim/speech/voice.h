@@ -2,18 +2,18 @@
 #pragma once
 
 #include "anatomy/base/progress.h"
+#include "anatomy/base/random.h"
 #include "anatomy/base/status.h"
 #include "sim/speech/sounds.h"
-#include "anatomy/base/random.h"
 
 typedef struct {
-  double length_factor;  /* of the tract, 1: the phantom's */
+  double length_factor;         /* of the tract, 1: the phantom's */
   double pitch_hz, pitch_range; /* mean, and part of it by which it moves */
-  double open_quotient;  /* part of a period with the glottis open */
-  double tilt_hz;        /* corner above which the voice loses 6 dB an octave more */
-  double breath;         /* noise in the voice, 0..1 */
-  double jitter;         /* of periods, part */
-  double pace;           /* of speech, 1: usual */
+  double open_quotient;         /* part of a period with the glottis open */
+  double tilt_hz;               /* corner above which the voice loses 6 dB an octave more */
+  double breath;                /* noise in the voice, 0..1 */
+  double jitter;                /* of periods, part */
+  double pace;                  /* of speech, 1: usual */
   PlaArticulation articulation;
 } PlaSpeaker;
 

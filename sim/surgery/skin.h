@@ -17,8 +17,8 @@ typedef struct {
 } PlaSkin;
 PlaStatus pla_skin_init(PlaSkin *self, const PlaCutSurface *surface, const double *pos,
                         PlaError *err);
-/* The same of the triangles that reach into the box from box[0] to box[1], m; NULL: all.  There may be
- * none (n_tris). */
+/* The same of the triangles that reach into the box from box[0] to box[1], m; NULL: all.  There may
+ * be none (n_tris). */
 PlaStatus pla_skin_init_within(PlaSkin *self, const PlaCutSurface *surface, const double *pos,
                                const double (*box)[3], PlaError *err);
 void pla_skin_clear(PlaSkin *self);
@@ -44,8 +44,8 @@ bool pla_skin_walk(const PlaSkin *self, const PlaSkinPoint *from, const double d
 /* The point of the skin nearest to @at, with its normal; false when it is further than @snap. */
 bool pla_skin_snap(const PlaSkin *self, const double at[3], double snap, PlaSkinPoint *out);
 
-/* Lays a drawing on the skin: point (u, v), m, of @uv (n x 2) goes from the skin at @at the way that
- * leads u along @direction and v to the left of it, over the skin, straight.  @out: n x 3. */
+/* Lays a drawing on the skin: point (u, v), m, of @uv (n x 2) goes from the skin at @at the way
+ * that leads u along @direction and v to the left of it, over the skin, straight.  @out: n x 3. */
 PlaStatus pla_skin_draw(const PlaSkin *self, const double at[3], const double direction[3],
                         const double *uv, int n, double snap, double *out, PlaError *err);
 

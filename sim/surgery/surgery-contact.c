@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* pressure for each metre that walls overlap, Pa/m: a tenth of a millimetre holds 5 kPa, what tissue
- * of 15 kPa gives back when it is pressed together by a third */
+/* pressure for each metre that walls overlap, Pa/m: a tenth of a millimetre holds 5 kPa, what
+ * tissue of 15 kPa gives back when it is pressed together by a third */
 #define WALL_STIFFNESS 5e7
 /* cosines: how much walls must face each other, and how straight the way back must be */
 #define FACING -0.6
@@ -142,9 +142,8 @@ pla_surgery_contacts_init(PlaSurgeryContacts *self, PlaSurgery *body, PlaError *
 {
   const PlaCutSurface *s;
   const double *pos;
-  *self = (PlaSurgeryContacts){ .reach = 2.0 * body->cell,
-                                .margin = 0.3 * body->cell,
-                                .grown = 1.0 };
+  *self =
+      (PlaSurgeryContacts){ .reach = 2.0 * body->cell, .margin = 0.3 * body->cell, .grown = 1.0 };
   PlaStatus st = pla_surgery_get_surface(body, &s, &pos, err);
   if (st != PLA_OK)
     return st;
@@ -166,8 +165,9 @@ pla_surgery_contacts_init(PlaSurgeryContacts *self, PlaSurgery *body, PlaError *
   self->each = pla_array_new0(n, sizeof *self->each);
   self->touch = pla_array_new(n, sizeof *self->touch);
   self->foot = pla_array_new(n, 3 * sizeof *self->foot);
-  if (!self->place || !self->last || !self->deep || !self->tri || !self->normal || !self->vert_normal || !self->area || !self->each ||
-      !self->rest || !self->middle || !self->rest_normal || !self->touch || !self->foot) {
+  if (!self->place || !self->last || !self->deep || !self->tri || !self->normal ||
+      !self->vert_normal || !self->area || !self->each || !self->rest || !self->middle ||
+      !self->rest_normal || !self->touch || !self->foot) {
     pla_surgery_contacts_clear(self);
     return pla_fail_memory(err, "the walls of the wounds");
   }
@@ -187,8 +187,8 @@ pla_surgery_contacts_init(PlaSurgeryContacts *self, PlaSurgery *body, PlaError *
   for (int t = 0; t < n_tris; t++)
     for (int k = 0; k < 3; k++)
       for (int d = 0; d < 3; d++)
-        self->middle[3 * t + d] = (k ? self->middle[3 * t + d] : 0.0) +
-                                  self->rest[3 * self->tri[3 * t + k] + d] / 3.0;
+        self->middle[3 * t + d] =
+            (k ? self->middle[3 * t + d] : 0.0) + self->rest[3 * self->tri[3 * t + k] + d] / 3.0;
   find_normals(self);
   memcpy(self->rest_normal, self->normal, 3 * (size_t)n_tris * sizeof *self->normal);
   for (size_t v = 0; v < n; v++)
@@ -236,8 +236,7 @@ find_touch(const PlaSurgeryContacts *self, const PlaTriTree *tree, int v, double
   const Facing facing = { self, v };
   double e[3];
   int t = -1;
-  const double far =
-      pla_tri_tree_nearest_among(tree, p, self->reach, is_facing, &facing, &t, foot);
+  const double far = pla_tri_tree_nearest_among(tree, p, self->reach, is_facing, &facing, &t, foot);
   if (!(far < self->reach))
     return -1;
   pla_vec3_sub(p, foot, e);
@@ -254,8 +253,8 @@ went(const PlaSurgeryContacts *self, int v)
   return pla_vec3_norm(e);
 }
 
-/* Whether @v can be that deep behind wall @t: no deeper than it was at the last look and both have gone since.
- * Else the wall is the far side of something between them. */
+/* Whether @v can be that deep behind wall @t: no deeper than it was at the last look and both have
+ * gone since. Else the wall is the far side of something between them. */
 static bool
 can_be_deep(const PlaSurgeryContacts *self, int v, int t, double depth)
 {
@@ -317,8 +316,9 @@ add_spring(PlaSurgeryContacts *self, const int *tets, int v)
   return true;
 }
 
-/* Keeps vertex @v of a wall out of a ball: the wall gives way against its own normal until it is on the
- * ball, so that the two walls of a pocket go apart wherever between them the ball begins to grow. */
+/* Keeps vertex @v of a wall out of a ball: the wall gives way against its own normal until it is on
+ * the ball, so that the two walls of a pocket go apart wherever between them the ball begins to
+ * grow. */
 static bool
 add_ball(PlaSurgeryContacts *self, const int *tets, int v, const PlaSurgeryImplant *ball)
 {
@@ -329,7 +329,7 @@ add_ball(PlaSurgeryContacts *self, const int *tets, int v, const PlaSurgeryImpla
   const double across = pla_vec3_dot(e, wall);
   const double reach2 = radius * radius - pla_vec3_dot(e, e) + across * across;
   if (!(reach2 > 0.0) || pla_vec3_norm(wall) < 0.5)
-    return true; /* the wall's normal passes it by */
+    return true;                            /* the wall's normal passes it by */
   const double way = across + sqrt(reach2); /* against the normal, to the ball's far side */
   if (way < -self->margin || way > 2.0 * radius)
     return true;

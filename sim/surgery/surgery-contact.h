@@ -1,10 +1,10 @@
 /* Contact between the walls of wounds: a flap lies on its bed and does not sink into it.
  *
  * Walls are parts of the embedded surface, so neither side has vertices of its own.  A point of a
- * wall that is behind the nearest wall which faces it, or just above, may be pushed back by a spring
- * along that one's normal, between the two places as the tets carry them.  Springs push and do not
- * pull, so a solve finds which of them act; what slides finds its new place from solve to solve.  No
- * friction: wounds are wet. */
+ * wall that is behind the nearest wall which faces it, or just above, may be pushed back by a
+ * spring along that one's normal, between the two places as the tets carry them.  Springs push and
+ * do not pull, so a solve finds which of them act; what slides finds its new place from solve to
+ * solve.  No friction: wounds are wet. */
 #pragma once
 
 #include "sim/fem/loads.h"
@@ -23,10 +23,10 @@ typedef struct {
   double *normal;               /* of triangles, unit (n_tris x 3) */
   double *vert_normal;          /* of vertices, unit (n_verts x 3) */
   double *area;                 /* that each vertex stands for at rest, m2; 0: none (n_verts) */
-  double *each;                 /* the part of the walls around it alone, for what is round (n_verts) */
-  int *touch;                   /* the triangle that each vertex may meet, -1 (n_verts) */
-  double *foot;                 /* and the place of it where (n_verts x 3) */
-  double reach, margin;         /* how deep and how high is looked, m */
+  double *each;         /* the part of the walls around it alone, for what is round (n_verts) */
+  int *touch;           /* the triangle that each vertex may meet, -1 (n_verts) */
+  double *foot;         /* and the place of it where (n_verts x 3) */
+  double reach, margin; /* how deep and how high is looked, m */
   int n, capacity;
   PlaSpring *spring; /* in the order of vertices */
   int n_pushed;      /* vertices inside */

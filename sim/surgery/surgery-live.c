@@ -54,9 +54,8 @@ add_expanders(PlaSurgeryLive *self, size_t n_verts, PlaError *err)
   if (self->body->n_expanders == 0)
     return PLA_OK;
   self->force = pla_array_new0(3 * n_verts, sizeof *self->force);
-  return self->force
-             ? pla_surgery_add_expanders(self->body, self->pos, 1.0, self->force, err)
-             : pla_fail_memory(err, "the expanders");
+  return self->force ? pla_surgery_add_expanders(self->body, self->pos, 1.0, self->force, err)
+                     : pla_fail_memory(err, "the expanders");
 }
 
 /* The walls that touch in the present shape push, as in a solve.  Sweeps go on between two looks:
@@ -117,10 +116,9 @@ pla_surgery_live_new(PlaSurgery *body, const double at[3], PlaSurgeryLive **out,
     pla_surgery_make_springs(body, self->spring);
     memcpy(self->at, body->hooks.thread[body->hooks.n - 1].place, sizeof self->at);
     const PlaFemSprings springs = { self->n_threads, self->spring };
-    const PlaFemConditions conditions = { .fixed = self->fixed,
-                                          .target = body->pos,
-                                          .force = self->force,
-                                          .springs = &springs };
+    const PlaFemConditions conditions = {
+      .fixed = self->fixed, .target = body->pos, .force = self->force, .springs = &springs
+    };
     PlaPbngOptions options = pla_pbng_options_default();
     st = pla_pbng_new(self->model, &conditions, &options, body->pos, &self->solver, err);
   }

@@ -19,7 +19,8 @@ PlaStatus pla_surgery_live_pull(PlaSurgeryLive *self, const double pull[3], PlaE
 PlaStatus pla_surgery_live_sweep(PlaSurgeryLive *self, int n, PlaError *err);
 double pla_surgery_live_residual(PlaSurgeryLive *self); /* N */
 double pla_surgery_live_force(PlaSurgeryLive *self);    /* of the hook, N */
-double pla_surgery_live_depth(const PlaSurgeryLive *self); /* of walls in one another at the last look, m */
+double pla_surgery_live_depth(
+    const PlaSurgeryLive *self); /* of walls in one another at the last look, m */
 /* The surface of the body (as pla_surgery_get_surface() has it) in the present shape, m. */
 int pla_surgery_live_n_verts(const PlaSurgeryLive *self);
 void pla_surgery_live_get_surface(PlaSurgeryLive *self, double *pos);

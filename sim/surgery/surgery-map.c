@@ -1,8 +1,8 @@
 /* Maps on the surface of a surgical body.
  *
- * The stretch or stress of one tet is a rough number where a blade left little of it, so maps show means over
- * the material around vertices: s_v = sum V_t s_t / sum V_t, with V_t the volume that tet t still
- * holds, and between vertices they are linear. */
+ * The stretch or stress of one tet is a rough number where a blade left little of it, so maps show
+ * means over the material around vertices: s_v = sum V_t s_t / sum V_t, with V_t the volume that
+ * tet t still holds, and between vertices they are linear. */
 #include "sim/surgery/surgery-map.h"
 
 #include "anatomy/base/mat3.h"

@@ -39,9 +39,9 @@ typedef struct {
   double place[3];      /* of a hook, m; of a stitch: the gap that it leaves */
   double gap[3];        /* of a stitch: the gap when it was laid, m */
   int row;              /* of a stitch: rows count from 0 in the order they were sewn */
-  int stitch;           /* several threads make a stitch: it holds along the edge, not in a point; of a
-                           gauge: PLA_SURGERY_TIP where the edges meet */
-  double share;         /* of the stitch's stiffness */
+  int stitch;   /* several threads make a stitch: it holds along the edge, not in a point; of a
+                   gauge: PLA_SURGERY_TIP where the edges meet */
+  double share; /* of the stitch's stiffness */
 } PlaSurgeryThread;
 
 #define PLA_SURGERY_TIP -1

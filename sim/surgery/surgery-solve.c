@@ -153,8 +153,9 @@ typedef struct {
   double *pos;       /* the shape (n_verts x 3) */
   PlaSurgeryContacts contacts;
   PlaFemOptions options;
-  PlaFemOrder order; /* from step to step.  Not from one solve to the next: handed on over a cut it is found
-                        20 times sooner, but its factors cost 1.5 times as much, with stitches 2 to 5 times */
+  PlaFemOrder order; /* from step to step.  Not from one solve to the next: handed on over a cut it
+                        is found 20 times sooner, but its factors cost 1.5 times as much, with
+                        stitches 2 to 5 times */
   int iterations, factorisations;
 } Solve;
 
@@ -470,8 +471,7 @@ pla_surgery_read(PlaSurgery *self, PlaSurgeryReadings *out, PlaError *err)
     pla_surgery_place_end(self, &self->gauges.thread[i].end[0], p);
     pla_surgery_place_end(self, &self->gauges.thread[i].end[1], q);
     pla_vec3_sub(p, q, e);
-    double *gap =
-        self->gauges.thread[i].stitch == PLA_SURGERY_TIP ? &out->tip_gap : &out->edge_gap;
+    double *gap = self->gauges.thread[i].stitch == PLA_SURGERY_TIP ? &out->tip_gap : &out->edge_gap;
     *gap = fmax(*gap, pla_vec3_norm(e));
   }
   for (int i = 0; i < self->hooks.n; i++) {

@@ -24,7 +24,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATERIAL = PLA_MAX_CONSTANTS + 1, WOUND = 5, LIP = 5, THREAD = 27, EXPANDER = 5, IMPLANT = 5 };
+enum {
+  MATERIAL = PLA_MAX_CONSTANTS + 1,
+  WOUND = 5,
+  LIP = 5,
+  THREAD = 27,
+  EXPANDER = 5,
+  IMPLANT = 5
+};
 
 static bool
 put_texts(PlaNamedArrays *out, const char *name, int n, const char *(*get)(const void *, int),
@@ -68,10 +75,10 @@ implant_name(const void *data, int i)
 static bool
 save_implants(const PlaSurgery *self, PlaNamedArrays *out)
 {
-  double *row = put_texts(out, "body/implant_name", self->n_implants, implant_name, self)
-                    ? pla_named_arrays_add(out, "body/implant", PLA_F64, IMPLANT,
-                                           (size_t)self->n_implants)
-                    : NULL;
+  double *row =
+      put_texts(out, "body/implant_name", self->n_implants, implant_name, self)
+          ? pla_named_arrays_add(out, "body/implant", PLA_F64, IMPLANT, (size_t)self->n_implants)
+          : NULL;
   for (int i = 0; row && i < self->n_implants; i++) {
     memcpy(&row[IMPLANT * i], self->implant[i].at, sizeof self->implant[i].at);
     row[IMPLANT * i + 3] = self->implant[i].radius;
@@ -208,7 +215,8 @@ damaged(PlaError *err, const char *what)
   return pla_fail(err, PLA_ERR_FORMAT, "the %s of the stored body are damaged", what);
 }
 
-/* Whether there is an array @name; those that came later are missing in bodies of earlier builds. */
+/* Whether there is an array @name; those that came later are missing in bodies of earlier builds.
+ */
 static bool
 has_array(const PlaNamedArrays *arrays, const char *name)
 {
@@ -485,7 +493,8 @@ load_colours(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
   bool ok = st == PLA_OK && pla_ints_within(self->colour, (size_t)n, -1, MOST_COLOURS);
   for (int t = 0; ok && t < mesh.n_tets; t++)
     for (int i = 0; i < 16; i++) {
-      const int a = self->colour[mesh.tet[4 * t + i / 4]], b = self->colour[mesh.tet[4 * t + i % 4]];
+      const int a = self->colour[mesh.tet[4 * t + i / 4]],
+                b = self->colour[mesh.tet[4 * t + i % 4]];
       ok = ok && a >= 0 && (a != b || i / 4 == i % 4);
     }
   return st != PLA_OK || ok ? st : damaged(err, "colours");
@@ -529,7 +538,8 @@ load_all(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
   if (st == PLA_OK)
     st = load_wounds(self, arrays, n_tets, err);
   if (st == PLA_OK)
-    st = load_threads(&self->stitches, "body/stitch_tet", "body/stitch", false, n_tets, arrays, err);
+    st =
+        load_threads(&self->stitches, "body/stitch_tet", "body/stitch", false, n_tets, arrays, err);
   if (st == PLA_OK)
     st = load_threads(&self->gauges, "body/gauge_tet", "body/gauge", true, n_tets, arrays, err);
   if (st == PLA_OK)

@@ -239,11 +239,11 @@ next_numbers(const PlaSurgery *self, int *row, int *stitch)
   *stitch = last ? last->stitch + 1 : 0;
 }
 
-/* How firmly a thread may hold two points @gap apart together, as a part of a whole one.  Where edges meet,
- * less than a cell apart, their tets still share vertices.  With a few in common the edges can come closer, but
- * over more than a small part of a cell a thread that does not give way would crush the cells (a stitch of the
- * CT's malar flap then reads 0.9 N instead of 0.1): it pulls about as hard as the tissue resists.  Where they
- * share a face nothing opens. */
+/* How firmly a thread may hold two points @gap apart together, as a part of a whole one.  Where
+ * edges meet, less than a cell apart, their tets still share vertices.  With a few in common the
+ * edges can come closer, but over more than a small part of a cell a thread that does not give way
+ * would crush the cells (a stitch of the CT's malar flap then reads 0.9 N instead of 0.1): it pulls
+ * about as hard as the tissue resists.  Where they share a face nothing opens. */
 static double
 hold_between(const PlaSurgery *self, const PlaSurgeryEnd *a, const PlaSurgeryEnd *b, double gap)
 {

@@ -108,10 +108,10 @@ find_overcut_below(const PlaSurgery *self, const PlaSkin *skin, const PlaSkinPoi
   double *seed = pla_array_new((size_t)n, 3 * sizeof *seed);
   for (int i = 0; seed && i < n; i++)
     memcpy(&seed[3 * i], path[i].pos, sizeof path[i].pos);
-  PlaStatus st = seed && pla_blade_add_sheet(&floor, skin, seed, n, is_near_path, &near, depth,
-                                             &n_tris)
-                     ? find_overcut(self, &floor, path, n, false, depth, out, err)
-                     : pla_fail_memory(err, "the blade");
+  PlaStatus st =
+      seed && pla_blade_add_sheet(&floor, skin, seed, n, is_near_path, &near, depth, &n_tris)
+          ? find_overcut(self, &floor, path, n, false, depth, out, err)
+          : pla_fail_memory(err, "the blade");
   pla_blade_clear(&floor);
   free(seed);
   return st;
@@ -317,8 +317,8 @@ typedef struct {
   double left[3];
 } PathPlace;
 
-/* @wall: what the point's wall faces; at a corner, where two pieces are as near, it tells of which one the
- * wall hangs */
+/* @wall: what the point's wall faces; at a corner, where two pieces are as near, it tells of which
+ * one the wall hangs */
 static PathPlace
 path_place(const PlaSkinPoint *path, int n, bool closed, const double pos[3], const double wall[3])
 {
@@ -350,8 +350,9 @@ path_place(const PlaSkinPoint *path, int n, bool closed, const double pos[3], co
   return best;
 }
 
-/* Where a cut runs on beyond a corner, the edge has two points there, one on each side: which of them comes
- * first on the path, the walls tell that they belong to.  @vert: the surface's vertices at the points. */
+/* Where a cut runs on beyond a corner, the edge has two points there, one on each side: which of
+ * them comes first on the path, the walls tell that they belong to.  @vert: the surface's vertices
+ * at the points. */
 static void
 part_corners(const PlaSkinPoint *path, int n, double length, const double *pos, const double *wall,
              const int *vert, PlaSurgeryLipPoint *points, int n_points)
@@ -420,7 +421,8 @@ find_lips(PlaSurgery *self, const PlaSkinPoint *path, int n, int first, PlaSurge
   bool *taken = pla_array_new0((size_t)s->n_verts, sizeof *taken);
   bool *walled = pla_array_new0((size_t)s->n_verts, sizeof *walled); /* a corner of a new wall */
   double *wall = pla_array_new0(3 * (size_t)s->n_verts, sizeof *wall);
-  int *of_lips = pla_array_new(2 * (size_t)s->n_verts, sizeof *of_lips); /* vertices of each lip's points */
+  int *of_lips =
+      pla_array_new(2 * (size_t)s->n_verts, sizeof *of_lips); /* vertices of each lip's points */
   for (int k = 0; k < 2; k++)
     wound->lip[k] = pla_array_new((size_t)s->n_verts, sizeof *wound->lip[k]);
   if (!taken || !walled || !wall || !of_lips || !wound->lip[0] || !wound->lip[1]) {
@@ -615,8 +617,8 @@ mark_tissue(const PlaSurgery *self, const char *tissue, bool **out, PlaError *er
 }
 
 PlaStatus
-pla_surgery_cut(PlaSurgery *self, const PlaTriMesh *blade, const char *tissue, PlaProgress *progress,
-                PlaError *err)
+pla_surgery_cut(PlaSurgery *self, const PlaTriMesh *blade, const char *tissue,
+                PlaProgress *progress, PlaError *err)
 {
   bool *among = NULL;
   PlaBlade own = { 0 };
@@ -743,8 +745,7 @@ measure_specimen(PlaSurgery *self, const bool *remove, const PlaSkinLoop *loop,
     for (int t = 0; t < view.mesh.n_tets; t++)
       if (remove[t]) {
         out->volume += volume[t];
-        out->mass +=
-            volume[t] * self->material[self->cell_material[view.tet_source[t]]].density;
+        out->mass += volume[t] * self->material[self->cell_material[view.tet_source[t]]].density;
       }
     for (int t = 0; t < s->n_tris; t++)
       for (int k = 0; remove[s->owner[t]] && k < 3; k++) {
@@ -857,9 +858,10 @@ path_beyond(const PlaSkinPoint *path, int n, int i, int step, double reach)
   return path[k].pos;
 }
 
-/* Walls that run on for a cell beyond the sharp corners of an outline.  A corner ends inside a cell, which
- * stays one piece, so that its edges could not be brought together; where the cut runs on it falls into two,
- * and the cell that stays whole has nothing missing.  Corners on other wounds are open already. */
+/* Walls that run on for a cell beyond the sharp corners of an outline.  A corner ends inside a
+ * cell, which stays one piece, so that its edges could not be brought together; where the cut runs
+ * on it falls into two, and the cell that stays whole has nothing missing.  Corners on other wounds
+ * are open already. */
 static PlaStatus
 add_run_outs(const PlaSurgery *self, const PlaSkin *skin, const PlaSkinPoint *path, int n,
              double depth, PlaBlade *blade, PlaError *err)

@@ -112,11 +112,11 @@ region_init(Region *self, PlaSurgery *body, const PlaSurgeryRegion *what, PlaErr
 static PlaStatus
 region_sheet(const Region *self, double depth, PlaBlade *blade, int *n_tris, PlaError *err)
 {
-  const bool ok =
-      self->around ? pla_blade_add_sheet(blade, &self->skin, self->near.path, self->near.n,
-                                         is_near_path, &self->near, depth, n_tris)
-                   : pla_blade_add_sheet(blade, &self->skin, self->loop.place, self->loop.n,
-                                         pla_skin_in_loop, &self->loop, depth, n_tris);
+  const bool ok = self->around
+                      ? pla_blade_add_sheet(blade, &self->skin, self->near.path, self->near.n,
+                                            is_near_path, &self->near, depth, n_tris)
+                      : pla_blade_add_sheet(blade, &self->skin, self->loop.place, self->loop.n,
+                                            pla_skin_in_loop, &self->loop, depth, n_tris);
   return ok ? PLA_OK : pla_fail_memory(err, "the blade");
 }
 
@@ -221,8 +221,8 @@ sink(const PlaTriTree *tree, const double normal[3], double offset, double p[3])
 
 /* sinks a sheet to the level; triangles that find none below them go */
 static PlaStatus
-sink_sheet(const PlaSkin *skin, double reach, const PlaTriTree *tree, double offset, PlaBlade *blade,
-           int *n_tris, PlaError *err)
+sink_sheet(const PlaSkin *skin, double reach, const PlaTriTree *tree, double offset,
+           PlaBlade *blade, int *n_tris, PlaError *err)
 {
   bool *found = pla_array_new0((size_t)blade->n_verts, sizeof *found);
   if (!found)
@@ -266,7 +266,8 @@ pla_surgery_undermine_level(PlaSurgery *self, const PlaSurgeryRegion *what, cons
     if (tree)
       st = sink_sheet(&region.skin, self->cell, tree, offset, &blade, &n_tris, err);
     if (st == PLA_OK && (!tree || n_tris == 0))
-      st = pla_fail(err, PLA_ERR_EMPTY, "no %s lies below the skin that is to be undermined", level);
+      st =
+          pla_fail(err, PLA_ERR_EMPTY, "no %s lies below the skin that is to be undermined", level);
   }
   if (st == PLA_OK)
     st = undermine_along(self, &blade, n_tris, progress, err);

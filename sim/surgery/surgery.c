@@ -353,12 +353,12 @@ pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err)
     copy->prestretch =
         pla_array_dup(self->prestretch, 9 * (size_t)self->n_cells, sizeof *self->prestretch);
   bool ok = copy->material && copy->cell_material && copy->pos && copy->held && copy->colour &&
-            copy->wound &&
-            (copy->expander || !self->n_expanders) && (copy->prestretch || !self->prestretch) &&
+            copy->wound && (copy->expander || !self->n_expanders) &&
+            (copy->prestretch || !self->prestretch) &&
             threads_dup(&self->stitches, &copy->stitches) &&
             threads_dup(&self->gauges, &copy->gauges) && threads_dup(&self->hooks, &copy->hooks);
-  ok = ok && (!self->tissue || pla_surgery_set_tissues(copy, (const char *const *)self->tissue,
-                                                       err) == PLA_OK);
+  ok = ok && (!self->tissue ||
+              pla_surgery_set_tissues(copy, (const char *const *)self->tissue, err) == PLA_OK);
   copy->implant = pla_array_new0((size_t)self->n_implants, sizeof *self->implant);
   ok = ok && copy->implant;
   for (int i = 0; ok && i < self->n_implants; i++) {

@@ -48,7 +48,8 @@ void pla_surgery_specimen_clear(PlaSurgerySpecimen *self);
 PlaStatus pla_surgery_excise(PlaSurgery *self, const char *name, const double *path, int n,
                              double depth, PlaSurgerySpecimen *specimen, PlaProgress *progress,
                              PlaError *err);
-/* A part of the skin: what lies within @radius of the wound @from, or inside the closed path @area. */
+/* A part of the skin: what lies within @radius of the wound @from, or inside the closed path @area.
+ */
 typedef struct {
   const char *from; /* NULL: the area */
   double radius;    /* m */
@@ -134,8 +135,9 @@ PlaStatus pla_surgery_set_tension(PlaSurgery *self, const PlaSurgeryLine *line, 
  * @pressure, Pa.  PLA_ERR_EMPTY without a pocket there. */
 PlaStatus pla_surgery_expand(PlaSurgery *self, const double at[3], double radius, double pressure,
                              PlaError *err);
-/* A rigid ball of @radius around @at in a pocket, or the one called @name grown or shrunk to it where it
- * lies (@at may then be NULL): walls keep out of it.  PLA_ERR_EMPTY without a wall within the radius. */
+/* A rigid ball of @radius around @at in a pocket, or the one called @name grown or shrunk to it
+ * where it lies (@at may then be NULL): walls keep out of it.  PLA_ERR_EMPTY without a wall within
+ * the radius. */
 PlaStatus pla_surgery_implant(PlaSurgery *self, const char *name, const double at[3], double radius,
                               PlaError *err);
 /* What all expanders hold, m3; NAN when memory is short. */
@@ -157,10 +159,10 @@ PlaStatus pla_surgery_solve(PlaSurgery *self, double tolerance_rel, PlaProgress 
 /* What to read off afterwards. */
 typedef struct {
   int n_stitches, n_hooks;
-  double closed_gap;       /* widest distance across a stitch, m */
-  double edge_gap;         /* widest distance between sewn edges, between stitches too, m */
-  double tip_gap;          /* the same at the tips of wounds, where edges meet less than a cell apart, m */
-  double dog_ear;          /* how far the skin near the ends of rows stands out, m */
+  double closed_gap; /* widest distance across a stitch, m */
+  double edge_gap;   /* widest distance between sewn edges, between stitches too, m */
+  double tip_gap; /* the same at the tips of wounds, where edges meet less than a cell apart, m */
+  double dog_ear; /* how far the skin near the ends of rows stands out, m */
   double max_tension;      /* of a stitch, N */
   double closure_force;    /* of all stitches together, N */
   double max_hook_force;   /* N */

@@ -219,10 +219,10 @@ draw_advancement(const PlaTemplateParams *p, PlaTemplateDrawing *out)
 }
 
 /* Two lobes that turn together about a point two radii below the middle of a round defect: the
- * first fills the defect, the second, narrower one fills the place of the first.  Where its outer limb
- * bends, three edges meet: the bend, the tip of skin between both lobes, and the skin outside; above,
- * the bed of the second lobe is closed upon itself, below, the limb is sewn to the skin it was cut
- * from. */
+ * first fills the defect, the second, narrower one fills the place of the first.  Where its outer
+ * limb bends, three edges meet: the bend, the tip of skin between both lobes, and the skin outside;
+ * above, the bed of the second lobe is closed upon itself, below, the limb is sewn to the skin it
+ * was cut from. */
 static bool
 draw_bilobed(const PlaTemplateParams *p, PlaTemplateDrawing *out)
 {
@@ -247,7 +247,8 @@ draw_bilobed(const PlaTemplateParams *p, PlaTemplateDrawing *out)
   const int end = add_point(out, flap, -1.2 * r * sin(bend_at), pivot + 1.2 * r * cos(bend_at));
   /* a drop: the circle, and its tangents down to near the pivot */
   const int hole = add_step(out, PLA_TEMPLATE_EXCISE, "lesion");
-  ok = ok && valley > 0 && tip > 0 && bend > 0 && end > 0 && add_point(out, hole, 0.0, pivot + 0.5 * r) >= 0;
+  ok = ok && valley > 0 && tip > 0 && bend > 0 && end > 0 &&
+       add_point(out, hole, 0.0, pivot + 0.5 * r) >= 0;
   int meeting = -1, last = -1;
   for (int i = 0; ok && i <= 2 * ARC_POINTS; i++) {
     const double a = rad(-30), b = rad(210), t = a + (b - a) * i / (2.0 * ARC_POINTS);

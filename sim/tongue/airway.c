@@ -1,5 +1,5 @@
-/* Lines are laid out in the plane of sim/speech/tract.h, mm to the back and down, so that one piece measures the
- * tract of the sensors and that of a mesh. */
+/* Lines are laid out in the plane of sim/speech/tract.h, mm to the back and down, so that one piece
+ * measures the tract of the sensors and that of a mesh. */
 #include "sim/tongue/airway.h"
 
 #include "anatomy/base/memory.h"
@@ -12,7 +12,7 @@
 
 #define LEAST_THROAT_MM 6.0 /* between the back of the throat and a tongue at rest */
 #define PALATE_REACH_MM 20.0
-#define LEAST_AREA_MM2 1.0  /* never quite closed, so that sound has a way */
+#define LEAST_AREA_MM2 1.0 /* never quite closed, so that sound has a way */
 
 /* a place of the midsagittal plane, (forward, up) in m, as the tract has it, and back */
 static void
@@ -49,7 +49,8 @@ static Similarity
 lay_on(const PlaTongue *self)
 {
   const double *rest = pla_sound_neutral();
-  double from[2] = { 0 }, to[2] = { 0 }, place[PLA_N_TONGUE_COILS][2], dot = 0.0, cross = 0.0, size = 0.0;
+  double from[2] = { 0 }, to[2] = { 0 }, place[PLA_N_TONGUE_COILS][2], dot = 0.0, cross = 0.0,
+         size = 0.0;
   for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
     double at[2];
     pla_speaker_fit_place(&self->fit, self->fit.rest_mm[k], at);
@@ -172,8 +173,8 @@ const double (*pla_airway_get_wall(const PlaTongue *self))[2]
 
 /* ---- a frame ---- */
 
-/* larynx, root and back of the tongue to its tip, what is before it; returns the number of places, at most
- * those of the outline and PLA_TRACT_LARYNX + PLA_TRACT_FLOOR more */
+/* larynx, root and back of the tongue to its tip, what is before it; returns the number of places,
+ * at most those of the outline and PLA_TRACT_LARYNX + PLA_TRACT_FLOOR more */
 static int
 inner_line(const PlaTongue *self, const double *outline, const double li[2], const double ll[2],
            double (*out)[2])
@@ -197,9 +198,11 @@ inner_line(const PlaTongue *self, const double *outline, const double li[2], con
 
 /* where coil @k is, or the mean place of a speaker without it, or @otherwise */
 static void
-coil_place(const PlaTongue *self, const double *coil_mm, int k, const double otherwise[2], double out[2])
+coil_place(const PlaTongue *self, const double *coil_mm, int k, const double otherwise[2],
+           double out[2])
 {
-  const double *mm = isnan(coil_mm[2 * k] + coil_mm[2 * k + 1]) ? self->fit.rest_mm[k] : coil_mm + 2 * k;
+  const double *mm =
+      isnan(coil_mm[2 * k] + coil_mm[2 * k + 1]) ? self->fit.rest_mm[k] : coil_mm + 2 * k;
   double at[2];
   if (isnan(mm[0] + mm[1])) {
     memcpy(out, otherwise, 2 * sizeof *out);
@@ -225,7 +228,8 @@ distance_to(const double (*line)[2], int n, const double at[2])
   return sqrt(best);
 }
 
-/* least width between wall points @s and @s + 1, which are too far apart to show where a sound is made */
+/* least width between wall points @s and @s + 1, which are too far apart to show where a sound is
+ * made */
 static double
 section_gap(const PlaTract *tract, int s)
 {
@@ -235,7 +239,7 @@ section_gap(const PlaTract *tract, int s)
     double at[2];
     for (int a = 0; a < 2; a++)
       at[a] = tract->wall[s][a] + (tract->wall[s + 1][a] - tract->wall[s][a]) * p / PARTS;
-    least = fmin(least, distance_to((const double (*)[2])tract->tongue, PLA_TRACT_TONGUE, at));
+    least = fmin(least, distance_to((const double(*)[2])tract->tongue, PLA_TRACT_TONGUE, at));
   }
   return least;
 }
@@ -246,8 +250,9 @@ pla_airway_measure(const PlaTongue *self, const double *pos, const double *coil_
   PlaTract tract;
   double wall[PLA_TRACT_FIXED + PLA_TRACT_UPPER_LIP][2], li[2], ul[2], ll[2], teeth[2], rest[2];
   double *outline = pla_array_new((size_t)self->outline.n, 2 * sizeof *outline);
-  double(*inner)[2] = pla_array_new(
-      (size_t)(self->outline.n_dorsum + PLA_TRACT_LARYNX + PLA_TRACT_FLOOR), sizeof *inner);
+  double(*inner)[2] =
+      pla_array_new((size_t)(self->outline.n_dorsum + PLA_TRACT_LARYNX + PLA_TRACT_FLOOR),
+                    sizeof *inner);
   memset(out, 0, sizeof *out);
   if (!outline || !inner) {
     free(outline);
@@ -261,11 +266,11 @@ pla_airway_measure(const PlaTongue *self, const double *pos, const double *coil_
   for (int i = 0; i < PLA_TRACT_FIXED; i++)
     to_tract(self, self->wall[i], wall[i]);
   pla_tract_upper_lip(ul, wall + PLA_TRACT_FIXED);
-  pla_line_spread((const double (*)[2])wall, PLA_TRACT_FIXED + PLA_TRACT_UPPER_LIP, tract.wall,
+  pla_line_spread((const double(*)[2])wall, PLA_TRACT_FIXED + PLA_TRACT_UPPER_LIP, tract.wall,
                   PLA_TRACT_WALL);
   pla_outline_place(&self->outline, &self->frame, pos, outline);
   const int n = inner_line(self, outline, li, ll, inner);
-  pla_line_spread((const double (*)[2])inner, n, tract.tongue, PLA_TRACT_TONGUE);
+  pla_line_spread((const double(*)[2])inner, n, tract.tongue, PLA_TRACT_TONGUE);
   /* lips that stand before their mean place are rounded */
   double ahead = 0.0;
   for (int k = PLA_COIL_UL; k <= PLA_COIL_LL; k++) {

@@ -1,5 +1,5 @@
-/* The air above a moving tongue, from the glottis to the lips: widths in the midsagittal plane, areas of the
- * tube they stand for, the sound that tube makes. */
+/* The air above a moving tongue, from the glottis to the lips: widths in the midsagittal plane,
+ * areas of the tube they stand for, the sound that tube makes. */
 #pragma once
 
 #include "sim/speech/tract.h"
@@ -9,7 +9,7 @@ enum { PLA_AIRWAY_SECTIONS = PLA_TRACT_WALL - 1 };
 
 typedef struct {
   int n;
-  double gap_mm[PLA_AIRWAY_SECTIONS];    /* between tongue and wall; 0: contact */
+  double gap_mm[PLA_AIRWAY_SECTIONS]; /* between tongue and wall; 0: contact */
   double area_mm2[PLA_AIRWAY_SECTIONS];
   double length_mm[PLA_AIRWAY_SECTIONS]; /* of each section, glottis first, lips last */
   double line[PLA_AIRWAY_SECTIONS][2];   /* where on the tongue, (forward, up), m; NaN elsewhere */
@@ -19,10 +19,11 @@ typedef struct {
 
 /* At positions @pos (n_verts x 3), with the coils of the frame (PLA_N_COILS x 2, mm).
  *
- * The wall is that of the tract (sim/speech/tract.h).  Where the tongue is not that of the phantom, it is laid
- * on by the mean places of the four tongue coils, the palate is what the solids leave in the midsagittal plane,
- * and the throat stays behind the tongue at rest.  Widths are the distances from the wall to the outline of the
- * mesh, continued by larynx, floor of the mouth, lower incisors and lips; areas follow as in the tract. */
+ * The wall is that of the tract (sim/speech/tract.h).  Where the tongue is not that of the phantom,
+ * it is laid on by the mean places of the four tongue coils, the palate is what the solids leave in
+ * the midsagittal plane, and the throat stays behind the tongue at rest.  Widths are the distances
+ * from the wall to the outline of the mesh, continued by larynx, floor of the mouth, lower incisors
+ * and lips; areas follow as in the tract. */
 void pla_airway_measure(const PlaTongue *tongue, const double *pos, const double *coil_mm,
                         PlaAirway *out);
 /* The wall from the glottis to the upper incisors, (forward, up), m. */

@@ -1,6 +1,6 @@
 /* Coil paths of a speaker, and the similarity between the speaker and a mesh. */
-#include "anatomy/base/memory.h"
 #include "anatomy/base/mat3.h"
+#include "anatomy/base/memory.h"
 #include "sim/tongue/shape.h"
 
 #include <math.h>
@@ -55,19 +55,21 @@ pla_coil_paths_init(PlaCoilPaths *self, const PlaTrack *track, PlaError *err)
       channel[k][a] = find_channel(track, k, a == 0 ? 'x' : 'y');
       mean[k][a] = channel_mean(track, channel[k][a]);
       if (k < PLA_N_TONGUE_COILS && isnan(mean[k][a]))
-        return pla_fail(err, PLA_ERR_USAGE,
-                        "The track has no values for %s_%c; the four tongue coils TR, TD, TB and TT "
-                        "with x and y in mm are needed",
-                        coil_names[k], a == 0 ? 'x' : 'y');
+        return pla_fail(
+            err, PLA_ERR_USAGE,
+            "The track has no values for %s_%c; the four tongue coils TR, TD, TB and TT "
+            "with x and y in mm are needed",
+            coil_names[k], a == 0 ? 'x' : 'y');
     }
-  /* the tip lies before the rear, the dorsum above the lower incisors; without those, the upper lip above
-   * the lower; without them, the back of the tongue is convex upwards */
+  /* the tip lies before the rear, the dorsum above the lower incisors; without those, the upper lip
+   * above the lower; without them, the back of the tongue is convex upwards */
   self->sign[0] = mean[PLA_COIL_TT][0] > mean[PLA_COIL_TR][0] ? 1.0 : -1.0;
   double rise = mean[PLA_COIL_TD][1] - mean[PLA_COIL_LI][1];
   if (isnan(rise))
     rise = mean[PLA_COIL_UL][1] - mean[PLA_COIL_LL][1];
   if (isnan(rise))
-    rise = mean[PLA_COIL_TD][1] + mean[PLA_COIL_TB][1] - mean[PLA_COIL_TT][1] - mean[PLA_COIL_TR][1];
+    rise =
+        mean[PLA_COIL_TD][1] + mean[PLA_COIL_TB][1] - mean[PLA_COIL_TT][1] - mean[PLA_COIL_TR][1];
   self->sign[1] = rise > 0.0 ? 1.0 : -1.0;
   self->n_frames = track->n_samples;
   self->rate_hz = track->rate_hz;
@@ -166,7 +168,8 @@ walk(const double *line, int n, int from, const double centre[2], double chord)
   return n;
 }
 
-/* points of the back for all coils, the tip's given, at a scale of @scale; false when it is too short */
+/* points of the back for all coils, the tip's given, at a scale of @scale; false when it is too
+ * short */
 static bool
 lay_coils(const PlaSpeakerFit *fit, const double *line, int n, int tip, double scale, int at[4])
 {

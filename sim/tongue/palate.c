@@ -10,9 +10,9 @@
 typedef struct {
   const PlaHeadFrame *frame;
   int n;
-  double *line;  /* (forward, up) of the roof's middle, m, from back to front (n x 2) */
-  double fall;   /* to the sides, 1/m */
-  bool ends;     /* no roof before the foremost place, rather than one that falls at 45 degrees */
+  double *line; /* (forward, up) of the roof's middle, m, from back to front (n x 2) */
+  double fall;  /* to the sides, 1/m */
+  bool ends;    /* no roof before the foremost place, rather than one that falls at 45 degrees */
 } Roof;
 
 static int
@@ -49,8 +49,8 @@ roof_height(const Roof *roof, double forward)
     return p[1];
   for (int i = 1; i < n; i++)
     if (forward <= p[2 * i])
-      return p[2 * i - 1] + (p[2 * i + 1] - p[2 * i - 1]) * (forward - p[2 * i - 2]) /
-                                (p[2 * i] - p[2 * i - 2]);
+      return p[2 * i - 1] +
+             (p[2 * i + 1] - p[2 * i - 1]) * (forward - p[2 * i - 2]) / (p[2 * i] - p[2 * i - 2]);
   return roof->ends ? INFINITY : p[2 * n - 1] - (forward - p[2 * n - 2]);
 }
 
@@ -175,7 +175,8 @@ pla_palate_build(const PlaTetMesh *mesh, const PlaHeadFrame *frame, const PlaOut
   double affine[12], origin[3];
   for (int d = 0; d < 3; d++) {
     dims[d] = 2 + (int)(1000.0 * (hi[d] - lo[d]) / spacing);
-    origin[d] = 1000.0 * (lo[0] * frame->right[d] + lo[1] * frame->forward[d] + lo[2] * frame->up[d]);
+    origin[d] =
+        1000.0 * (lo[0] * frame->right[d] + lo[1] * frame->forward[d] + lo[2] * frame->up[d]);
   }
   for (int r = 0; r < 3; r++) {
     affine[4 * r] = spacing * frame->right[r];

@@ -12,7 +12,15 @@
 #include <string.h>
 
 /* labels of the phantom "tongue" */
-enum { BODY = 1, MANDIBLE = 2, HYOID = 3, PALATE = 4, UPPER_TEETH = 50, LOWER_TEETH = 64, TEETH_END = 78 };
+enum {
+  BODY = 1,
+  MANDIBLE = 2,
+  HYOID = 3,
+  PALATE = 4,
+  UPPER_TEETH = 50,
+  LOWER_TEETH = 64,
+  TEETH_END = 78
+};
 
 #define SPACING_MM 1.5 /* of the grids of distances */
 
@@ -58,8 +66,9 @@ typedef struct {
   const PlaLevelSet *coarse;
 } Refined;
 
-/* Redistancing needs true values at the surface only.  No place is farther than 2.6 mm from a coarse sample
- * (1.5 mm fine, 3 mm coarse), so none of these is there, even where the shapes are steeper than distances. */
+/* Redistancing needs true values at the surface only.  No place is farther than 2.6 mm from a
+ * coarse sample (1.5 mm fine, 3 mm coarse), so none of these is there, even where the shapes are
+ * steeper than distances. */
 static double
 refined_distance(const double pos_mm[3], const void *data)
 {
@@ -111,7 +120,8 @@ pla_tongue_phantom_clear(PlaTonguePhantom *self)
   *self = (PlaTonguePhantom){ 0 };
 }
 
-/* held: within 2 mm of the hyoid, and of the jaw where the genioglossus and the floor of the mouth arise */
+/* held: within 2 mm of the hyoid, and of the jaw where the genioglossus and the floor of the mouth
+ * arise */
 static PlaStatus
 hold(PlaTonguePhantom *self, const PlaPhantomModel *model, PlaError *err)
 {
@@ -134,7 +144,8 @@ hold(PlaTonguePhantom *self, const PlaPhantomModel *model, PlaError *err)
   }
   if (n_held < 12)
     return pla_fail(err, PLA_ERR_GEOMETRY,
-                    "Cells are too coarse for the phantom's tongue: only %d vertices are held", n_held);
+                    "Cells are too coarse for the phantom's tongue: only %d vertices are held",
+                    n_held);
   return PLA_OK;
 }
 
@@ -168,8 +179,8 @@ place_coils(PlaTonguePhantom *self, const PlaPhantom *phantom, PlaError *err)
   return st;
 }
 
-/* mucosa and soft palate, as the tract has them whose shapes the sounds were made for: a tongue that closes
- * the tract touches them, not the bone */
+/* mucosa and soft palate, as the tract has them whose shapes the sounds were made for: a tongue
+ * that closes the tract touches them, not the bone */
 static PlaStatus
 line_palate(PlaTonguePhantom *self, PlaError *err)
 {
@@ -185,7 +196,8 @@ line_palate(PlaTonguePhantom *self, PlaError *err)
 }
 
 PlaStatus
-pla_tongue_phantom_init(PlaTonguePhantom *self, double cell_mm, PlaProgress *progress, PlaError *err)
+pla_tongue_phantom_init(PlaTonguePhantom *self, double cell_mm, PlaProgress *progress,
+                        PlaError *err)
 {
   static const double body_lo[3] = { -30, 16, -106 }, body_hi[3] = { 30, 92, -30 };
   static const double roof_lo[3] = { -36, 14, -62 }, roof_hi[3] = { 36, 96, -20 };
@@ -246,8 +258,8 @@ pla_tongue_phantom_input(const PlaTonguePhantom *self, PlaTongueInput *input)
   input->coil_vert = self->coil_vert;
   input->hinge = self->hinge;
   input->in_tract = true;
-  /* it rests against the palate, 5 mm above where it speaks: no pits at the coils, contacts as wide as palatograms
-   * have them */
+  /* it rests against the palate, 5 mm above where it speaks: no pits at the coils, contacts as wide
+   * as palatograms have them */
   input->spread_mm = input->smooth_mm = 5.0;
   input->point_poisson = input->poisson;
   input->n_solids = 2;
@@ -257,7 +269,8 @@ pla_tongue_phantom_input(const PlaTonguePhantom *self, PlaTongueInput *input)
 void
 pla_tongue_phantom_fit(const PlaTonguePhantom *self, PlaSpeakerFit *out)
 {
-  static const double closed[2] = { 88, -57 }; /* the lower incisors' coil with the teeth together */
+  static const double closed[2] = { 88,
+                                    -57 }; /* the lower incisors' coil with the teeth together */
   const double *rest = pla_sound_neutral();
   double off = 0.0;
   *out = (PlaSpeakerFit){ .scale = 1.0,

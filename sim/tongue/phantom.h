@@ -1,12 +1,13 @@
-/* The tongue of the built-in phantom, between its own palate, teeth, jaw and hyoid: needs no files. */
+/* The tongue of the built-in phantom, between its own palate, teeth, jaw and hyoid: needs no files.
+ */
 #pragma once
 
 #include "sim/tongue/tongue.h"
 
 typedef struct {
   PlaMesh *mesh;
-  unsigned char *fixed;   /* where it touches jaw and hyoid (n_verts) */
-  double *jaw_share;      /* 1 at the jaw, 0.3 at the hyoid (n_verts) */
+  unsigned char *fixed; /* where it touches jaw and hyoid (n_verts) */
+  double *jaw_share;    /* 1 at the jaw, 0.3 at the hyoid (n_verts) */
   int coil_vert[PLA_N_TONGUE_COILS];
   PlaTongueSolid solid[2]; /* palate with its lining and upper teeth; jaw and lower teeth */
   double hinge[2];

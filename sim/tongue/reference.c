@@ -1,7 +1,9 @@
-/* The tongue with every vertex free, under the same drive as the reduced one: what that is measured by.
+/* The tongue with every vertex free, under the same drive as the reduced one: what that is measured
+ * by.
  *
- * A coil is glued on: it holds the mean place of the surface under it, not a single vertex, which would be drawn
- * out into a spike that has no counterpart in flesh.  The reduced tongue spreads its coils alike. */
+ * A coil is glued on: it holds the mean place of the surface under it, not a single vertex, which
+ * would be drawn out into a spike that has no counterpart in flesh.  The reduced tongue spreads its
+ * coils alike. */
 #include "sim/tongue/tongue-private.h"
 
 #include "anatomy/base/mat3.h"
@@ -20,13 +22,14 @@ struct PlaTongueReference {
   PlaFemModel *fem;
   PlaCollider **collider;
   PlaContactSet *contacts;
-  unsigned char *prescribed; /* n_verts x 3 */
-  double *target, *pos;      /* n_verts x 3 */
+  unsigned char *prescribed;                                       /* n_verts x 3 */
+  double *target, *pos;                                            /* n_verts x 3 */
   PlaSpring glue[PLA_N_TONGUE_COILS], present[PLA_N_TONGUE_COILS]; /* all; those of the frame */
-  double rest[PLA_N_TONGUE_COILS][3]; /* of the coils' vertices seen from the mean place under them, m */
+  double rest[PLA_N_TONGUE_COILS]
+             [3]; /* of the coils' vertices seen from the mean place under them, m */
   PlaFemSprings springs;
   PlaFemConditions conditions;
-  PlaDynamics *dynamics;     /* NULL: quasistatic */
+  PlaDynamics *dynamics; /* NULL: quasistatic */
   double dt_s;
   bool begun;
 };
@@ -110,7 +113,8 @@ glue_coil(PlaTongueReference *self, const PlaBoundary *boundary, int k)
   for (int j = 0; j < glue->n_verts; j++) {
     glue->weight[j] /= total;
     for (int d = 0; d < 3; d++)
-      self->rest[k][d] -= glue->weight[j] * tongue->mesh->pos[3 * (size_t)glue->vert[j] + (size_t)d];
+      self->rest[k][d] -=
+          glue->weight[j] * tongue->mesh->pos[3 * (size_t)glue->vert[j] + (size_t)d];
   }
   /* some thousand times as stiff as the flesh under it */
   const double stiff = 1e4 * tongue->young_pa * reach;
@@ -130,7 +134,8 @@ glue_coils(PlaTongueReference *self, PlaError *err)
 }
 
 PlaStatus
-pla_tongue_reference_new(const PlaTongue *tongue, double dt_s, PlaTongueReference **out, PlaError *err)
+pla_tongue_reference_new(const PlaTongue *tongue, double dt_s, PlaTongueReference **out,
+                         PlaError *err)
 {
   const size_t n = (size_t)tongue->mesh->n_verts;
   PlaTongueReference *self = pla_array_new0(1, sizeof *self);
@@ -193,8 +198,7 @@ prescribe(PlaTongueReference *self, const PlaTongueFrame *frame, const double *f
     *glue = self->glue[k];
     pla_spring_gap(&self->glue[k], from, begun);
     for (int d = 0; d < 3; d++)
-      glue->offset[d] =
-          begun[d] + t * (frame->target[3 * k + d] - self->rest[k][d] - begun[d]);
+      glue->offset[d] = begun[d] + t * (frame->target[3 * k + d] - self->rest[k][d] - begun[d]);
     self->springs.n++;
   }
   for (int i = 0; i < tongue->n_solids; i++)
@@ -243,9 +247,8 @@ pla_tongue_reference_step(PlaTongueReference *self, const double *coil_mm, int p
     options.solve.tolerance_rel = 1e-4;
     options.solve.progress = progress;
     prescribe(self, &frame, self->pos, 1.0);
-    st = pla_dynamics_new(self->fem, &self->conditions,
-                          pla_integrator_find("backward-euler"), &options, self->pos, NULL,
-                          &self->dynamics, err);
+    st = pla_dynamics_new(self->fem, &self->conditions, pla_integrator_find("backward-euler"),
+                          &options, self->pos, NULL, &self->dynamics, err);
   } else
     prescribe(self, &frame, self->pos, 1.0);
   if (st == PLA_OK)

@@ -27,11 +27,12 @@ void
 pla_head_frame_point(const PlaHeadFrame *frame, const double sagittal[2], double pos[3])
 {
   for (int d = 0; d < 3; d++)
-    pos[d] = frame->mid * frame->right[d] + sagittal[0] * frame->forward[d] +
-             sagittal[1] * frame->up[d];
+    pos[d] =
+        frame->mid * frame->right[d] + sagittal[0] * frame->forward[d] + sagittal[1] * frame->up[d];
 }
 
-/* mean distance of mirrored vertices from the nearest vertex: 0 where the mesh is its own mirror image */
+/* mean distance of mirrored vertices from the nearest vertex: 0 where the mesh is its own mirror
+ * image */
 static double
 asymmetry(const PlaTetMesh *mesh, const PlaPointTree *tree, int axis, double mid)
 {
@@ -74,8 +75,9 @@ pla_head_frame_guess(const PlaTetMesh *mesh, const unsigned char *fixed, PlaHead
     }
   }
   if (n_held == 0)
-    return pla_fail(err, PLA_ERR_GEOMETRY, "Nothing holds the tongue: name the fixed degrees of "
-                                           "freedom of its mesh");
+    return pla_fail(err, PLA_ERR_GEOMETRY,
+                    "Nothing holds the tongue: name the fixed degrees of "
+                    "freedom of its mesh");
   PlaStatus st = pla_point_tree_new(mesh->n_verts, mesh->rest, &tree, err);
   if (st != PLA_OK)
     return st;
@@ -111,8 +113,8 @@ pla_outline_clear(PlaOutline *self)
 }
 
 typedef struct {
-  int lo, hi;   /* edge */
-  int next[2];  /* crossings on the two triangles of the edge, or -1 */
+  int lo, hi;  /* edge */
+  int next[2]; /* crossings on the two triangles of the edge, or -1 */
   double weight;
 } Crossing;
 
@@ -149,7 +151,8 @@ list_crossings(const PlaTetMesh *mesh, const PlaHeadFrame *frame, double mid,
   for (int t = 0; t < boundary->n_tris; t++) {
     int found[2], k = 0;
     for (int e = 0; e < 3 && k < 2; e++) {
-      const int i = find_crossing(list, n, boundary->tri[3 * t + e], boundary->tri[3 * t + (e + 1) % 3]);
+      const int i =
+          find_crossing(list, n, boundary->tri[3 * t + e], boundary->tri[3 * t + (e + 1) % 3]);
       if (i >= 0)
         found[k++] = i;
     }
@@ -260,7 +263,8 @@ void
 pla_outline_place(const PlaOutline *self, const PlaHeadFrame *frame, const double *pos, double *out)
 {
   for (int i = 0; i < self->n; i++) {
-    const double *a = pos + 3 * (size_t)self->vert[2 * i], *b = pos + 3 * (size_t)self->vert[2 * i + 1];
+    const double *a = pos + 3 * (size_t)self->vert[2 * i],
+                 *b = pos + 3 * (size_t)self->vert[2 * i + 1];
     double p[3];
     for (int d = 0; d < 3; d++)
       p[d] = (1.0 - self->weight[i]) * a[d] + self->weight[i] * b[d];

@@ -1,5 +1,5 @@
-/* Where front, up and the middle of a tongue mesh are, its midsagittal outline, and how the coils of a
- * speaker lie on it. */
+/* Where front, up and the middle of a tongue mesh are, its midsagittal outline, and how the coils
+ * of a speaker lie on it. */
 #pragma once
 
 #include "anatomy/base/status.h"
@@ -16,16 +16,17 @@ typedef struct {
 
 /* RAS: x right, y forward, z up, the middle at x = 0. */
 PlaHeadFrame pla_head_frame_ras(void);
-/* Guesses the axes of a tongue: across is the one with mirror symmetry, up leads away from what is held,
- * forward is where the tongue overhangs it most.  PLA_ERR_GEOMETRY when nothing is held. */
-PlaStatus pla_head_frame_guess(const PlaTetMesh *mesh, const unsigned char *fixed, PlaHeadFrame *out,
-                               PlaError *err);
+/* Guesses the axes of a tongue: across is the one with mirror symmetry, up leads away from what is
+ * held, forward is where the tongue overhangs it most.  PLA_ERR_GEOMETRY when nothing is held. */
+PlaStatus pla_head_frame_guess(const PlaTetMesh *mesh, const unsigned char *fixed,
+                               PlaHeadFrame *out, PlaError *err);
 /* (forward, up) of a point, and back, in the midsagittal plane; m. */
 void pla_head_frame_sagittal(const PlaHeadFrame *frame, const double pos[3], double out[2]);
 void pla_head_frame_point(const PlaHeadFrame *frame, const double sagittal[2], double pos[3]);
 
-/* The closed line in which the midsagittal plane meets the surface at rest: points of the material, on
- * edges of the surface, that move with it.  From the tip over the back of the tongue and around. */
+/* The closed line in which the midsagittal plane meets the surface at rest: points of the material,
+ * on edges of the surface, that move with it.  From the tip over the back of the tongue and around.
+ */
 typedef struct {
   int n;
   int *vert;      /* ends of the edge of each point (n x 2) */
@@ -55,33 +56,37 @@ enum {
 };
 const char *pla_coil_name(int coil); /* "TR" */
 
-/* Midsagittal paths of coils, mm, turned so that the first coordinate grows forward and the second up. */
+/* Midsagittal paths of coils, mm, turned so that the first coordinate grows forward and the second
+ * up. */
 typedef struct {
   int n_frames;
   double rate_hz;
-  double sign[2];  /* of the file's x and y */
-  double *pos_mm;  /* NaN where missing (n_frames x PLA_N_COILS x 2) */
+  double sign[2]; /* of the file's x and y */
+  double *pos_mm; /* NaN where missing (n_frames x PLA_N_COILS x 2) */
 } PlaCoilPaths;
-/* Channels are called TR_x, TR_y and so on, in any case.  Which way the axes point follows from the order
- * of the coils.  PLA_ERR_USAGE names what is missing: the four tongue coils are needed, the others not. */
+/* Channels are called TR_x, TR_y and so on, in any case.  Which way the axes point follows from the
+ * order of the coils.  PLA_ERR_USAGE names what is missing: the four tongue coils are needed, the
+ * others not. */
 PlaStatus pla_coil_paths_init(PlaCoilPaths *self, const PlaTrack *track, PlaError *err);
 void pla_coil_paths_clear(PlaCoilPaths *self);
 
-/* How a speaker lies on the mesh: p = scale (cos -sin; sin cos) mm / 1000 + shift, in (forward, up), m. */
+/* How a speaker lies on the mesh: p = scale (cos -sin; sin cos) mm / 1000 + shift, in (forward,
+ * up), m. */
 typedef struct {
   int vert[PLA_N_TONGUE_COILS]; /* where the tongue coils sit */
   double scale, cosine, sine;
-  double shift[2];              /* m */
+  double shift[2];                /* m */
   double rest_mm[PLA_N_COILS][2]; /* means of the speaker; NaN without */
-  double residual_mm;           /* rms distance of the four from their vertices, in the speaker's mm */
+  double residual_mm; /* rms distance of the four from their vertices, in the speaker's mm */
 } PlaSpeakerFit;
 
-/* The similarity that takes the means of the four tongue coils over all @paths to vertices on the back of
- * the tongue.  @given: those vertices, or NULL to choose them along the outline: the tip coil 4 to 18 mm
- * behind the tip, the others as far from each other as the speaker's, where the fit is best.  @limits: the
- * least and the largest scale then, or NULL. */
-PlaStatus pla_speaker_fit(const PlaTetMesh *mesh, const PlaHeadFrame *frame, const PlaOutline *outline,
-                          const int *given, const double *limits, const PlaCoilPaths *paths,
-                          int n_paths, PlaSpeakerFit *out, PlaError *err);
+/* The similarity that takes the means of the four tongue coils over all @paths to vertices on the
+ * back of the tongue.  @given: those vertices, or NULL to choose them along the outline: the tip
+ * coil 4 to 18 mm behind the tip, the others as far from each other as the speaker's, where the fit
+ * is best.  @limits: the least and the largest scale then, or NULL. */
+PlaStatus pla_speaker_fit(const PlaTetMesh *mesh, const PlaHeadFrame *frame,
+                          const PlaOutline *outline, const int *given, const double *limits,
+                          const PlaCoilPaths *paths, int n_paths, PlaSpeakerFit *out,
+                          PlaError *err);
 /* (forward, up), m, of a place in the speaker's mm. */
 void pla_speaker_fit_place(const PlaSpeakerFit *fit, const double mm[2], double out[2]);

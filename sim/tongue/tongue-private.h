@@ -11,13 +11,13 @@ struct PlaTongue {
   PlaOutline outline;
   PlaSpeakerFit fit;
   double incisor[2], hinge[2]; /* (forward, up), m */
-  PlaFemMaterial material; /* of the flesh, as the reference has it */
+  PlaFemMaterial material;     /* of the flesh, as the reference has it */
   double young_pa;
-  PlaFemModel *fem;      /* as the cubature integrates it */
+  PlaFemModel *fem; /* as the cubature integrates it */
   PlaReducedModel *model;
-  double *lift;          /* PLA_JAW_LIFTS x n_verts x 3 */
+  double *lift; /* PLA_JAW_LIFTS x n_verts x 3 */
   int n_changes;
-  double *change;        /* of volume in training poses (n_changes x n_verts) */
+  double *change; /* of volume in training poses (n_changes x n_verts) */
   int n_solids;
   PlaLevelSet **solid;
   bool *with_jaw;

@@ -13,8 +13,8 @@
 #include <string.h>
 
 enum { N_DOMAINS = PLA_N_TONGUE_COILS + 1 };
-#define POOR_FIT_MM 1.0   /* of marked vertices; others are then tried */
-#define CLEAR_MM 0.3      /* between palate and coils that were found inside of it */
+#define POOR_FIT_MM 1.0 /* of marked vertices; others are then tried */
+#define CLEAR_MM 0.3    /* between palate and coils that were found inside of it */
 
 PlaTongueInput
 pla_tongue_input_default(void)
@@ -53,7 +53,8 @@ pla_tongue_free(PlaTongue *self)
 
 /* ---- anatomy ---- */
 
-/* The phantom rests against its palate; speakers' means are laid on where its coils are when it speaks. */
+/* The phantom rests against its palate; speakers' means are laid on where its coils are when it
+ * speaks. */
 static PlaStatus
 register_in_tract(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
 {
@@ -93,8 +94,8 @@ register_speaker(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
     static const double limits[2] = { 0.8, 1.25 };
     PlaSpeakerFit laid;
     PlaError ignored;
-    if (pla_speaker_fit(&tets, &self->frame, &self->outline, NULL, limits, input->paths, input->n_paths,
-                        &laid, &ignored) == PLA_OK &&
+    if (pla_speaker_fit(&tets, &self->frame, &self->outline, NULL, limits, input->paths,
+                        input->n_paths, &laid, &ignored) == PLA_OK &&
         laid.residual_mm < self->fit.residual_mm)
       self->fit = laid;
   }
@@ -128,8 +129,8 @@ place_jaw(PlaTongue *self, const PlaTongueInput *input)
   self->hinge[1] = input->hinge ? input->hinge[1] : self->incisor[1] + 45.0 * mm;
 }
 
-/* fields of the held vertices per unit of: shift forward, shift up, cosine - 1, sine of the opening;
- * carried into the body as linear elasticity does */
+/* fields of the held vertices per unit of: shift forward, shift up, cosine - 1, sine of the
+ * opening; carried into the body as linear elasticity does */
 static PlaStatus
 make_lifts(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
 {
@@ -190,8 +191,8 @@ take_solids(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
                           input->n_paths, 1e-3 * self->fit.scale, &self->solid[0], err);
 }
 
-/* vertices that obstacles push: not held, and not touching a tet that has a held vertex, which may sit on
- * the bone */
+/* vertices that obstacles push: not held, and not touching a tet that has a held vertex, which may
+ * sit on the bone */
 static PlaStatus
 mark_slides(PlaTongue *self, PlaError *err)
 {
@@ -201,7 +202,8 @@ mark_slides(PlaTongue *self, PlaError *err)
   memset(self->slides, 1, (size_t)self->mesh->n_verts);
   for (int t = 0; t < self->mesh->n_tets; t++) {
     const int *v = self->mesh->tet + 4 * (size_t)t;
-    const bool held = self->fixed[v[0]] || self->fixed[v[1]] || self->fixed[v[2]] || self->fixed[v[3]];
+    const bool held =
+        self->fixed[v[0]] || self->fixed[v[1]] || self->fixed[v[2]] || self->fixed[v[3]];
     for (int a = 0; a < 4 && held; a++)
       self->slides[v[a]] = 0;
   }
@@ -215,7 +217,8 @@ prepare_material(const PlaTongueInput *input, double young_pa, double poisson, P
                  PlaError *err)
 {
   double param[PLA_MAX_CONSTANTS];
-  *out = (PlaFemMaterial){ .material = pla_material_find(input->material), .density = input->density };
+  *out =
+      (PlaFemMaterial){ .material = pla_material_find(input->material), .density = input->density };
   if (!out->material)
     return pla_fail(err, PLA_ERR_USAGE, "There is no material '%s'", input->material);
   for (int i = 0; out->material->params[i].key; i++) {
@@ -228,9 +231,10 @@ prepare_material(const PlaTongueInput *input, double young_pa, double poisson, P
   return st == PLA_OK ? out->material->prepare(param, out->constants, err) : st;
 }
 
-/* A hundred and fifty degrees of freedom cannot keep the volume of every cubature point: flesh that insists on it
- * there locks, and the whole tongue goes where only the surface at a coil should.  Cubature sees the same
- * resistance to shear and less to compression; the volume is kept by the pressures. */
+/* A hundred and fifty degrees of freedom cannot keep the volume of every cubature point: flesh that
+ * insists on it there locks, and the whole tongue goes where only the surface at a coil should.
+ * Cubature sees the same resistance to shear and less to compression; the volume is kept by the
+ * pressures. */
 static PlaStatus
 make_fem(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
 {
@@ -241,17 +245,18 @@ make_fem(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
   PlaStatus st = prepare_material(input, input->young_pa, input->poisson, &self->material, err);
   if (st == PLA_OK)
     st = prepare_material(input, young_pa, poisson, &point, err);
-  return st == PLA_OK ? pla_tongue_make_fem(self, &point, PLA_FORMULATION_STANDARD, &self->fem, err) : st;
+  return st == PLA_OK ? pla_tongue_make_fem(self, &point, PLA_FORMULATION_STANDARD, &self->fem, err)
+                      : st;
 }
 
 PlaStatus
-pla_tongue_make_fem(const PlaTongue *self, const PlaFemMaterial *material, PlaFormulation formulation,
-                    PlaFemModel **out, PlaError *err)
+pla_tongue_make_fem(const PlaTongue *self, const PlaFemMaterial *material,
+                    PlaFormulation formulation, PlaFemModel **out, PlaError *err)
 {
   int *cell = pla_array_new0((size_t)self->mesh->n_tets, sizeof *cell);
-  const PlaStatus st = cell ? pla_fem_model_new(self->mesh, material, 1, cell, formulation,
-                                                out, err)
-                            : pla_fail_memory(err, "a tongue");
+  const PlaStatus st = cell
+                           ? pla_fem_model_new(self->mesh, material, 1, cell, formulation, out, err)
+                           : pla_fail_memory(err, "a tongue");
   free(cell);
   return st;
 }
@@ -292,16 +297,17 @@ make_basis(PlaTongue *self, const PlaDomains *domains, const PlaTongueInput *inp
   const double mm = self->fit.scale / 1000.0;
   const size_t n = N_DOMAINS * (size_t)tets.n_verts;
   double *weight = pla_array_new(2 * n, sizeof *weight), *others = weight + n;
-  PlaStatus st = weight ? pla_domain_weights(&tets, domains, self->fixed, &options, progress, weight, err)
-                        : pla_fail_memory(err, "domains");
+  PlaStatus st =
+      weight ? pla_domain_weights(&tets, domains, self->fixed, &options, progress, weight, err)
+             : pla_fail_memory(err, "domains");
   if (st == PLA_OK) {
     memcpy(others, weight, n * sizeof *weight);
-    st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, input->spread_mm * mm, weight,
-                            err);
+    st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, input->spread_mm * mm,
+                            weight, err);
   }
   if (st == PLA_OK)
-    st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, input->smooth_mm * mm, others,
-                            err);
+    st = pla_weights_smooth(&tets, self->fixed, domains->seed, N_DOMAINS, input->smooth_mm * mm,
+                            others, err);
   if (st == PLA_OK)
     st = pla_reduced_basis_init(basis, &tets, domains->seed, N_DOMAINS, weight, others,
                                 PLA_BASIS_QUADRATIC, err);
@@ -325,8 +331,8 @@ random_normal(uint64_t *state)
   return sum;
 }
 
-/* shapes that a speaking tongue may take: coils displaced from their means together, in a slope along the tongue, and each by
- * itself */
+/* shapes that a speaking tongue may take: coils displaced from their means together, in a slope
+ * along the tongue, and each by itself */
 static PlaStatus
 make_poses(PlaTongue *self, const PlaReducedModel *rough, int n_poses, PlaProgress *progress,
            double *poses, PlaError *err)
@@ -339,8 +345,8 @@ make_poses(PlaTongue *self, const PlaReducedModel *rough, int n_poses, PlaProgre
   uint64_t state = 88172645463325252u;
   options.volume_stiffness = options.pressure_stiffness = 0.0;
   options.tolerance = 1e-4 * self->fit.scale;
-  PlaStatus st = pla_reduced_body_new(rough, &options, self->fit.vert, PLA_N_TONGUE_COILS, NULL, NULL,
-                                      0, &body, err);
+  PlaStatus st = pla_reduced_body_new(rough, &options, self->fit.vert, PLA_N_TONGUE_COILS, NULL,
+                                      NULL, 0, &body, err);
   for (int p = 0; st == PLA_OK && p < n_poses; p++) {
     double target[3 * PLA_N_TONGUE_COILS], lift[PLA_JAW_LIFTS] = { 0 }, all[2], slope[2];
     for (int a = 0; a < 2; a++) {
@@ -478,12 +484,11 @@ make_model(PlaTongue *self, const PlaTongueInput *input, PlaProgress *progress, 
 {
   PlaReducedBasis basis = { 0 };
   PlaCubature cubature = { 0 };
-  PlaStatus st = input->training
-                     ? take_training(self, input->training, &basis, &cubature, err)
-                     : train(self, input, progress, &basis, &cubature, err);
+  PlaStatus st = input->training ? take_training(self, input->training, &basis, &cubature, err)
+                                 : train(self, input, progress, &basis, &cubature, err);
   if (st == PLA_OK)
-    st = pla_reduced_model_new(self->fem, &basis, PLA_JAW_LIFTS, self->lift, &cubature, &self->model,
-                               err);
+    st = pla_reduced_model_new(self->fem, &basis, PLA_JAW_LIFTS, self->lift, &cubature,
+                               &self->model, err);
   if (st == PLA_OK)
     st = pla_reduced_model_set_pressures(self->model, self->n_changes, self->change, err);
   pla_cubature_clear(&cubature);
@@ -625,8 +630,8 @@ pla_tongue_mm(const PlaTongue *self, double m)
 
 /* ---- frames ---- */
 
-/* puts @x out of every solid that is at rest, within the midsagittal plane, and a little clear of it, so that the
- * flesh beside the coil has room; whether it was inside */
+/* puts @x out of every solid that is at rest, within the midsagittal plane, and a little clear of
+ * it, so that the flesh beside the coil has room; whether it was inside */
 static bool
 put_out(const PlaTongue *self, double x[3])
 {
@@ -691,8 +696,8 @@ pla_tongue_frame(const PlaTongue *self, const double *coil_mm, PlaTongueFrame *o
           out->lift[3] * (frame->up[i] * frame->forward[j] - frame->forward[i] * frame->up[j]);
   pla_mat3_apply(out->jaw_rotation, hinge, out->jaw_shift);
   for (int d = 0; d < 3; d++)
-    out->jaw_shift[d] = hinge[d] - out->jaw_shift[d] + shift[0] * frame->forward[d] +
-                        shift[1] * frame->up[d];
+    out->jaw_shift[d] =
+        hinge[d] - out->jaw_shift[d] + shift[0] * frame->forward[d] + shift[1] * frame->up[d];
   for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
     const double *rest = self->mesh->pos + 3 * (size_t)self->fit.vert[k];
     const double aside = pla_vec3_dot(frame->right, rest);
@@ -734,8 +739,8 @@ pla_tongue_body_free(PlaTongueBody *self)
 }
 
 PlaStatus
-pla_tongue_body_new(const PlaTongue *tongue, const PlaTongueBodyOptions *options, PlaTongueBody **out,
-                    PlaError *err)
+pla_tongue_body_new(const PlaTongue *tongue, const PlaTongueBodyOptions *options,
+                    PlaTongueBody **out, PlaError *err)
 {
   PlaReducedOptions reduced = pla_reduced_options_default();
   PlaTongueBody *self = pla_array_new0(1, sizeof *self);
@@ -781,10 +786,10 @@ pla_tongue_body_step(PlaTongueBody *self, const double *coil_mm, PlaTongueReport
     }
   report->projected = frame.projected;
   report->jaw_deg = frame.jaw_deg;
-  PlaStatus st = self->begun ? pla_reduced_body_step(self->body, frame.target, frame.lift, NULL,
-                                                     &report->step, err)
-                             : pla_reduced_body_settle(self->body, frame.target, frame.lift, NULL,
-                                                       &report->step, err);
+  PlaStatus st =
+      self->begun
+          ? pla_reduced_body_step(self->body, frame.target, frame.lift, NULL, &report->step, err)
+          : pla_reduced_body_settle(self->body, frame.target, frame.lift, NULL, &report->step, err);
   self->begun = true;
   return st;
 }

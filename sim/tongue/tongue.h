@@ -1,7 +1,8 @@
 /* A tongue that follows the coils of a speaker (Luo 2020, ch. 6): a reduced elastic body of five
- * overlapping quadratic domains, seeds at the four tongue coils and at the centre of mass, 150 degrees of
- * freedom; coils are met exactly, volume is kept, palate, teeth and jaw are obstacles, and what holds the
- * tongue moves with the jaw.  The full-space body under the same drive is its reference. */
+ * overlapping quadratic domains, seeds at the four tongue coils and at the centre of mass, 150
+ * degrees of freedom; coils are met exactly, volume is kept, palate, teeth and jaw are obstacles,
+ * and what holds the tongue moves with the jaw.  The full-space body under the same drive is its
+ * reference. */
 #pragma once
 
 #include "anatomy/base/progress.h"
@@ -17,46 +18,46 @@ typedef struct {
 
 enum { PLA_JAW_LIFTS = 4 };
 
-/* What is dear to make of an input and follows from it alone: the same input with it gives the same tongue, to
- * the bit, without the work. */
+/* What is dear to make of an input and follows from it alone: the same input with it gives the same
+ * tongue, to the bit, without the work. */
 typedef struct {
   int n_verts, n_funcs;
-  const double *phi;      /* functions (n_verts x n_funcs) */
-  const double *lift;     /* what follows the jaw (PLA_JAW_LIFTS x n_verts x 3) */
+  const double *phi;  /* functions (n_verts x n_funcs) */
+  const double *lift; /* what follows the jaw (PLA_JAW_LIFTS x n_verts x 3) */
   int n_points;
-  const int *tet;         /* of the cubature */
-  const double *weight;   /* m^3 */
+  const int *tet;       /* of the cubature */
+  const double *weight; /* m^3 */
   int n_changes;
-  const double *change;   /* of volume, that pressures undo (n_changes x n_verts) */
+  const double *change; /* of volume, that pressures undo (n_changes x n_verts) */
   double cubature_error;
 } PlaTongueTraining;
 
 typedef struct {
-  const PlaMesh *mesh;         /* tets */
-  const unsigned char *fixed;  /* 1: held by jaw and hyoid (n_verts) */
-  const double *jaw_share;     /* how far each held vertex goes with the jaw, 0..1 (n_verts); NULL: 1 in
-                                  front, falling to 0.3 at the back */
+  const PlaMesh *mesh;        /* tets */
+  const unsigned char *fixed; /* 1: held by jaw and hyoid (n_verts) */
+  const double *jaw_share; /* how far each held vertex goes with the jaw, 0..1 (n_verts); NULL: 1 in
+                              front, falling to 0.3 at the back */
   PlaHeadFrame frame;
-  const int *coil_vert;        /* vertices of TR, TD, TB, TT; NULL: chosen along the outline */
-  const PlaCoilPaths *paths;   /* recordings of one speaker: fit, and palate where none is given */
+  const int *coil_vert;      /* vertices of TR, TD, TB, TT; NULL: chosen along the outline */
+  const PlaCoilPaths *paths; /* recordings of one speaker: fit, and palate where none is given */
   int n_paths;
-  const PlaSpeakerFit *fit;    /* where the speaker lies is known: no fit to the paths; or NULL */
-  bool scale_mesh;             /* the mesh takes the speaker's size, rather than the speaker the mesh's */
-  int n_solids;                /* 0: a palate is built above the envelope of all coil paths */
+  const PlaSpeakerFit *fit; /* where the speaker lies is known: no fit to the paths; or NULL */
+  bool scale_mesh; /* the mesh takes the speaker's size, rather than the speaker the mesh's */
+  int n_solids;    /* 0: a palate is built above the envelope of all coil paths */
   const PlaTongueSolid *solid;
-  bool in_tract;               /* mesh and solids lie in the tract of sim/speech/tract.h, as the phantom's do */
-  const double *hinge;         /* (forward, up) of the jaw's axis, m; NULL: 85 mm behind and 45 mm above
-                                  the lower incisors */
-  const char *material;        /* id; "stable-neo-hookean" */
+  bool in_tract; /* mesh and solids lie in the tract of sim/speech/tract.h, as the phantom's do */
+  const double *hinge;  /* (forward, up) of the jaw's axis, m; NULL: 85 mm behind and 45 mm above
+                           the lower incisors */
+  const char *material; /* id; "stable-neo-hookean" */
   double young_pa, poisson, density; /* 6912 Pa, 0.49, 1000 kg/m^3 */
-  /* What the reduced tongue does around a coil.  These come nearest to the reference: coils that go down together
-   * leave a groove between sides that stay up.  A mesh that rests far from how it speaks is the smoother for
-   * more: wide, and stiff enough to bulge to the sides. */
-  double spread_mm;            /* of the speaker, over which a coil's own pull is spread; 1 */
-  double smooth_mm;            /* over which what turns and bends around it is; 3 */
-  double point_poisson;        /* of cubature points; the volume is kept by pressures; 0.40 */
+  /* What the reduced tongue does around a coil.  These come nearest to the reference: coils that go
+   * down together leave a groove between sides that stay up.  A mesh that rests far from how it
+   * speaks is the smoother for more: wide, and stiff enough to bulge to the sides. */
+  double spread_mm;     /* of the speaker, over which a coil's own pull is spread; 1 */
+  double smooth_mm;     /* over which what turns and bends around it is; 3 */
+  double point_poisson; /* of cubature points; the volume is kept by pressures; 0.40 */
   PlaCubatureOptions cubature;
-  int n_poses;                 /* for training; 24 */
+  int n_poses;                       /* for training; 24 */
   const PlaTongueTraining *training; /* as an equal input had it; NULL: made */
 } PlaTongueInput;
 PlaTongueInput pla_tongue_input_default(void);
@@ -79,8 +80,10 @@ const PlaLevelSet *pla_tongue_get_solid(const PlaTongue *self, int i, bool *with
 double pla_tongue_cubature_error(const PlaTongue *self);
 /* Borrowed from the tongue. */
 void pla_tongue_get_training(const PlaTongue *self, PlaTongueTraining *out);
-double pla_tongue_mesh_factor(const PlaTongue *self); /* by which the mesh was scaled to the speaker */
-double pla_tongue_mm(const PlaTongue *self, double m); /* a length of the mesh in the speaker's mm */
+double
+pla_tongue_mesh_factor(const PlaTongue *self); /* by which the mesh was scaled to the speaker */
+double pla_tongue_mm(const PlaTongue *self,
+                     double m); /* a length of the mesh in the speaker's mm */
 
 /* ---- the drive: what one frame of coils asks for ---- */
 
@@ -89,7 +92,7 @@ typedef struct {
   double lift[PLA_JAW_LIFTS];            /* what held vertices follow */
   double jaw_rotation[9], jaw_shift[3];  /* pose of the jaw: x -> rotation x + shift */
   double jaw_deg;                        /* opening from its mean */
-  int projected;                         /* targets that lay inside palate or teeth and were put out */
+  int projected; /* targets that lay inside palate or teeth and were put out */
 } PlaTongueFrame;
 /* @coil_mm: PLA_N_COILS x 2, turned as in PlaCoilPaths. */
 void pla_tongue_frame(const PlaTongue *self, const double *coil_mm, PlaTongueFrame *out);
@@ -126,9 +129,11 @@ int pla_tongue_body_gaps(const PlaTongueBody *self, const int **verts, const dou
 /* ---- the full-space reference ---- */
 
 typedef struct PlaTongueReference PlaTongueReference;
-/* Every vertex is free; volume is kept by the mixed formulation.  A coil holds the mean place of the surface
- * within PLA_COIL_FOOTPRINT_MM of its vertex at rest, weights falling as 1 - d^2 / r^2.  @dt_s 0: quasistatic. */
-#define PLA_COIL_FOOTPRINT_MM 5.0 /* of the speaker: a coil of 3 mm, its wire and the glue around them */
+/* Every vertex is free; volume is kept by the mixed formulation.  A coil holds the mean place of
+ * the surface within PLA_COIL_FOOTPRINT_MM of its vertex at rest, weights falling as 1 - d^2 / r^2.
+ * @dt_s 0: quasistatic. */
+#define PLA_COIL_FOOTPRINT_MM                                                                      \
+  5.0 /* of the speaker: a coil of 3 mm, its wire and the glue around them */
 PlaStatus pla_tongue_reference_new(const PlaTongue *tongue, double dt_s, PlaTongueReference **out,
                                    PlaError *err);
 void pla_tongue_reference_free(PlaTongueReference *self); /* NULL is fine */

@@ -11,8 +11,8 @@
 struct PlaVolumeKeeper {
   int n_verts, n_tets;
   int *tet;
-  double *volume;  /* of each vertex at rest, m^3 */
-  double *change;  /* scratch (n_verts) */
+  double *volume; /* of each vertex at rest, m^3 */
+  double *change; /* scratch (n_verts) */
   /* slopes: how the volumes of vertices around j, itself included, change with its place */
   int *start;      /* n_verts + 1 */
   int *vert;       /* whose volume */
@@ -116,7 +116,8 @@ fill_slopes(PlaVolumeKeeper *self, const double *rest, PlaError *err)
     self->start[v] = end;
     for (int k = 0; k < next[v]; k++, end++) {
       self->vert[end] = self->vert[from + k];
-      memmove(self->slope + 3 * (size_t)end, self->slope + 3 * (size_t)(from + k), 3 * sizeof(double));
+      memmove(self->slope + 3 * (size_t)end, self->slope + 3 * (size_t)(from + k),
+              3 * sizeof(double));
     }
   }
   self->start[n] = end;

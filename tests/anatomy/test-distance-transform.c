@@ -118,10 +118,12 @@ test_solids(void)
             const int x = i - 11, y = j - 6, z = k - 7;
             mask[v] = x * x + y * y + z * z < 27 || abs(i + j / 3 - 6) < 3;
           }
-      g_assert_cmpint(pla_distance_transform(dims, affines[a], mask, inside, INFINITY, NULL, dist2, &err),
+      g_assert_cmpint(pla_distance_transform(dims, affines[a], mask, inside, INFINITY, NULL, dist2,
+                                             &err),
                       ==, PLA_OK);
       for (v = 0; v < N; v += 11) {
-        const int i = (int)v % dims[0], j = (int)v / dims[0] % dims[1], k = (int)v / (dims[0] * dims[1]);
+        const int i = (int)v % dims[0], j = (int)v / dims[0] % dims[1],
+                  k = (int)v / (dims[0] * dims[1]);
         double exact = brute_force(dims, affines[a], mask, inside, i, j, k);
         g_assert_cmpfloat_with_epsilon(dist2[v], exact, 2e-6 * exact + 1e-12);
       }

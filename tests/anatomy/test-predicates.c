@@ -91,7 +91,8 @@ test_orient2d(void)
 static void
 test_inexact_differences(void)
 {
-  const double a[3] = { 0.1, 0.2, 0.3 }, b[3] = { 1e6 + 0.1, 0.7, 1e-9 }, c[3] = { 3e-7, 1e5, 0.25 };
+  const double a[3] = { 0.1, 0.2, 0.3 }, b[3] = { 1e6 + 0.1, 0.7, 1e-9 },
+               c[3] = { 3e-7, 1e5, 0.25 };
   double d[3] = { a[0], a[1], a[2] };
   g_assert_cmpint(pla_orient3d(a, b, c, d), ==, 0);
   for (int k = 0; k < 3; k++) {

@@ -8,7 +8,10 @@
 #include <string.h>
 
 static const PlaTransfer grey = {
-  "grey", "Grey", 3, { { 10, { 1, 1, 1 }, 0.0 }, { 11, { 1, 1, 1 }, 0.05 }, { 2000, { 1, 1, 1 }, 0.05 } }
+  "grey",
+  "Grey",
+  3,
+  { { 10, { 1, 1, 1 }, 0.0 }, { 11, { 1, 1, 1 }, 0.05 }, { 2000, { 1, 1, 1 }, 0.05 } }
 };
 
 /* a box of value 1000 in nothing, 40 mm along x and 30 along the others, in a frame that is turned
@@ -19,11 +22,12 @@ turned_box(void)
   PlaVolume *vol;
   g_assert_cmpint(pla_volume_new((int[4]){ 60, 80, 50, 1 }, PLA_I16, &vol, NULL), ==, PLA_OK);
   const double c = cos(G_PI / 6), s = sin(G_PI / 6), step[3] = { 1.0, 0.8, 1.25 };
-  const double affine[12] = { c * step[0], -s * step[1], 0, 0, s * step[0], c * step[1], 0, 0,
-                              0,           0,            step[2], 0 };
+  const double affine[12] = { c * step[0], -s * step[1], 0, 0, s * step[0], c * step[1], 0, 0, 0,
+                              0,           step[2],      0 };
   memcpy(vol->affine_mm, affine, sizeof affine);
   for (int d = 0; d < 3; d++) /* the middle of the grid at the origin */
-    vol->affine_mm[4 * d + 3] = -(affine[4 * d] * 29.5 + affine[4 * d + 1] * 39.5 + affine[4 * d + 2] * 24.5);
+    vol->affine_mm[4 * d + 3] =
+        -(affine[4 * d] * 29.5 + affine[4 * d + 1] * 39.5 + affine[4 * d + 2] * 24.5);
   for (int v = 0; v < 60 * 80 * 50; v++) {
     const double x = (v % 60 - 29.5) * step[0], y = (v / 60 % 80 - 39.5) * step[1],
                  z = (v / 4800 - 24.5) * step[2];
@@ -84,8 +88,11 @@ test_picture(void)
       g_assert_cmpfloat(presets[i].stop[s].value, >, presets[i].stop[s - 1].value);
     PlaRaycast *cast;
     g_assert_cmpint(pla_raycast_new(vol, &presets[i], NULL, &cast, NULL), ==, PLA_OK);
-    const PlaRays rays = { .width = W, .height = H, .from = { 0, 200, 0 },
-                           .dir = { 40, -200, 35 }, .dir_right = { -80.0 / W, 0, 0 },
+    const PlaRays rays = { .width = W,
+                           .height = H,
+                           .from = { 0, 200, 0 },
+                           .dir = { 40, -200, 35 },
+                           .dir_right = { -80.0 / W, 0, 0 },
                            .dir_down = { 0, 0, -70.0 / H } };
     for (int t = 0; t < 2; t++) {
       pla_threads_set(t ? 4 : 1);

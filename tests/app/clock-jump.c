@@ -1,5 +1,5 @@
-/* Preloaded: the wall clock jumps by years at every look, forwards and backwards, as when a machine's
- * battery is empty or its time is set.  The monotonic clock goes on. */
+/* Preloaded: the wall clock jumps by years at every look, forwards and backwards, as when a
+ * machine's battery is empty or its time is set.  The monotonic clock goes on. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Active bodies in cases, by the command line: made, fitted and moved as operations of the log, undone, redone
- * and replayed to the same hashes on one thread and on two. */
+/* Active bodies in cases, by the command line: made, fitted and moved as operations of the log,
+ * undone, redone and replayed to the same hashes on one thread and on two. */
 #include "tests/app/verb-test.h"
 
 #include <glib/gstdio.h>
@@ -26,18 +26,29 @@ test_case(void)
     return;
   }
   char *state[2];
-  json_object_unref(verb_test_runf(0, "muscles activate phantom:tongue --cell-mm 10 --random 3 --seconds 0.2 --rate-hz 30 "
-                        "--track %s/truth.csv --markers %s/take.c3d", folder, folder));
+  json_object_unref(verb_test_runf(
+      0,
+      "muscles activate phantom:tongue --cell-mm 10 --random 3 --seconds 0.2 --rate-hz 30 "
+      "--track %s/truth.csv --markers %s/take.c3d",
+      folder, folder));
   for (int k = 0; k < 2; k++) {
     g_autofree char *path = g_strdup_printf("%s/case%d.platysma", folder, k);
     json_object_unref(verb_test_runf(0, "case new %s", path));
-    json_object_unref(verb_test_runf(0, "case apply %s active-body '{\"phantom\":\"tongue\",\"cell_mm\":10}' --threads %d",
-                          path, k + 1));
-    json_object_unref(verb_test_runf(0, "case import %s %s/take.c3d %s/truth.csv", path, folder, folder));
-    json_object_unref(verb_test_runf(0, "case apply %s fit '{\"muscles\":\"tongue muscles\",\"markers\":\"take\","
-                          "\"rounds\":1}' --threads %d", path, k + 1));
-    json_object_unref(verb_test_runf(0, "case apply %s activate '{\"muscles\":\"tongue muscles\",\"track\":\"take, "
-                          "activations\"}' --threads %d", path, k + 1));
+    json_object_unref(verb_test_runf(
+        0, "case apply %s active-body '{\"phantom\":\"tongue\",\"cell_mm\":10}' --threads %d", path,
+        k + 1));
+    json_object_unref(
+        verb_test_runf(0, "case import %s %s/take.c3d %s/truth.csv", path, folder, folder));
+    json_object_unref(
+        verb_test_runf(0,
+                       "case apply %s fit '{\"muscles\":\"tongue muscles\",\"markers\":\"take\","
+                       "\"rounds\":1}' --threads %d",
+                       path, k + 1));
+    json_object_unref(
+        verb_test_runf(0,
+                       "case apply %s activate '{\"muscles\":\"tongue muscles\",\"track\":\"take, "
+                       "activations\"}' --threads %d",
+                       path, k + 1));
     state[k] = newest_state(path, 5);
     json_object_unref(verb_test_runf(0, "case undo %s", path));
     json_object_unref(verb_test_runf(0, "case undo %s", path));
@@ -51,7 +62,8 @@ test_case(void)
     }
     /* what is not there is named */
     g_autoptr(JsonObject) refused =
-        verb_test_runf(2, "case apply %s fit '{\"muscles\":\"jaw muscles\",\"markers\":\"take\"}'", path);
+        verb_test_runf(2, "case apply %s fit '{\"muscles\":\"jaw muscles\",\"markers\":\"take\"}'",
+                       path);
     g_assert_nonnull(strstr(json_object_get_string_member(refused, "error"), "jaw muscles"));
     g_remove(path);
   }
@@ -69,7 +81,8 @@ remove_files(const char *const *name)
   }
 }
 
-/* strengths of muscles that are a quarter stronger than those of the model, from a take with its activations */
+/* strengths of muscles that are a quarter stronger than those of the model, from a take with its
+ * activations */
 static void
 test_strengths(void)
 {
@@ -77,11 +90,15 @@ test_strengths(void)
     g_test_skip("too slow with sanitizers");
     return;
   }
-  json_object_unref(verb_test_runf(0, "muscles activate phantom:tongue --cell-mm 10 --strength 1.25 --random 3 "
-                        "--seconds 0.4 --rate-hz 30 --track %s/known.csv --markers %s/known.c3d", folder, folder));
-  g_autoptr(JsonObject) found =
-      verb_test_runf(0, "fit phantom:tongue %s/known.c3d --cell-mm 10 --activations %s/known.csv -o %s/strengths.csv",
-                     folder, folder, folder);
+  json_object_unref(
+      verb_test_runf(0,
+                     "muscles activate phantom:tongue --cell-mm 10 --strength 1.25 --random 3 "
+                     "--seconds 0.4 --rate-hz 30 --track %s/known.csv --markers %s/known.c3d",
+                     folder, folder));
+  g_autoptr(JsonObject) found = verb_test_runf(
+      0,
+      "fit phantom:tongue %s/known.c3d --cell-mm 10 --activations %s/known.csv -o %s/strengths.csv",
+      folder, folder, folder);
   g_autofree char *table = g_build_filename(folder, "strengths.csv", NULL), *text = NULL;
   g_assert_true(g_file_get_contents(table, &text, NULL, NULL));
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -104,7 +121,8 @@ test_strengths(void)
   remove_files((const char *[]){ "known.csv", "known.c3d", "strengths.csv", NULL });
 }
 
-/* flesh that is a third stiffer than the model's is found to be so, and is told as Young's modulus */
+/* flesh that is a third stiffer than the model's is found to be so, and is told as Young's modulus
+ */
 static void
 test_stiffness(void)
 {
@@ -112,15 +130,21 @@ test_stiffness(void)
     g_test_skip("too slow with sanitizers");
     return;
   }
-  json_object_unref(verb_test_runf(0, "muscles activate phantom:tongue --cell-mm 10 --young-pa 16000 --random 3 "
-                        "--seconds 0.3 --rate-hz 30 --track %s/known.csv --markers %s/known.c3d", folder, folder));
+  json_object_unref(
+      verb_test_runf(0,
+                     "muscles activate phantom:tongue --cell-mm 10 --young-pa 16000 --random 3 "
+                     "--seconds 0.3 --rate-hz 30 --track %s/known.csv --markers %s/known.c3d",
+                     folder, folder));
   g_autoptr(JsonObject) found = verb_test_runf(
-      0, "fit phantom:tongue %s/known.c3d --cell-mm 10 --young-pa 12000 --activations %s/known.csv "
-         "--identify stiffness -o %s/flesh.csv", folder, folder, folder);
+      0,
+      "fit phantom:tongue %s/known.c3d --cell-mm 10 --young-pa 12000 --activations %s/known.csv "
+      "--identify stiffness -o %s/flesh.csv",
+      folder, folder, folder);
   g_test_message("stiffness %.4f, expected error %.4f",
                  json_object_get_double_member(found, "stiffness"),
                  json_object_get_double_member(found, "stiffness_expected_error"));
-  g_assert_cmpfloat_with_epsilon(json_object_get_double_member(found, "stiffness"), 4.0 / 3.0, 0.01);
+  g_assert_cmpfloat_with_epsilon(json_object_get_double_member(found, "stiffness"), 4.0 / 3.0,
+                                 0.01);
   g_assert_cmpfloat_with_epsilon(json_object_get_double_member(found, "young_pa"), 16000.0, 120.0);
   g_assert_false(json_object_has_member(found, "strength_min"));
   g_autofree char *table = g_build_filename(folder, "flesh.csv", NULL), *text = NULL;
@@ -128,11 +152,14 @@ test_stiffness(void)
   g_assert_true(g_str_has_prefix(text, "muscle,strength,expected_error\nflesh stiffness,1.33"));
   /* what cannot be sought is named, and so is what is missing */
   g_autoptr(JsonObject) wrong = verb_test_runf(
-      2, "fit phantom:tongue %s/known.c3d --cell-mm 10 --activations %s/known.csv --identify colour "
-         "-o %s/none.csv", folder, folder, folder);
+      2,
+      "fit phantom:tongue %s/known.c3d --cell-mm 10 --activations %s/known.csv --identify colour "
+      "-o %s/none.csv",
+      folder, folder, folder);
   g_assert_nonnull(strstr(json_object_get_string_member(wrong, "error"), "'colour'"));
   g_autoptr(JsonObject) bare = verb_test_runf(
-      2, "fit phantom:tongue %s/known.c3d --cell-mm 10 --identify stiffness -o %s/none.csv", folder, folder);
+      2, "fit phantom:tongue %s/known.c3d --cell-mm 10 --identify stiffness -o %s/none.csv", folder,
+      folder);
   g_assert_nonnull(strstr(json_object_get_string_member(bare, "error"), "--activations"));
   remove_files((const char *[]){ "known.csv", "known.c3d", "flesh.csv", NULL });
 }

@@ -1,4 +1,5 @@
-/* Activation tracks, takes in every format, bodies in cases; and, in long runs, the face and the tongue. */
+/* Activation tracks, takes in every format, bodies in cases; and, in long runs, the face and the
+ * tongue. */
 #include "app/activation.h"
 #include "app/surroundings.h"
 #include "io/format.h"
@@ -11,10 +12,9 @@
 static PlaActiveBody
 bar_body(Bar *bar)
 {
-  return (PlaActiveBody){ .name = (char *)"bar",
-                          .mesh = bar->mesh,
-                          .model = bar->model,
-                          .markers = bar->markers };
+  return (PlaActiveBody){
+    .name = (char *)"bar", .mesh = bar->mesh, .model = bar->model, .markers = bar->markers
+  };
 }
 
 static void
@@ -153,8 +153,8 @@ look_at_lips(int f, const double *pos, void *data, PlaError *err)
   return PLA_OK;
 }
 
-/* lips part when the jaw opens, where cells are fine enough for them: coarser than about 7 mm they are
- * joined but for a few vertices */
+/* lips part when the jaw opens, where cells are fine enough for them: coarser than about 7 mm they
+ * are joined but for a few vertices */
 static void
 test_lips(void)
 {
@@ -182,7 +182,8 @@ keep_nothing(int f, const double *pos, void *data, PlaError *err)
   return PLA_OK;
 }
 
-/* lips that are pressed onto each other and onto the teeth come to rest, hardly within each other */
+/* lips that are pressed onto each other and onto the teeth come to rest, hardly within each other
+ */
 static void
 test_pressed_lips(void)
 {
@@ -203,8 +204,8 @@ test_pressed_lips(void)
     for (size_t i = 0; i < G_N_ELEMENTS(pressing); i++)
       set_pair(body->model, track.control + f * track.n_controls, pressing[i], 0.5 * (f + 1),
                0.5 * (f + 1));
-  bar_ok(pla_activation_run_forward(body, &track, &around.options, keep_nothing, NULL, NULL, &report,
-                                    &touch, &err),
+  bar_ok(pla_activation_run_forward(body, &track, &around.options, keep_nothing, NULL, NULL,
+                                    &report, &touch, &err),
          &err);
   g_test_message("%d points touch with %.2f N, %.3f mm deep, after %d iterations", touch.contacts,
                  touch.contact_n, 1e3 * touch.max_penetration_m, report.iterations);
@@ -217,8 +218,8 @@ test_pressed_lips(void)
   pla_active_body_free(body);
 }
 
-/* 36 muscles, 79 places; known activations come back, with the noise of a good and of a bad day; what
- * comes back badly was not promised */
+/* 36 muscles, 79 places; known activations come back, with the noise of a good and of a bad day;
+ * what comes back badly was not promised */
 static void
 test_face(void)
 {
@@ -237,8 +238,11 @@ test_face(void)
   g_assert_cmpint(pla_mesh_count_inverted(body->mesh), ==, 0);
   bar_ok(pla_activation_random(body->model, n_frames, 60.0, 9, &truth, &err), &err);
   for (int noisy = 0; noisy < 2; noisy++) {
-    const PlaTakeFaults faults = { .noise_m = noisy * 5e-4, .missing = noisy * 0.05,
-                                   .outliers = noisy * 0.02, .outlier_m = 0.02, .seed = 8 };
+    const PlaTakeFaults faults = { .noise_m = noisy * 5e-4,
+                                   .missing = noisy * 0.05,
+                                   .outliers = noisy * 0.02,
+                                   .outlier_m = 0.02,
+                                   .seed = 8 };
     PlaTake *take, *clean;
     unsigned char held[79] = { 0 };
     for (int i = 9; noisy && i < 79; i += 10)
@@ -299,13 +303,15 @@ test_face(void)
 
 enum { TONGUE_FRAMES = 13 };
 
-/* From rest to put out and to the left: the hydrostat's groups squeeze, the posterior and middle parts of
- * genioglossus draw the root forward, and the jaw, which carries it, slides; @jaw: how much of that. */
+/* From rest to put out and to the left: the hydrostat's groups squeeze, the posterior and middle
+ * parts of genioglossus draw the root forward, and the jaw, which carries it, slides; @jaw: how
+ * much of that. */
 static void
 tongue_track(const PlaActiveModel *model, double jaw, PlaActivation *out)
 {
-  static const char *const groups[] = { "transversus",            "verticalis", "genioglossus medius",
-                                        "genioglossus posterior", "mylohyoid",  "geniohyoid" };
+  static const char *const groups[] = { "transversus",         "verticalis",
+                                        "genioglossus medius", "genioglossus posterior",
+                                        "mylohyoid",           "geniohyoid" };
   PlaError err = { 0 };
   const size_t nc = (size_t)pla_active_n_controls(model), nm = (size_t)pla_active_n_muscles(model);
   g_autofree double *end = g_new0(double, nc);
@@ -335,13 +341,15 @@ ask_forward(PlaTake *take, const double *rest, double way)
   for (int f = 0; f < TONGUE_FRAMES; f++)
     for (int i = 0; i < 22; i++)
       for (int d = 0; d < 3; d++)
-        take->pos[3 * (f * 22 + i) + d] = rest[3 * i + d] + (d == 1) * way * f / (TONGUE_FRAMES - 1);
+        take->pos[3 * (f * 22 + i) + d] =
+            rest[3 * i + d] + (d == 1) * way * f / (TONGUE_FRAMES - 1);
 }
 
-/* 22 points of a shape made by known activations, left and right apart, that carries the tip about 10 mm
- * forward and 5 mm aside, are met to far below 0.5 mm.  Muscles alone put the tip out by about 4 mm, as the
- * fan of genioglossus ends close behind it; the rest is the jaw's.  "All 22 points 10 mm forward" is mostly
- * the jaw's, too: with it at rest that is not a shape that muscles can make, and what remains is told. */
+/* 22 points of a shape made by known activations, left and right apart, that carries the tip about
+ * 10 mm forward and 5 mm aside, are met to far below 0.5 mm.  Muscles alone put the tip out by
+ * about 4 mm, as the fan of genioglossus ends close behind it; the rest is the jaw's.  "All 22
+ * points 10 mm forward" is mostly the jaw's, too: with it at rest that is not a shape that muscles
+ * can make, and what remains is told. */
 static void
 test_tongue(void)
 {
@@ -372,8 +380,8 @@ test_tongue(void)
   g_assert_cmpint(report.unsolved, ==, 0);
   g_assert_cmpint(report.inverted, ==, 0);
   tip_way(body, take, way);
-  g_test_message("tip: %.1f mm forward and %.1f mm aside; without the jaw %.1f and %.1f", 1e3 * way[1],
-                 1e3 * fabs(way[0]), 1e3 * alone[1], 1e3 * fabs(alone[0]));
+  g_test_message("tip: %.1f mm forward and %.1f mm aside; without the jaw %.1f and %.1f",
+                 1e3 * way[1], 1e3 * fabs(way[0]), 1e3 * alone[1], 1e3 * fabs(alone[0]));
   g_assert_cmpfloat(way[1], >, 8.5e-3);
   g_assert_cmpfloat(fabs(way[0]), >, 4e-3);
   bar_ok(pla_activation_fit(body, take, &label, &opts, &found, &result, &err), &err);
@@ -392,9 +400,10 @@ test_tongue(void)
     bar_ok(pla_activation_fit(body, take, &label, &opts, &found, &result, &err), &err);
     for (int i = 0; i < result.notes.n; i++)
       told |= strstr(result.notes.text[i], "cannot make") != NULL;
-    g_test_message("all points 10 mm forward, jaw %s: %.2f mm rms remain in frame %d, %.2f mm in all%s",
-                   k ? "too" : "at rest", 1e3 * result.worst_frame_rms_m, result.worst_frame + 1,
-                   1e3 * result.rms_m, told ? "; it is told" : "");
+    g_test_message(
+        "all points 10 mm forward, jaw %s: %.2f mm rms remain in frame %d, %.2f mm in all%s",
+        k ? "too" : "at rest", 1e3 * result.worst_frame_rms_m, result.worst_frame + 1,
+        1e3 * result.rms_m, told ? "; it is told" : "");
     worst = fmax(worst, result.worst_frame_rms_m);
     left[k] = result.rms_m;
     g_assert_true(told || k > 0);

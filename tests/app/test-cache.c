@@ -1,4 +1,5 @@
-/* Kept results: there and back, for their own key only, never half or damaged, and not without bound. */
+/* Kept results: there and back, for their own key only, never half or damaged, and not without
+ * bound. */
 #include "app/active-body.h"
 #include "app/cache.h"
 #include "app/json.h"
@@ -183,7 +184,8 @@ assert_same_body(const PlaActiveBody *a, const PlaActiveBody *b)
   g_autoptr(PlaContent) set_b = NULL;
   g_assert_cmpint(pla_active_body_to_contents(a, "m", &mesh_a, &set_a, NULL), ==, PLA_OK);
   g_assert_cmpint(pla_active_body_to_contents(b, "m", &mesh_b, &set_b, NULL), ==, PLA_OK);
-  g_autofree char *meta_a = pla_json_canonical(set_a->meta), *meta_b = pla_json_canonical(set_b->meta);
+  g_autofree char *meta_a = pla_json_canonical(set_a->meta),
+                  *meta_b = pla_json_canonical(set_b->meta);
   g_assert_cmpstr(meta_a, ==, meta_b);
   /* and they pull alike */
   g_autofree double *p = g_new(double, 3 * nv), *q = g_new(double, 3 * nv);

@@ -1,5 +1,5 @@
-/* Cases whose bytes are whole but whose texts are not: written by an older version, or by nobody that
- * we know. */
+/* Cases whose bytes are whole but whose texts are not: written by an older version, or by nobody
+ * that we know. */
 #include "anatomy/base/memory.h"
 #include "app/case-check.h"
 #include "app/json.h"
@@ -154,7 +154,8 @@ test_tiny_numbers(void)
   g_assert_cmpint(pla_session_get_state(session)->n, ==, 3);
   for (int i = 0; i < 3; i++) {
     g_autoptr(PlaContent) content = NULL;
-    ok(pla_session_load(session, pla_session_get_state(session)->item[i].item, NULL, &content, &err),
+    ok(pla_session_load(session, pla_session_get_state(session)->item[i].item, NULL, &content,
+                        &err),
        &err);
   }
   ok(pla_session_replay(session, NULL, &replay, &err), &err);
@@ -232,7 +233,9 @@ add_raw(const char *path, const char *kind, const char *name, const char *meta, 
   const int64_t head = branches.branch[0].head;
   ok(pla_store_read_state(store, head, &state, &err), &err);
   ok(pla_store_begin(store, &err), &err);
-  PlaBundle bundle = { .kind = pla_strdup(kind), .name = pla_strdup(name), .meta = pla_strdup(meta) };
+  PlaBundle bundle = { .kind = pla_strdup(kind),
+                       .name = pla_strdup(name),
+                       .meta = pla_strdup(meta) };
   ok(pla_store_put(store, &bundle, NULL, &err), &err);
   PlaChange change = { .has = true, .after = bundle.hash };
   ok(pla_state_set(&state, INT64_MAX, &bundle.hash, kind, name, &err), &err);
@@ -304,7 +307,8 @@ test_unreadable(void)
   check_unreadable("muscles", "muscles", "nothing", "{}", "muscles 'bad'", 4);
   /* a row that cannot be read loses its history, not its item */
   check_unreadable("row", "landmark", "{\"at_mm\":[1.0,2.0,3.0]}", "{\"at_mm\":", "operation 5", 5);
-  check_unreadable("deep-row", "landmark", "{\"at_mm\":[1.0,2.0,3.0]}", deep->str, "operation 5", 5);
+  check_unreadable("deep-row", "landmark", "{\"at_mm\":[1.0,2.0,3.0]}", deep->str, "operation 5",
+                   5);
 }
 
 /* an item of one array, made of one compressed chunk of zeros over and over */
@@ -423,7 +427,8 @@ test_refused(void)
   g_autoptr(PlaContent) note = pla_content_new(PLA_ITEM_NOTE);
   json_object_set_double_member(note->meta, "depth_mm", NAN);
   g_assert_cmpint(pla_content_to_bundle(note, "deep", &bundle, &err), ==, PLA_ERR_FORMAT);
-  g_assert_nonnull(strstr(err.message, "the note 'deep' cannot be kept: 'depth_mm' is not a finite"));
+  g_assert_nonnull(
+      strstr(err.message, "the note 'deep' cannot be kept: 'depth_mm' is not a finite"));
 
   g_autoptr(PlaContent) mesh = pla_content_new(PLA_ITEM_MESH);
   ok(pla_mesh_new(3, 1, 0, 0, &mesh->mesh, &err), &err);

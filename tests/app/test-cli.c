@@ -31,9 +31,9 @@ run(const char *line)
   g_auto(GStrv) words = NULL;
   g_autofree char *whole = g_strconcat(cli, " ", line, NULL);
   g_assert_true(g_shell_parse_argv(whole, NULL, &words, &error));
-  g_autoptr(GSubprocess) process = g_subprocess_newv(
-      (const char *const *)words, G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE,
-      &error);
+  g_autoptr(GSubprocess) process =
+      g_subprocess_newv((const char *const *)words,
+                        G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, &error);
   g_assert_no_error(error);
   g_assert_true(
       g_subprocess_communicate_utf8(process, NULL, NULL, &result.out, &result.err, &error));
@@ -105,9 +105,16 @@ test_every_verb(void)
 static void
 test_usage(void)
 {
-  const char *const bad[] = { "", "nosuchverb", "info", "info a b", "bench nosuch",
-                              "convert a.vtu b.vtu --nifti 7", "convert a.vtu b.vtu --unit-mm x",
-                              "info x --threads 0", "info x --threads", "info x --json --json" };
+  const char *const bad[] = { "",
+                              "nosuchverb",
+                              "info",
+                              "info a b",
+                              "bench nosuch",
+                              "convert a.vtu b.vtu --nifti 7",
+                              "convert a.vtu b.vtu --unit-mm x",
+                              "info x --threads 0",
+                              "info x --threads",
+                              "info x --json --json" };
   for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
     Result result = run(bad[i]);
     g_assert_cmpint(result.status, ==, 2);

@@ -200,7 +200,8 @@ test_operate(void)
   json_object_unref(o);
   g_remove(first);
 
-  /* the same in the case: a body and rows of the log; a blade from a file, which may go afterwards */
+  /* the same in the case: a body and rows of the log; a blade from a file, which may go afterwards
+   */
   g_autofree char *blade = g_build_filename(folder, "blade.obj", NULL);
   const char *obj = "v 12 -9 5\nv 12.3 31 5\nv 12.3 31 -40\nv 12 -9 -40\nf 1 2 3\nf 1 3 4\n";
   g_assert_true(g_file_set_contents(blade, obj, -1, NULL));
@@ -276,15 +277,16 @@ found_number(JsonObject *o, guint step, const char *key)
   return json_object_get_double_member(json_array_get_object_element(done, step), key);
 }
 
-/* a plan on a larger patient who lies elsewhere, carried there by the landmarks that carried the body */
+/* a plan on a larger patient who lies elsewhere, carried there by the landmarks that carried the
+ * body */
 static void
 test_other_patient(void)
 {
   g_autofree char *folder = g_dir_make_tmp("platysma-warp-XXXXXX", NULL);
   enum { LABELS, NAMES, PATIENT, PLAN, OUT, FROM, TO, LABELS2, NAMES2, PATIENT2, FIRST, N_FILES };
-  static const char *const names[N_FILES] = { "slab.nii.gz",  "slab.tsv",       "slab.platysma",
-                                              "plan.json",    "out.vtu",        "from.csv",
-                                              "to.csv",       "other.nii.gz",   "other.tsv",
+  static const char *const names[N_FILES] = { "slab.nii.gz",    "slab.tsv",     "slab.platysma",
+                                              "plan.json",      "out.vtu",      "from.csv",
+                                              "to.csv",         "other.nii.gz", "other.tsv",
                                               "other.platysma", "first.json" };
   char *file[N_FILES];
   for (int i = 0; i < N_FILES; i++)
@@ -338,10 +340,11 @@ test_other_patient(void)
   g_assert_cmpfloat_with_epsilon(ratio, 1.1 * 1.1 + 0.2 * 0.2, 0.04);
 
   /* without a warp the other patient's skin is elsewhere; half a warp is none */
-  g_autofree char *bare = g_strdup_printf("operate %s -o %s --case %s", file[PLAN], file[OUT],
-                                          file[PATIENT2]);
+  g_autofree char *bare =
+      g_strdup_printf("operate %s -o %s --case %s", file[PLAN], file[OUT], file[PATIENT2]);
   json_object_unref(verb_test_run(bare, 2));
-  g_autofree char *half = g_strdup_printf("operate %s -o %s --to %s", file[PLAN], file[OUT], file[TO]);
+  g_autofree char *half =
+      g_strdup_printf("operate %s -o %s --to %s", file[PLAN], file[OUT], file[TO]);
   json_object_unref(verb_test_run(half, 2));
   /* labels without names are no tissue, and nothing falls over them */
   write_text(file[PLAN], "{\"case\": \"slab.platysma\", \"lattice_mm\": 4, \"tissue\": "
@@ -409,11 +412,14 @@ test_plan_first(void)
     { "{\"excise\": {\"name\": \"a\", \"path_mm\": [[0,0,0],[1,0,0],[0,1,0]]}}", "depth_mm" },
     { "{\"undermine\": {\"from\": \"flap\", \"depth_mm\": 4}}", "radius_mm" },
     { "{\"undermine\": {\"from\": \"flap\", \"radius_mm\": 9}}", "depth_mm" },
-    { "{\"undermine\": {\"from\": \"flop\", \"radius_mm\": 9, \"depth_mm\": 4}}", "the wound 'flop'" },
+    { "{\"undermine\": {\"from\": \"flop\", \"radius_mm\": 9, \"depth_mm\": 4}}",
+      "the wound 'flop'" },
     { "{\"hook\": {\"at_mm\": [0,0,0]}}", "pull_mm" },
     { "{\"suture\": {\"edges\": [\"flap\", \"flap\"]}}", "spacing_mm" },
-    { "{\"suture\": {\"edges\": [\"flap\", \"lesion\"], \"spacing_mm\": 4}}", "the wound 'lesion'" },
-    { "{\"suture\": {\"edges\": [[{\"wound\": \"gone\"}], [{\"wound\": \"flap\"}]], \"spacing_mm\": 4}}",
+    { "{\"suture\": {\"edges\": [\"flap\", \"lesion\"], \"spacing_mm\": 4}}",
+      "the wound 'lesion'" },
+    { "{\"suture\": {\"edges\": [[{\"wound\": \"gone\"}], [{\"wound\": \"flap\"}]], "
+      "\"spacing_mm\": 4}}",
       "the wound 'gone'" },
     { "{\"stitch\": {\"points_mm\": [[0,0,0]]}}", "two points" },
     { "{\"tighten\": {}}", "\\\"to\\\"" },

@@ -99,7 +99,8 @@ start(void)
   alarm(60); /* a hang ends here */
 }
 
-/* no text appears more often than @most_alike times: ticks of one axis differ, those of two need not */
+/* no text appears more often than @most_alike times: ticks of one axis differ, those of two need
+ * not */
 static void
 finish(const char *what, cairo_t *cr, int most_alike)
 {
@@ -139,7 +140,8 @@ static const Data data[] = {
   { "constant tiny", LENGTH, { 1e-300, 1e-300, 1e-300, 1e-300, 1e-300, 1e-300 } },
   { "largest", LENGTH, { DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX } },
   { "one ulp", LENGTH, { 1, 1 + DBL_EPSILON, 1, 1, 1, 1 } },
-  { "one ulp below", LENGTH,
+  { "one ulp below",
+    LENGTH,
     { 70.528779365509308, 70.528779365509294, 70.528779365509308, 70.528779365509322,
       70.528779365509308, 70.528779365509308 } },
   { "one ulp of huge", LENGTH, { 1e300, 1e300 * (1 + DBL_EPSILON), 1e300, 1e300, 1e300, 1e300 } },
@@ -196,8 +198,9 @@ test_lines(void)
   for (size_t x = 0; x < G_N_ELEMENTS(data); x++)
     for (size_t y = 0; y < G_N_ELEMENTS(data); y++)
       for (int kind = 0; kind < 4; kind++) {
-        g_autofree char *what = g_strdup_printf("%s of %s over %s%s", kind & 1 ? "bars" : "line",
-                                                data[y].name, data[x].name, kind & 2 ? ", log" : "");
+        g_autofree char *what =
+            g_strdup_printf("%s of %s over %s%s", kind & 1 ? "bars" : "line", data[y].name,
+                            data[x].name, kind & 2 ? ", log" : "");
         PlaPlot *plot = pla_plot_new("Title", "Across", "Up");
         plot->log_y = kind & 2;
         pla_plot_add(plot, "data", kind & 1 ? PLA_SERIES_BARS : PLA_SERIES_LINE, data[x].value,
@@ -212,7 +215,8 @@ static void
 test_zoomed(void)
 {
   PlaPlot *plot = pla_plot_new("Title", "Across", "Up");
-  pla_plot_add(plot, "data", PLA_SERIES_LINE, (double[]){ 0, 1, 2, 3 }, (double[]){ 0, 5, -5, 1 }, 4);
+  pla_plot_add(plot, "data", PLA_SERIES_LINE, (double[]){ 0, 1, 2, 3 }, (double[]){ 0, 5, -5, 1 },
+               4);
   PlaPlotRange range = pla_plot_fit(plot);
   const double at = 1.3;
   for (int i = 0; i < 300; i++) {
@@ -366,7 +370,7 @@ static void
 test_spectrogram(void)
 {
   for (size_t d = 0; d < G_N_ELEMENTS(data); d++) {
-    g_autofree float *db = g_new(float, LENGTH * PLA_SPECTRUM_BINS);
+    g_autofree float *db = g_new(float, LENGTH *PLA_SPECTRUM_BINS);
     for (int i = 0; i < LENGTH * PLA_SPECTRUM_BINS; i++)
       db[i] = (float)data[d].value[i % LENGTH];
     PlaSpectrogram spectrogram = { .n_columns = data[d].n, .db = db };

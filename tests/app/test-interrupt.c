@@ -59,7 +59,8 @@ write_scene(const char *name, const char *mesh, int young_pa, int steps)
   g_autofree char *file = inside(name);
   g_autofree char *text = g_strdup_printf(
       "{\"mesh\": \"%s\", \"materials\": [{\"where\": {\"all\": true}, \"model\": \"neo-hookean\", "
-      "\"young_pa\": %d, \"poisson\": 0.4, \"density_kg_m3\": 1000}], \"gravity_m_s2\": [0,0,-9.81],"
+      "\"young_pa\": %d, \"poisson\": 0.4, \"density_kg_m3\": 1000}], \"gravity_m_s2\": "
+      "[0,0,-9.81],"
       "\"constraints\": [{\"where\": {\"box_mm\": [[-1,-1,-1],[0.1,99,99]]}, \"fix\": \"xyz\"}],"
       "\"dynamics\": {\"dt_s\": 0.002, \"end_s\": %g}}",
       mesh, young_pa, 0.002 * steps);
@@ -323,8 +324,9 @@ static void
 test_verbs(void)
 {
   static const Job jobs[] = {
-    { "fit", "muscles activate phantom:tongue --cell-mm 10 --random 3 --seconds 1 --rate-hz 30 "
-             "--markers @take.c3d",
+    { "fit",
+      "muscles activate phantom:tongue --cell-mm 10 --random 3 --seconds 1 --rate-hz 30 "
+      "--markers @take.c3d",
       "muscles activate phantom:tongue --cell-mm 10 --set \"jaw opening=0.2\" --track @out/fit.csv",
       "fit phantom:tongue @take.c3d --cell-mm 10 -o @out/fit.csv", NULL },
     { "muscles activate", NULL,
@@ -346,11 +348,12 @@ test_verbs(void)
   run("case new @slab.platysma");
   run("case import @slab.platysma @slab.nii.gz");
   g_autofree char *plan = inside("plan.json");
-  g_assert_true(g_file_set_contents(plan,
-                                    "{\"case\": \"slab.platysma\", \"lattice_mm\": 8, \"operations\": ["
-                                    "{\"hook\": {\"at_mm\": [0,0,0], \"pull_mm\": [0,0,30]}},"
-                                    "{\"solve\": {\"tolerance_rel\": 1e-5}}]}",
-                                    -1, NULL));
+  g_assert_true(
+      g_file_set_contents(plan,
+                          "{\"case\": \"slab.platysma\", \"lattice_mm\": 8, \"operations\": ["
+                          "{\"hook\": {\"at_mm\": [0,0,0], \"pull_mm\": [0,0,30]}},"
+                          "{\"solve\": {\"tolerance_rel\": 1e-5}}]}",
+                          -1, NULL));
   for (size_t j = 0; j < G_N_ELEMENTS(jobs); j++) {
     interrupt(&jobs[j], SIGINT, 8);
     interrupt(&jobs[j], SIGKILL, 4);

@@ -35,9 +35,25 @@ check_double(double value)
 static void
 test_doubles(void)
 {
-  const double values[] = { 0.0,     -0.0,  1e-8,    1e-5,    0.1,     1.0 / 3.0, 1e15,
-                            1e16,    1e22,  1e23,    1e300,   DBL_MAX, -DBL_MAX,  DBL_MIN,
-                            5e-324,  3.0,   -3.0,    123456789012345680.0,        9007199254740993.0,
+  const double values[] = { 0.0,
+                            -0.0,
+                            1e-8,
+                            1e-5,
+                            0.1,
+                            1.0 / 3.0,
+                            1e15,
+                            1e16,
+                            1e22,
+                            1e23,
+                            1e300,
+                            DBL_MAX,
+                            -DBL_MAX,
+                            DBL_MIN,
+                            5e-324,
+                            3.0,
+                            -3.0,
+                            123456789012345680.0,
+                            9007199254740993.0,
                             DBL_EPSILON };
   for (size_t i = 0; i < G_N_ELEMENTS(values); i++)
     check_double(values[i]);
@@ -58,8 +74,8 @@ test_shortest(void)
   const struct {
     double value;
     const char *text;
-  } cases[] = { { 0.1, "0.1" },   { 3.0, "3.0" },     { 1e-8, "1e-08" }, { -0.0, "-0.0" },
-                { 2.5, "2.5" },   { 1e22, "1e+22" },  { 0.0, "0.0" } };
+  } cases[] = { { 0.1, "0.1" }, { 3.0, "3.0" },    { 1e-8, "1e-08" }, { -0.0, "-0.0" },
+                { 2.5, "2.5" }, { 1e22, "1e+22" }, { 0.0, "0.0" } };
   for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autoptr(JsonNode) node = json_node_init_double(json_node_alloc(), cases[i].value);
     g_autofree char *text = pla_json_write_lossy(node, PLA_JSON_PLAIN);
@@ -70,8 +86,13 @@ test_shortest(void)
 static void
 test_texts(void)
 {
-  const char *const texts[] = { "", "plain", "quote \" and \\ back", "line\nbreak\ttab\r\b\f",
-                                "bell \a and \x7f", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x91\x84", "/" };
+  const char *const texts[] = { "",
+                                "plain",
+                                "quote \" and \\ back",
+                                "line\nbreak\ttab\r\b\f",
+                                "bell \a and \x7f",
+                                "\xc3\xa4\xe2\x82\xac\xf0\x9f\x91\x84",
+                                "/" };
   for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
     g_autoptr(JsonNode) node = json_node_init_string(json_node_alloc(), texts[i]);
     g_autofree char *text = pla_json_write_lossy(node, PLA_JSON_PLAIN);
@@ -87,10 +108,10 @@ test_texts(void)
 static void
 test_layout(void)
 {
-  g_autoptr(JsonNode) node =
-      pla_json_literal("\xef\xbb\xbf {\"b\": [1, -2.5, true, null], \"a\": {\"z\": \"t\"}, \"e\": [],"
-                       " \"o\": {}, \"i\": 9223372036854775807, \"n\": -9223372036854775808,"
-                       " \"l\": 9223372036854775808} ");
+  g_autoptr(JsonNode) node = pla_json_literal(
+      "\xef\xbb\xbf {\"b\": [1, -2.5, true, null], \"a\": {\"z\": \"t\"}, \"e\": [],"
+      " \"o\": {}, \"i\": 9223372036854775807, \"n\": -9223372036854775808,"
+      " \"l\": 9223372036854775808} ");
   g_autofree char *sorted = pla_json_canonical(json_node_get_object(node));
   g_assert_cmpstr(sorted, ==,
                   "{\"a\":{\"z\":\"t\"},\"b\":[1,-2.5,true,null],\"e\":[],"
@@ -179,9 +200,9 @@ test_depth(void)
     int depth;
     const char *open, *close;
     bool fine;
-  } cases[] = { { 64, "[", "]", true },        { 65, "[", "]", false },
-                { 64, "{\"a\":", "}", true },  { 65, "{\"a\":", "}", false },
-                { 100000, "[", "]", false },   { 100000, "{\"a\":", "}", false },
+  } cases[] = { { 64, "[", "]", true },       { 65, "[", "]", false },
+                { 64, "{\"a\":", "}", true }, { 65, "{\"a\":", "}", false },
+                { 100000, "[", "]", false },  { 100000, "{\"a\":", "}", false },
                 { 100000, "[", "", false } };
   for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autofree char *text = nested(cases[i].depth, cases[i].open, cases[i].close);
@@ -212,8 +233,9 @@ static void
 test_not_finite(void)
 {
   g_autoptr(JsonNode) node = pla_json_literal("{\"a\": {\"list\": [1, 2]}, \"b\": 1}");
-  JsonArray *list = json_object_get_array_member(
-      json_object_get_object_member(json_node_get_object(node), "a"), "list");
+  JsonArray *list =
+      json_object_get_array_member(json_object_get_object_member(json_node_get_object(node), "a"),
+                                   "list");
   json_array_add_double_element(list, NAN);
   json_array_add_double_element(list, INFINITY);
   char *text;
@@ -277,7 +299,8 @@ test_command_line(void)
   json_object_unref(verb_test_runf(2, "case apply %s note '%s'", case_path, argument));
   json_object_unref(verb_test_runf(2, "case apply %s note @/dev/zero", case_path));
   json_object_unref(verb_test_runf(2, "case apply %s note @%s", case_path, deep));
-  for (const char *const *path = (const char *const[]){ fifo, deep, case_path, NULL }; *path; path++)
+  for (const char *const *path = (const char *const[]){ fifo, deep, case_path, NULL }; *path;
+       path++)
     g_assert_cmpint(g_unlink(*path), ==, 0);
   g_assert_cmpint(g_rmdir(dir), ==, 0);
 }

@@ -110,8 +110,9 @@ test_labels(void)
   done(verb_test_runf(0, "phantom sphere --spacing-mm 2.5 -o %s", f.labels));
   g_assert_true(g_file_set_contents(f.scene, scene, -1, NULL));
   for (int i = 0; i < 2; i++) {
-    JsonObject *o = verb_test_runf(0, "mesh %s --method lattice --label 1 --cell-mm 6 --coarsen %d -o %s",
-                        f.labels, i, f.out);
+    JsonObject *o =
+        verb_test_runf(0, "mesh %s --method lattice --label 1 --cell-mm 6 --coarsen %d -o %s",
+                       f.labels, i, f.out);
     const double body = number(o, "body_mm3");
     g_assert_cmpstr(json_object_get_string_member(o, "method"), ==, "lattice");
     g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 1);
@@ -147,7 +148,8 @@ test_other_sources(void)
 {
   Files f = files_new();
   done(verb_test_runf(0, "phantom parallel-cylinders-surface -o %s", f.surface));
-  JsonObject *o = verb_test_runf(0, "mesh %s --method lattice --cell-mm 10 -o %s", f.surface, f.out);
+  JsonObject *o =
+      verb_test_runf(0, "mesh %s --method lattice --cell-mm 10 -o %s", f.surface, f.out);
   g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 2);
   g_assert_cmpint(json_object_get_int_member(o, "duplicated_cells"), >, 0);
   const double body = number(o, "body_mm3");
@@ -159,7 +161,8 @@ test_other_sources(void)
   o = verb_test_runf(0, "mesh %s --method lattice --cell-mm 10 -o %s", f.fine, f.out);
   g_assert_cmpfloat_with_epsilon(number(o, "material_mm3"), 62500.0, 1e-3);
   done(o);
-  done(verb_test_runf(2, "mesh %s --method lattice --cell-mm 10 --coarsen 1 -o %s", f.surface, f.result));
+  done(verb_test_runf(2, "mesh %s --method lattice --cell-mm 10 --coarsen 1 -o %s", f.surface,
+                      f.result));
   done(verb_test_runf(2, "mesh %s --method tets --cell-mm 10 -o %s", f.fine, f.result));
   g_assert_false(g_file_test(f.result, G_FILE_TEST_EXISTS));
   files_clear(&f);
@@ -171,10 +174,12 @@ test_separate(void)
 {
   Files f = files_new();
   done(verb_test_runf(0, "phantom skin-slab --spacing-mm 4 -o %s", f.labels));
-  JsonObject *o = verb_test_runf(0, "mesh %s --method lattice --label 3,4 --cell-mm 9 -o %s", f.labels, f.out);
+  JsonObject *o =
+      verb_test_runf(0, "mesh %s --method lattice --label 3,4 --cell-mm 9 -o %s", f.labels, f.out);
   g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 1);
   done(o);
-  o = verb_test_runf(0, "mesh %s --method lattice --label 3,4 --cell-mm 9 --separate -o %s", f.labels, f.out);
+  o = verb_test_runf(0, "mesh %s --method lattice --label 3,4 --cell-mm 9 --separate -o %s",
+                     f.labels, f.out);
   g_assert_cmpint(json_object_get_int_member(o, "components"), ==, 2);
   const double body = number(o, "body_mm3");
   g_assert_cmpfloat_with_epsilon(number(o, "material_mm3"), body, 0.02 * body);

@@ -1,4 +1,5 @@
-/* Limbs: moment arms against the principle of virtual work, heavier loads, other joints from JSON. */
+/* Limbs: moment arms against the principle of virtual work, heavier loads, other joints from JSON.
+ */
 #include "app/limb.h"
 
 #include <glib/gstdio.h>
@@ -27,8 +28,9 @@ find(const char *name)
   g_assert_not_reached();
 }
 
-/* what a muscle shortens for a small turn is its moment arm; flexors and extensor have their signs, and
- * their sizes are those of an elbow, whose streamlines here end where the muscles reach the bones */
+/* what a muscle shortens for a small turn is its moment arm; flexors and extensor have their signs,
+ * and their sizes are those of an elbow, whose streamlines here end where the muscles reach the
+ * bones */
 static void
 test_virtual_work(void)
 {

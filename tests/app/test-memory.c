@@ -16,9 +16,10 @@ run(const char *words, int limit_mib)
 {
   g_auto(GStrv) parts = g_strsplit(words, "@", -1);
   g_autofree char *with = g_strconcat(folder, "/", NULL), *line = g_strjoinv(with, parts);
-  g_autofree char *limit = limit_mib > 0 ? g_strdup_printf("ulimit -v %d; ", 1024 * limit_mib) : g_strdup("");
-  g_autofree char *script = g_strdup_printf("%sexec %s %s --threads 1 --quiet", limit,
-                                            g_getenv("PLATYSMA_CLI"), line);
+  g_autofree char *limit =
+      limit_mib > 0 ? g_strdup_printf("ulimit -v %d; ", 1024 * limit_mib) : g_strdup("");
+  g_autofree char *script =
+      g_strdup_printf("%sexec %s %s --threads 1 --quiet", limit, g_getenv("PLATYSMA_CLI"), line);
   const char *argv[] = { "/bin/sh", "-c", script, NULL };
   g_autofree char *said = NULL, *printed = NULL;
   g_autoptr(GError) error = NULL;
@@ -26,9 +27,11 @@ run(const char *words, int limit_mib)
   g_auto(GStrv) env = g_get_environ();
   env = g_environ_setenv(env, "OMP_NUM_THREADS", "1", TRUE);
   env = g_environ_setenv(env, "OPENBLAS_NUM_THREADS", "1", TRUE);
-  g_assert_true(g_spawn_sync(NULL, (char **)argv, env, 0, NULL, NULL, &printed, &said, &status, &error));
+  g_assert_true(
+      g_spawn_sync(NULL, (char **)argv, env, 0, NULL, NULL, &printed, &said, &status, &error));
   if (!WIFEXITED(status))
-    g_error("'%s' within %d MiB was ended by signal %d: %s", words, limit_mib, WTERMSIG(status), said);
+    g_error("'%s' within %d MiB was ended by signal %d: %s", words, limit_mib, WTERMSIG(status),
+            said);
   if (WEXITSTATUS(status) == 0)
     return true;
   if (limit_mib == 0)
@@ -74,7 +77,8 @@ test_little(void)
   g_assert_true(run("phantom bar --spacing-mm 1.8 -o @bar.vtu", 0));
   g_assert_true(g_file_set_contents(
       scene,
-      "{\"mesh\": \"bar.vtu\", \"materials\": [{\"where\": {\"all\": true}, \"model\": \"linear\"}],"
+      "{\"mesh\": \"bar.vtu\", \"materials\": [{\"where\": {\"all\": true}, \"model\": "
+      "\"linear\"}],"
       "\"gravity_m_s2\": [0,0,-9.81], \"constraints\": [{\"where\": {\"box_mm\": "
       "[[-1,-1,-1],[0.1,26,26]]}, \"fix\": \"xyz\"}]}",
       -1, NULL));

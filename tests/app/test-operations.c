@@ -489,10 +489,12 @@ test_meshes(void)
     JsonObject *found = json_object_get_object_member(content->meta, "mesh");
     g_assert_cmpstr(json_object_get_string_member(found, "method"), ==, "tets");
   }
-  g_assert_cmpint(apply(&b, "mesh", "{\"item\": \"ball\", \"method\": \"clay\"}", &err), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(apply(&b, "mesh", "{\"item\": \"ball\", \"method\": \"clay\"}", &err), ==,
+                  PLA_ERR_USAGE);
   g_assert_cmpint(apply(&b, "mesh", "{\"item\": \"ball\", \"labels\": [1, [1]]}", &err), ==,
                   PLA_ERR_USAGE);
-  g_assert_cmpint(apply(&b, "mesh", "{\"item\": \"ball\", \"labels\": [[]]}", &err), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(apply(&b, "mesh", "{\"item\": \"ball\", \"labels\": [[]]}", &err), ==,
+                  PLA_ERR_USAGE);
   g_assert_cmpint(apply(&b, "repair-surface", "{\"item\": \"tets\"}", &err), ==, PLA_ERR_USAGE);
   bench_clear(&b);
 }

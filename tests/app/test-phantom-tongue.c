@@ -1,4 +1,5 @@
-/* The phantom's tongue as it was kept moves as the one that was made, to the bit; a damaged one is made again. */
+/* The phantom's tongue as it was kept moves as the one that was made, to the bit; a damaged one is
+ * made again. */
 #include "app/phantom-tongue.h"
 #include "sim/speech/sounds.h"
 

@@ -1,4 +1,5 @@
-/* Work that ran and did not reach what was asked: exit status 1, with its numbers and a sentence. */
+/* Work that ran and did not reach what was asked: exit status 1, with its numbers and a sentence.
+ */
 #include "app/body.h"
 #include "app/cli/verb-reached.h"
 #include "tests/app/verb-test.h"
@@ -9,9 +10,11 @@
 static void
 test_torque(void)
 {
-  g_autoptr(JsonObject) light = verb_test_run("muscles torque phantom:arm --cell-mm 12 --bend-deg 0", 0);
+  g_autoptr(JsonObject) light =
+      verb_test_run("muscles torque phantom:arm --cell-mm 12 --bend-deg 0", 0);
   g_assert_false(json_object_get_boolean_member(light, "overloaded"));
-  g_autoptr(JsonObject) heavy = verb_test_run("muscles torque phantom:arm --cell-mm 12 --load-kg 300", 1);
+  g_autoptr(JsonObject) heavy =
+      verb_test_run("muscles torque phantom:arm --cell-mm 12 --load-kg 300", 1);
   g_assert_true(json_object_get_boolean_member(heavy, "overloaded"));
   g_assert_cmpuint(json_array_get_length(json_object_get_array_member(heavy, "muscles")), >, 2);
   g_assert_nonnull(strstr(json_object_get_string_member(heavy, "error"), "cannot hold"));
@@ -30,7 +33,8 @@ test_apply(void)
   g_autoptr(JsonObject) reached =
       verb_test_runf(0, "case apply %s/bar.platysma simulate '{%s}'", folder, params);
   g_autoptr(JsonObject) given_up = verb_test_runf(
-      1, "case apply %s/bar.platysma simulate '{%s, \"max_iterations\": 1, \"tolerance_rel\": 1e-12}'",
+      1,
+      "case apply %s/bar.platysma simulate '{%s, \"max_iterations\": 1, \"tolerance_rel\": 1e-12}'",
       folder, params);
   g_assert_cmpint(json_object_get_int_member(given_up, "operation"), ==,
                   json_object_get_int_member(reached, "operation") + 1);
@@ -47,9 +51,12 @@ test_surgery(void)
   static const struct {
     const char *steps;
     PlaStatus st;
-  } cases[] = { { "", PLA_OK },   { "-", PLA_OK },
-                { "y", PLA_OK },  { "ny", PLA_OK },
-                { "n-y", PLA_OK }, { "yn", PLA_ERR_CONVERGENCE },
+  } cases[] = { { "", PLA_OK },
+                { "-", PLA_OK },
+                { "y", PLA_OK },
+                { "ny", PLA_OK },
+                { "n-y", PLA_OK },
+                { "yn", PLA_ERR_CONVERGENCE },
                 { "n-", PLA_ERR_CONVERGENCE } };
   for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autoptr(PlaContent) body = pla_content_new(PLA_ITEM_BODY);

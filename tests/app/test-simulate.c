@@ -130,8 +130,8 @@ test_bar(void)
 
   /* fat: 2.3 kPa on a square centimetre; the ends cannot narrow and the hook's ball holds 6 mm of
    * the length, so the bar is a little stiffer and stretches more in its middle */
-  double newton = json_array_get_double_element(
-      json_object_get_array_member(found, "hook_force_n"), 0);
+  double newton =
+      json_array_get_double_element(json_object_get_array_member(found, "hook_force_n"), 0);
   g_assert_cmpfloat(newton, >, 2300.0 * 1e-4 * 0.05);
   g_assert_cmpfloat(newton, <, 1.4 * 2300.0 * 1e-4 * 0.05);
   const PlaField *stretch = pla_mesh_find_field(mesh, "principal_stretch", PLA_ON_CELLS);
@@ -162,7 +162,8 @@ test_rigid(void)
   g_autoptr(PlaContent) rest = load(session, "bar");
   g_autoptr(PlaContent) result = load(session, "bent");
   for (int v = 0; v < rest->mesh->n_verts; v++) {
-    double x = rest->mesh->pos[3 * v], drop = result->mesh->pos[3 * v + 2] - rest->mesh->pos[3 * v + 2];
+    double x = rest->mesh->pos[3 * v],
+           drop = result->mesh->pos[3 * v + 2] - rest->mesh->pos[3 * v + 2];
     if (x >= 0.02 - 1e-9)
       g_assert_cmpfloat(drop, ==, 0.0);
     else if (x < 0.005)
@@ -316,7 +317,8 @@ test_live(void)
 
   /* what cannot begin says why; stopping at once is fine */
   seen = (Seen){ 0 };
-  live = start(session, "{\"item\": \"bar\", \"hooks\": [{\"at_mm\": [90, 5, 5], \"pull_mm\": [1, 0, 0]}]}",
+  live = start(session,
+               "{\"item\": \"bar\", \"hooks\": [{\"at_mm\": [90, 5, 5], \"pull_mm\": [1, 0, 0]}]}",
                &seen);
   while (!seen.failure)
     g_main_context_iteration(NULL, TRUE);

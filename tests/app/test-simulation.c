@@ -464,8 +464,8 @@ test_mistakes(void)
   }
 }
 
-/* what does not contradict itself goes on: one axis moved, the others fixed, which then stay; the same
- * motion twice; a force on what is held, which a note remarks */
+/* what does not contradict itself goes on: one axis moved, the others fixed, which then stay; the
+ * same motion twice; a force on what is held, which a note remarks */
 static void
 test_agreeing(void)
 {
@@ -800,8 +800,8 @@ test_motion(void)
 #define FACET(a, b, c)                                                                             \
   "facet normal 0 0 0\nouter loop\nvertex " a "\nvertex " b "\nvertex " c "\nendloop\nendfacet\n"
 #define FLAT                                                                                       \
-  "solid flat\n" FACET("0 0 -1", "20 0 -1", "0 20 -1") FACET("0 0 -1", "0 20 -1", "20 0 -1")       \
-      "endsolid\n"
+  "solid flat\n" FACET("0 0 -1", "20 0 -1", "0 20 -1")                                             \
+      FACET("0 0 -1", "0 20 -1", "20 0 -1") "endsolid\n"
 
 /* each mistake has its sentence */
 static void
@@ -872,9 +872,8 @@ main(int argc, char **argv)
   g_test_add_func("/simulation/motion", test_motion);
   g_test_add_func("/simulation/bad-contact", test_bad_contact);
   int failures = g_test_run();
-  const char *const names[] = { "cube.vtu",  "bar.vtu",    "two.vtu", "labelled.vtu",
-                                "block.vtu", "open.stl",   "bad.node", "bad.ele",
-                                "flat.stl",  "scene.json" };
+  const char *const names[] = { "cube.vtu", "bar.vtu",  "two.vtu", "labelled.vtu", "block.vtu",
+                                "open.stl", "bad.node", "bad.ele", "flat.stl",     "scene.json" };
   for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autofree char *path = path_of(names[i]);
     g_remove(path);

@@ -74,8 +74,8 @@ work(PlaSession *session, int i)
     apply(session, "delete", "{\"item\": \"surface\"}");
     break;
   case 5:
-    apply(session, "measure",
-          "{\"name\": \"width\", \"points_mm\": [[0, 0, 0], [%d, 1, 2]]}", i % 7 + 1);
+    apply(session, "measure", "{\"name\": \"width\", \"points_mm\": [[0, 0, 0], [%d, 1, 2]]}",
+          i % 7 + 1);
     break;
   case 6:
     apply(session, "mesh",
@@ -139,9 +139,8 @@ write_notes(gpointer data)
 {
   const Other *other = data;
   for (int i = 0; i < other->n; i++)
-    json_object_unref(verb_test_runf(0,
-                                     "case apply %s note '{\"name\": \"theirs %d\", \"text\": \"%d\"}'",
-                                     other->path, i, i));
+    json_object_unref(verb_test_runf(
+        0, "case apply %s note '{\"name\": \"theirs %d\", \"text\": \"%d\"}'", other->path, i, i));
   return NULL;
 }
 
@@ -188,8 +187,8 @@ test_clock(void)
   for (int i = 0; i < 6; i++)
     json_object_unref(verb_test_runf(
         0, "case apply %s landmark '{\"name\": \"p%d\", \"at_mm\": [%d, 0, 0]}'", path, i, i));
-  json_object_unref(
-      verb_test_runf(0, "case apply %s phantom '{\"phantom\": \"skin-slab\", \"spacing_mm\": 4}'", path));
+  json_object_unref(verb_test_runf(
+      0, "case apply %s phantom '{\"phantom\": \"skin-slab\", \"spacing_mm\": 4}'", path));
   json_object_unref(verb_test_runf(0, "case undo %s", path));
   json_object_unref(verb_test_runf(0, "case redo %s", path));
   g_autoptr(JsonObject) log = verb_test_runf(0, "case log %s", path);
@@ -204,7 +203,8 @@ test_clock(void)
   for (guint i = 1; i < 7; i++) {
     JsonObject *row = json_array_get_object_element(rows, i);
     JsonObject *before = json_array_get_object_element(rows, i - 1);
-    g_assert_cmpint(json_object_get_int_member(row, "id"), >, json_object_get_int_member(before, "id"));
+    g_assert_cmpint(json_object_get_int_member(row, "id"), >,
+                    json_object_get_int_member(before, "id"));
     const double seconds = json_object_get_double_member(row, "seconds");
     g_assert_true(seconds >= 0.0 && seconds < 600.0);
     backwards |= strcmp(json_object_get_string_member(row, "time"),

@@ -1,6 +1,7 @@
-/* `speak --sensors`: a tongue given as a mesh follows a recorded track; what it writes, and what it refuses. */
-#include "app/cli/verb.h"
+/* `speak --sensors`: a tongue given as a mesh follows a recorded track; what it writes, and what it
+ * refuses. */
 #include "anatomy/signal.h"
+#include "app/cli/verb.h"
 #include "io/format.h"
 #include "io/pvd.h"
 #include "tests/app/verb-test.h"
@@ -31,7 +32,8 @@ write_coils(const char *name, int n_frames, double amount)
     for (int c = 0; c < 14; c++)
       g_string_append_printf(text, " %.6f",
                              100.0 - rest[c / 2][c % 2] +
-                                 amount * (c < 8 ? 1.0 : 0.3) * sin(0.4 * i + 0.4 * (c / 2) + c % 2));
+                                 amount * (c < 8 ? 1.0 : 0.3) *
+                                     sin(0.4 * i + 0.4 * (c / 2) + c % 2));
     g_string_append(text, "\n");
   }
   g_assert_true(g_file_set_contents(path, text->str, -1, NULL));
@@ -97,7 +99,8 @@ test_refused(void)
   write_coils("coils.txt", 6, 1.0);
   for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
     g_assert_true(g_file_set_contents(bad, files[i], -1, NULL));
-    g_autofree char *words = g_strdup_printf("speak --sensors %s --mesh %s --fixed %s", track, mesh, bad);
+    g_autofree char *words =
+        g_strdup_printf("speak --sensors %s --mesh %s --fixed %s", track, mesh, bad);
     json_object_unref(verb_test_run(words, 2));
   }
   g_autofree char *axes =
@@ -107,9 +110,11 @@ test_refused(void)
   json_object_unref(verb_test_run(none, 2));
   g_autofree char *kind = g_strdup_printf("speak --sensors %s", mesh);
   json_object_unref(verb_test_run(kind, 2));
-  g_autofree char *muscles = g_strdup_printf("speak --sensors %s --mesh %s --muscles x.png", track, mesh);
+  g_autofree char *muscles =
+      g_strdup_printf("speak --sensors %s --mesh %s --muscles x.png", track, mesh);
   json_object_unref(verb_test_run(muscles, 2));
-  g_autofree char *moving = g_strdup_printf("speak --sensors %s --mesh %s --animation x.vtu", track, mesh);
+  g_autofree char *moving =
+      g_strdup_printf("speak --sensors %s --mesh %s --animation x.vtu", track, mesh);
   json_object_unref(verb_test_run(moving, 2));
 }
 

@@ -1,5 +1,5 @@
-/* Speech on the command line: a corpus is made in each format, a network learns from it, a sound and a
- * text become tracks. */
+/* Speech on the command line: a corpus is made in each format, a network learns from it, a sound
+ * and a text become tracks. */
 #include "tests/app/verb-test.h"
 
 #include <glib/gstdio.h>
@@ -98,16 +98,19 @@ test_description(void)
       " \"axes\": {\"x\": \"up\", \"y\": \"front\"}, \"head\": [\"N1\", \"N2\"], \"smooth\": 1,"
       " \"split\": {\"by\": \"utterance\", \"valid\": 0.25, \"test\": 0.25}, \"utterances\": [");
   for (int u = 0; u < 8; u++)
-    g_string_append_printf(json, "%s{\"audio\": \"../csv/utterance%04d.wav\", "
-                                 "\"track\": \"utterance%04d.csv\"}", u ? "," : "", u, u);
+    g_string_append_printf(json,
+                           "%s{\"audio\": \"../csv/utterance%04d.wav\", "
+                           "\"track\": \"utterance%04d.csv\"}",
+                           u ? "," : "", u, u);
   g_string_append(json, "]}");
   g_autofree char *corpus = g_build_filename(lab, "corpus.json", NULL);
   g_assert_true(g_file_set_contents(corpus, json->str, -1, NULL));
-  g_autofree char *train = g_strdup_printf(
-      "speech-train %s -o %s/lab.net --layers 1 --units 16 --epochs 2", corpus, dir);
+  g_autofree char *train =
+      g_strdup_printf("speech-train %s -o %s/lab.net --layers 1 --units 16 --epochs 2", corpus,
+                      dir);
   JsonObject *trained = verb_test_run(train, 0);
-  JsonObject *tip = json_array_get_object_element(
-      json_object_get_array_member(trained, "sensors"), 0);
+  JsonObject *tip =
+      json_array_get_object_element(json_object_get_array_member(trained, "sensors"), 0);
   g_assert_cmpstr(json_object_get_string_member(tip, "name"), ==, "TT");
   /* the tip moves by millimetres, not by the head's centimetres */
   g_assert_cmpfloat(number(tip, "deviation_mm"), >, 1.0);
@@ -126,7 +129,8 @@ static void
 test_speak(void)
 {
   g_autofree char *speak = g_strdup_printf(
-      "speak %s/csv/utterance0001.wav --track-only --model %s/csv.net -o %s/track.csv", dir, dir, dir);
+      "speak %s/csv/utterance0001.wav --track-only --model %s/csv.net -o %s/track.csv", dir, dir,
+      dir);
   JsonObject *spoken = verb_test_run(speak, 0);
   g_assert_cmpfloat(number(spoken, "seconds"), >, 3.0);
   g_assert_cmpfloat(number(spoken, "realtime_factor"), >, 0.0);
@@ -144,8 +148,9 @@ test_speak(void)
   bytes[size / 2] ^= 1;
   g_autofree char *bad = path_of("bad.net");
   g_assert_true(g_file_set_contents(bad, bytes, (gssize)size, NULL));
-  g_autofree char *refuse = g_strdup_printf(
-      "speak %s/csv/utterance0001.wav --model %s/bad.net -o %s/none.csv", dir, dir, dir);
+  g_autofree char *refuse =
+      g_strdup_printf("speak %s/csv/utterance0001.wav --model %s/bad.net -o %s/none.csv", dir, dir,
+                      dir);
   json_object_unref(verb_test_run(refuse, 2));
   g_autofree char *none = path_of("none.csv");
   g_assert_false(g_file_test(none, G_FILE_TEST_EXISTS));
@@ -189,14 +194,16 @@ static void
 test_text(void)
 {
   g_autofree char *track = path_of("text.csv");
-  g_autofree char *say = g_strdup_printf("speak --text tea --track-only --voice en-us+f2 -o %s --sound %s/t.wav",
-                                         track, dir);
+  g_autofree char *say =
+      g_strdup_printf("speak --text tea --track-only --voice en-us+f2 -o %s --sound %s/t.wav",
+                      track, dir);
   JsonObject *tea = verb_test_run(say, 0);
   const double t = middle_of(tea, "t"), i = middle_of(tea, "i");
   g_assert_cmpfloat(track_at(track, "TT_y", t), <, track_at(track, "TT_y", i) - 3.0);
   const double front = track_at(track, "TD_x", i), up = track_at(track, "TD_y", i);
   json_object_unref(tea);
-  g_autofree char *again = g_strdup_printf("speak --text art --track-only --voice en-us -o %s", track);
+  g_autofree char *again =
+      g_strdup_printf("speak --text art --track-only --voice en-us -o %s", track);
   JsonObject *art = verb_test_run(again, 0);
   const double a = middle_of(art, "ɑ");
   g_assert_cmpfloat(track_at(track, "TD_x", a), >, front + 5.0);

@@ -1,5 +1,5 @@
-/* Speech in a case: a text said, a tongue that follows it; the same bits again and for any number of
- * threads, and shapes that a phonetician would expect. */
+/* Speech in a case: a text said, a tongue that follows it; the same bits again and for any number
+ * of threads, and shapes that a phonetician would expect. */
 #include "anatomy/base/parallel.h"
 #include "app/report.h"
 #include "app/session.h"
@@ -107,8 +107,8 @@ test_shapes(void)
   heights(spoken, pla_spoken_frame_at(spoken, middle_of(session, "he saw who two", "i")), i);
   heights(spoken, pla_spoken_frame_at(spoken, middle_of(session, "he saw who two", "ɔ")), a);
   heights(spoken, pla_spoken_frame_at(spoken, middle_of(session, "he saw who two", "u")), u);
-  g_test_message("heights in front and at the back, mm: i %.1f %.1f, ɔ %.1f %.1f, u %.1f %.1f", i[0],
-                 i[1], a[0], a[1], u[0], u[1]);
+  g_test_message("heights in front and at the back, mm: i %.1f %.1f, ɔ %.1f %.1f, u %.1f %.1f",
+                 i[0], i[1], a[0], a[1], u[0], u[1]);
   g_assert_cmpfloat(i[0], >, u[0] + 2.0); /* high in front */
   g_assert_cmpfloat(i[0], >, a[0] + 5.0);
   g_assert_cmpfloat(u[1], >, a[1] + 3.0); /* high at the back */
@@ -117,12 +117,14 @@ test_shapes(void)
   /* the closure of t is behind the teeth */
   double front = 0.0, back = 0.0;
   const double t = middle_of(session, "he saw who two", "t");
-  for (int f = pla_spoken_frame_at(spoken, t - 0.04); f <= pla_spoken_frame_at(spoken, t + 0.04); f++) {
+  for (int f = pla_spoken_frame_at(spoken, t - 0.04); f <= pla_spoken_frame_at(spoken, t + 0.04);
+       f++) {
     pla_spoken_contact_parts(spoken, f, part);
     front = fmax(front, part[0]);
     back = fmax(back, part[2]);
   }
-  g_test_message("t touches %.0f %% of the front and %.0f %% of the back", 100.0 * front, 100.0 * back);
+  g_test_message("t touches %.0f %% of the front and %.0f %% of the back", 100.0 * front,
+                 100.0 * back);
   g_assert_cmpfloat(front, >, 0.08);
   g_assert_cmpfloat(front, >, back);
   /* the tongue keeps its volume, and its coils are where they were asked to be */
@@ -155,7 +157,8 @@ test_hashes(void)
   hash[0] = pla_state_hash(pla_session_get_state(session));
   for (int k = 0; k < 2; k++) {
     pla_threads_set(k == 0 ? 1 : 4);
-    ok(apply(session, "speak", "{\"item\": \"key\", \"cell_mm\": " CELL ", \"heard\": true}", &err), &err);
+    ok(apply(session, "speak", "{\"item\": \"key\", \"cell_mm\": " CELL ", \"heard\": true}", &err),
+       &err);
     hash[1 + k] = pla_state_hash(pla_session_get_state(session));
     if (k == 0)
       ok(pla_session_undo(session, &err), &err);
@@ -177,7 +180,8 @@ test_hashes(void)
   /* what cannot speak is refused in a sentence */
   g_assert_cmpint(apply(session, "speak", "{\"item\": \"head\"}", &err), ==, PLA_ERR_USAGE);
   g_assert_nonnull(strstr(err.message, "sound"));
-  g_assert_cmpint(apply(session, "say", "{\"text\": \"x\", \"voice\": \"klingon-4\"}", &err), !=, PLA_OK);
+  g_assert_cmpint(apply(session, "say", "{\"text\": \"x\", \"voice\": \"klingon-4\"}", &err), !=,
+                  PLA_OK);
   g_object_unref(session);
 }
 
@@ -189,7 +193,8 @@ test_compare(void)
   PlaError err;
   PlaSpokenPair pair;
   say_and_move(session, "shoe");
-  ok(apply(session, "say", "{\"text\": \"shoe\", \"words_per_minute\": 200, \"name\": \"fast\"}", &err),
+  ok(apply(session, "say", "{\"text\": \"shoe\", \"words_per_minute\": 200, \"name\": \"fast\"}",
+           &err),
      &err);
   ok(apply(session, "speak", "{\"item\": \"fast\", \"cell_mm\": " CELL "}", &err), &err);
   PlaSpoken *slow = motion_of(session, "shoe, motion"), *fast = motion_of(session, "fast, motion");
@@ -211,24 +216,27 @@ test_compare(void)
   g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   g_assert_cmpint((int)g_strv_length(lines), ==, slow->n_frames + 2);
-  g_auto(GStrv) head = g_strsplit(lines[0], ",", -1), last = g_strsplit(lines[slow->n_frames], ",", -1);
+  g_auto(GStrv) head = g_strsplit(lines[0], ",", -1),
+                last = g_strsplit(lines[slow->n_frames], ",", -1);
   g_assert_cmpuint(g_strv_length(head), ==, g_strv_length(last));
   g_assert_cmpstr(head[1], ==, "TR_forward_mm");
   g_assert_cmpfloat(fabs(g_ascii_strtod(last[2], NULL) -
-                         slow->coil_mm[(slow->n_frames - 1) * 2 * PLA_N_COILS + 1]), <, 1e-3);
+                         slow->coil_mm[(slow->n_frames - 1) * 2 * PLA_N_COILS + 1]),
+                    <, 1e-3);
   /* a motion that lost an array is refused */
   g_autoptr(PlaContent) broken = pla_content_new(PLA_ITEM_RESULT);
   PlaSpoken *none = NULL;
   json_object_set_object_member(broken->meta, "spoken",
-                                json_object_ref(json_object_get_object_member(slow->content->meta,
-                                                                              "spoken")));
+                                json_object_ref(
+                                    json_object_get_object_member(slow->content->meta, "spoken")));
   g_assert_cmpint(pla_spoken_new(broken, &none, &err), ==, PLA_ERR_FORMAT);
   pla_spoken_free(slow);
   pla_spoken_free(fast);
   g_object_unref(session);
 }
 
-/* muscles of a motion that is kept against those of the track itself, whose axes point back and down */
+/* muscles of a motion that is kept against those of the track itself, whose axes point back and
+ * down */
 static void
 check_muscles(const PlaSpoken *spoken, const PlaTrack *track)
 {
@@ -305,9 +313,9 @@ main(int argc, char **argv)
   g_test_add_func("/spoken/compare", test_compare);
   g_test_add_func("/spoken/muscles", test_muscles);
   const int failed = g_test_run();
-  for (const char *const *name = (const char *[]){ "shapes.platysma", "hashes.platysma",
-                                                   "compare.platysma", "muscles.platysma",
-                                                   "speech.csv", NULL };
+  for (const char *const *name =
+           (const char *[]){ "shapes.platysma", "hashes.platysma", "compare.platysma",
+                             "muscles.platysma", "speech.csv", NULL };
        *name; name++) {
     g_autofree char *path = g_build_filename(folder, *name, NULL);
     g_remove(path);

@@ -1,7 +1,7 @@
 /* Stretches that run side by side against one run, and the muscles behind a motion. */
+#include "anatomy/base/memory.h"
 #include "app/tongue-muscles.h"
 #include "app/tongue-picture.h"
-#include "anatomy/base/memory.h"
 #include "sim/speech/sounds.h"
 
 #include <glib.h>
@@ -19,7 +19,8 @@ static void
 build(void)
 {
   PlaTongueMotionOptions options = pla_tongue_motion_options_default();
-  const PlaSegment s[3] = { { pla_sound_find("i"), 0.0, 0.2 }, { pla_sound_find("a"), 0.2, 0.4 },
+  const PlaSegment s[3] = { { pla_sound_find("i"), 0.0, 0.2 },
+                            { pla_sound_find("a"), 0.2, 0.4 },
                             { pla_sound_find("i"), 0.4, 0.6 } };
   const PlaArticulation how = pla_articulation_default();
   PlaError err;
@@ -60,7 +61,8 @@ test_seek(void)
     g_assert_cmpint(pla_tongue_motion_step(fork, &more, &err), ==, PLA_OK);
     g_assert_true(more);
     for (int k = 0; k < 3 * rest->n_verts; k++)
-      most = fmax(most, fabs(pla_tongue_motion_get_pos(motion)[k] - pla_tongue_motion_get_pos(fork)[k]));
+      most = fmax(most,
+                  fabs(pla_tongue_motion_get_pos(motion)[k] - pla_tongue_motion_get_pos(fork)[k]));
   }
   g_test_message("apart by at most %.4f mm", 1000.0 * most);
   g_assert_cmpfloat(most, <, 0.2e-3);
@@ -108,7 +110,8 @@ test_muscles(void)
   pla_tongue_muscles_free(muscles);
 }
 
-/* three muscles, two of them on both sides: the first strains in the second half, the others never */
+/* three muscles, two of them on both sides: the first strains in the second half, the others never
+ */
 static void
 test_picture(void)
 {

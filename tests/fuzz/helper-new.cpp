@@ -3,7 +3,8 @@
 #include <cstdlib>
 #include <new>
 
-namespace {
+namespace
+{
 constexpr std::size_t MOST = std::size_t(64) << 20; /* bytes: what helpers get for small files */
 
 void *

@@ -65,8 +65,9 @@ static int n_allocations;
 static bool decoding;
 
 /* of the sanitizers; NULL without them */
-extern int __sanitizer_install_malloc_and_free_hooks(
-    void (*allocated)(const volatile void *p, size_t size), void (*freed)(const volatile void *p))
+extern int __sanitizer_install_malloc_and_free_hooks(void (*allocated)(const volatile void *p,
+                                                                       size_t size),
+                                                     void (*freed)(const volatile void *p))
     __attribute__((weak));
 extern int __sanitizer_get_ownership(const volatile void *p) __attribute__((weak));
 extern void __lsan_ignore_object(const void *p) __attribute__((weak));
@@ -118,7 +119,8 @@ restore_handlers(void)
 }
 
 /* Whether the innermost function that is not the C or C++ library's own stands in a library: these
- * raise signals for others, by assert(), abort() and std::terminate().  @pc: where the signal came */
+ * raise signals for others, by assert(), abort() and std::terminate().  @pc: where the signal came
+ */
 static bool
 library_crashed(const void *pc)
 {

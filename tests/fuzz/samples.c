@@ -69,7 +69,9 @@ pla_fuzz_sample_ogg(void)
   static GBytes *sample;
   if (!sample) {
     const char *path = pla_fuzz_path("sample.ogg");
-    SF_INFO info = { .samplerate = 8000, .channels = 1, .format = SF_FORMAT_OGG | SF_FORMAT_VORBIS };
+    SF_INFO info = { .samplerate = 8000,
+                     .channels = 1,
+                     .format = SF_FORMAT_OGG | SF_FORMAT_VORBIS };
     float wave[800];
     SNDFILE *file = sf_open(path, SFM_WRITE, &info);
     for (int i = 0; i < 800; i++)

@@ -124,8 +124,9 @@ put_body(const char *folder)
   g_autofree int *which = g_new0(int, (gsize)mesh->n_tets);
   const bool held[8] = { true, true, true, true };
   const char *const names[] = { "skin" };
-  g_autoptr(JsonNode) described = json_from_string(
-      "{\"labels\": \"labels\", \"lattice_mm\": 5, \"steps\": [], \"found\": []}", NULL);
+  g_autoptr(JsonNode) described =
+      json_from_string("{\"labels\": \"labels\", \"lattice_mm\": 5, \"steps\": [], \"found\": []}",
+                       NULL);
   if (material.material->prepare(param, material.constants, &err) != PLA_OK ||
       pla_surgery_new(mesh, &material, 1, which, held, &body, &err) != PLA_OK ||
       pla_surgery_set_tissues(body, names, &err) != PLA_OK ||

@@ -180,8 +180,8 @@ pla_fuzz_look_at(const PlaItem *item)
   }
   if (item->audio) {
     const PlaAudio *a = item->audio;
-    pla_fuzz_look_at_bytes(a->samples, (size_t)a->n_frames * (size_t)a->n_channels *
-                                           pla_dtype_size(a->dtype));
+    pla_fuzz_look_at_bytes(a->samples,
+                           (size_t)a->n_frames * (size_t)a->n_channels * pla_dtype_size(a->dtype));
   }
   for (int i = 0; i < item->phones.n; i++)
     pla_fuzz_look_at_bytes(&item->phones.phone[i], sizeof item->phones.phone[i]);

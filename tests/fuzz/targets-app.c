@@ -1,12 +1,13 @@
-/* Readers above files: JSON texts, scenes, plans, descriptions of muscles, speech networks, cases. */
+/* Readers above files: JSON texts, scenes, plans, descriptions of muscles, speech networks, cases.
+ */
 #include "tests/fuzz/fuzz.h"
 
 #include "anatomy/box-mesh.h"
 #include "anatomy/mesher/tets.h"
 #include "app/annotation.h"
 #include "app/body.h"
-#include "app/content.h"
 #include "app/case-check.h"
+#include "app/content.h"
 #include "app/json.h"
 #include "app/landmarks.h"
 #include "app/muscles.h"
@@ -446,7 +447,8 @@ use_content(PlaContent *content)
     pla_surgery_free(body);
 }
 
-/* A small case: a volume with labels, a mesh, a track, a note; two branches and something undone. */
+/* A small case: a volume with labels, a mesh, a track, a note; two branches and something undone.
+ */
 static void
 make_case(const char *path)
 {
@@ -511,8 +513,7 @@ static int
 authorize(void *data, int action, const char *a, const char *b, const char *c, const char *d)
 {
   const bool rows = action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_UPDATE ||
-                    action == SQLITE_DELETE || action == SQLITE_INSERT ||
-                    action == SQLITE_FUNCTION;
+                    action == SQLITE_DELETE || action == SQLITE_INSERT || action == SQLITE_FUNCTION;
   return rows ? SQLITE_OK : SQLITE_DENY;
 }
 
@@ -541,8 +542,10 @@ write_damaged_case(const char *name, const uint8_t *data, size_t size)
     const char *path = pla_fuzz_write(name, honest, n_honest);
     sqlite3 *db = NULL;
     if (sqlite3_open(path, &db) == SQLITE_OK) {
-      sqlite3_exec(db, "PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY;"
-                       "PRAGMA ignore_check_constraints=ON", NULL, NULL, NULL);
+      sqlite3_exec(db,
+                   "PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY;"
+                   "PRAGMA ignore_check_constraints=ON",
+                   NULL, NULL, NULL);
       sqlite3_set_authorizer(db, authorize, NULL);
       sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 1 << 20);
       sqlite3_progress_handler(db, 100000, stop, NULL);
@@ -616,8 +619,7 @@ run_recover(const uint8_t *data, size_t size)
   PlaError err = { 0 };
   pla_fuzz_empty("recover");
   g_autofree char *path = g_strdup(write_damaged_case("recover/a.platysma", data, size));
-  PlaStatus st =
-      pla_case_recover(path, pla_fuzz_path("recover/b.platysma"), NULL, &salvage, &err);
+  PlaStatus st = pla_case_recover(path, pla_fuzz_path("recover/b.platysma"), NULL, &salvage, &err);
   pla_fuzz_check(st, &err);
   pla_store_salvage_clear(&salvage);
 }
@@ -658,10 +660,9 @@ run_content(const uint8_t *data, size_t size)
     if (a->name[0] == '@')
       continue;
     PlaStoreArray *to = &array[bundle.n_arrays++];
-    *to = (PlaStoreArray){ .name = a->name,
-                           .dtype = a->dtype,
-                           .n_dims = a->n_dims,
-                           .data = (void *)(uintptr_t)a->data };
+    *to = (PlaStoreArray){
+      .name = a->name, .dtype = a->dtype, .n_dims = a->n_dims, .data = (void *)(uintptr_t)a->data
+    };
     memcpy(to->shape, a->dim, sizeof a->dim);
   }
   PlaStatus st = pla_store_begin(store, &err);

@@ -42,8 +42,7 @@ write_again(const PlaFormat *format, const PlaItem *item)
   opts.c3d_dec = turn & 32;
   opts.c3d_storage = (PlaC3dStorage)(turn / 64 % 3);
   pla_fuzz_empty("again");
-  g_autofree char *name =
-      g_strconcat("again/a", format->extensions[turn / 256 % n_endings], NULL);
+  g_autofree char *name = g_strconcat("again/a", format->extensions[turn / 256 % n_endings], NULL);
   g_autofree char *path = g_strdup(pla_fuzz_path(name));
   PlaStatus st = pla_item_write(path, item, &opts, &err);
   pla_fuzz_check(st, &err);
@@ -432,8 +431,7 @@ run_reader(const uint8_t *data, size_t size)
   if (!pla_fuzz_part(&data, &size, &script, &n_script) ||
       !pla_fuzz_part(&data, &size, &content, &n_content))
     return;
-  PlaStatus st =
-      pla_reader_open(&reader, pla_fuzz_write("a", content, n_content), NULL, &err);
+  PlaStatus st = pla_reader_open(&reader, pla_fuzz_write("a", content, n_content), NULL, &err);
   PlaBase64 base64 = { 0 };
   PlaBytes bytes = { 0 };
   for (size_t i = 0; i < MIN(n_script, 200) && st == PLA_OK; i++) {
@@ -474,7 +472,8 @@ run_reader(const uint8_t *data, size_t size)
       pla_reader_int(&reader, &whole);
       break;
     case 9:
-      st = pla_reader_numbers(&reader, (PlaDType)(argument % 10), argument, "numbers", &bytes, &err);
+      st =
+          pla_reader_numbers(&reader, (PlaDType)(argument % 10), argument, "numbers", &bytes, &err);
       break;
     case 10:
       st = pla_reader_elements(&reader, (PlaDType)(argument % 10), argument, i % 2, "elements",
@@ -566,8 +565,8 @@ run_helper_replies(const uint8_t *data, size_t size)
   const PlaReadOptions opts = pla_read_options_default();
   GBytes *sample = reader[r].sample();
   pla_fuzz_empty("replies");
-  const char *path = pla_fuzz_write(reader[r].name, g_bytes_get_data(sample, NULL),
-                                    g_bytes_get_size(sample));
+  const char *path =
+      pla_fuzz_write(reader[r].name, g_bytes_get_data(sample, NULL), g_bytes_get_size(sample));
   pla_fuzz_helper_reply(data + 1, size - 1);
   PlaItem item = read_only(reader[r].format, path, &opts);
   pla_item_clear(&item);

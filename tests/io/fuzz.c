@@ -252,7 +252,7 @@ void
 pla_fuzz_run(const PlaFuzz *fuzz, const uint8_t *data, size_t size)
 {
   const char *env = g_getenv("PLA_FUZZ_MUTATIONS");
-  int n_mutations = env               ? atoi(env) / MAX(fuzz->one_of, 1)
+  int n_mutations = env                 ? atoi(env) / MAX(fuzz->one_of, 1)
                     : fuzz->n_mutations ? fuzz->n_mutations
                                         : 400;
   size_t stride = fuzz->truncation_stride ? (size_t)fuzz->truncation_stride : size / 1009 + 1;
@@ -272,8 +272,9 @@ pla_fuzz_run(const PlaFuzz *fuzz, const uint8_t *data, size_t size)
   }
 
   /* a few bytes changed: random values, extremes, copies of other places, runs removed */
-  static const uint64_t extremes[] = { 0, 0xff, 0x7f, 0x80, 0x7fffffff, 0xffffffff,
-                                       0x80000000, 0x7fffffffffffffff, 0xffffffffffffffff };
+  static const uint64_t extremes[] = {
+    0, 0xff, 0x7f, 0x80, 0x7fffffff, 0xffffffff, 0x80000000, 0x7fffffffffffffff, 0xffffffffffffffff
+  };
   uint64_t state = 20260301;
   for (int m = 0; m < n_mutations; m++) {
     memcpy(damaged, data, size);

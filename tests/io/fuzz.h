@@ -13,12 +13,12 @@
 
 typedef struct {
   const PlaFormat *format;
-  const char *extension;  /* of the file to write, with dot */
-  const char *companion;  /* path of a second file that must lie beside it (copied), or NULL */
-  int n_mutations;        /* 0: PLA_FUZZ_MUTATIONS from the environment, else 400 */
-  int one_of;             /* runs of this format that share the long count; 0: this is the only one */
-  int dense_bytes;        /* cut at every byte up to here, then in strides; 0: 1024 */
-  int truncation_stride;  /* 0: every byte up to 4 KiB of file, then a prime stride; env long: 1 */
+  const char *extension; /* of the file to write, with dot */
+  const char *companion; /* path of a second file that must lie beside it (copied), or NULL */
+  int n_mutations;       /* 0: PLA_FUZZ_MUTATIONS from the environment, else 400 */
+  int one_of;      /* runs of this format that share the long count; 0: this is the only one */
+  int dense_bytes; /* cut at every byte up to here, then in strides; 0: 1024 */
+  int truncation_stride; /* 0: every byte up to 4 KiB of file, then a prime stride; env long: 1 */
 } PlaFuzz;
 
 /* Reads @size bytes of a valid file in every damaged form; g_asserts on a violation.  @data is the

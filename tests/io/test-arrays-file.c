@@ -43,7 +43,8 @@ test_round_trip(void)
   g_assert_nonnull(strstr(err.message, "sample"));
 }
 
-/* neither a cut nor a changed byte goes unnoticed; with the checksum made right, bounds still hold */
+/* neither a cut nor a changed byte goes unnoticed; with the checksum made right, bounds still hold
+ */
 static void
 test_hostile(void)
 {

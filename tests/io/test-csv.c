@@ -275,8 +275,11 @@ test_memory(void)
 static void
 test_formulas(void)
 {
-  static const char *const names[] = { "=1+1",   "+x",  "-x",      "@SUM(A1)", "'=1",  "''-x",
-                                       "'quote", "-3.5", "+1e-6", "=HYPERLINK(\"http://x\",\"y\")", "a=1" };
+  static const char *const names[] = {
+    "=1+1", "+x",     "-x",   "@SUM(A1)", "'=1",
+    "''-x", "'quote", "-3.5", "+1e-6",    "=HYPERLINK(\"http://x\",\"y\")",
+    "a=1"
+  };
   enum { N = G_N_ELEMENTS(names) };
   g_autofree char *path = pla_test_path("formulas.csv"), *text = NULL;
   PlaItem item = { .kind = PLA_KIND_TRACK }, again = { 0 };

@@ -1,5 +1,5 @@
-/* Every writer of the registry, under each of its endings: what it writes is found to be of its kind
- * and read back, whatever the names, units and sizes. */
+/* Every writer of the registry, under each of its endings: what it writes is found to be of its
+ * kind and read back, whatever the names, units and sizes. */
 #include "io/format.h"
 #include "tests/io/fuzz.h"
 #include "tests/io/mesh-samples.h"
@@ -11,7 +11,8 @@
 
 static int n_written, n_refused;
 
-/* writes @item under every ending of every format of its kind; NULL @same: only the kind is compared */
+/* writes @item under every ending of every format of its kind; NULL @same: only the kind is
+ * compared */
 static void
 check_all(const PlaItem *item, const char *what, void (*same)(const PlaItem *, const PlaItem *))
 {
@@ -134,7 +135,8 @@ test_volumes(void)
     for (int n = 1; n < 4; n++) {
       PlaItem item = { .kind = PLA_KIND_VOLUME };
       PlaError err;
-      g_assert_cmpint(pla_volume_new((int[4]){ n, 2, 3, 1 }, types[t], &item.volume, &err), ==, PLA_OK);
+      g_assert_cmpint(pla_volume_new((int[4]){ n, 2, 3, 1 }, types[t], &item.volume, &err), ==,
+                      PLA_OK);
       g_autofree char *what = g_strdup_printf("a volume of %s", pla_dtype_name(types[t]));
       check_all(&item, what, same_volume);
       pla_item_clear(&item);

@@ -191,7 +191,8 @@ test_image(void)
     g_assert_cmpint(pla_label_table_find(&item.labels, 1)->rgba[0], ==, 84);
     g_assert_null(strstr(vol->description, "SECRET"));
 
-    /* written in another format it is an image still: no table of labels beside it makes it a label map */
+    /* written in another format it is an image still: no table of labels beside it makes it a label
+     * map */
     g_autofree char *image = pla_test_path("image.nii");
     PlaWriteOptions write = pla_write_options_default();
     PlaError err = { 0 };

@@ -29,9 +29,10 @@ test_round_trip(void)
 static void
 test_names(void)
 {
-  static const char *const names[] = { "x",       "TT",       "TT_x",      "ema_x",
-                                       "tongue",  "tongueX",  "tongue_x",  "tongue_xy",
-                                       "\u00ff\u00ff\u00ff", "\u820c_x" };
+  static const char *const names[] = { "x",        "TT",        "TT_x",
+                                       "ema_x",    "tongue",    "tongueX",
+                                       "tongue_x", "tongue_xy", "\u00ff\u00ff\u00ff",
+                                       "\u820c_x" };
   for (int kind = 0; kind < 2; kind++) {
     PlaWriteOptions opts = pla_write_options_default();
     opts.uncompressed = kind == 1;

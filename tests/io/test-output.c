@@ -16,8 +16,8 @@
 
 /* ---- calls that change a folder end the program, or fail, at a chosen moment ----------------- */
 
-static int die_at, n_calls;  /* from 1; 0: never */
-static char fail_name[64];           /* the new name that is refused; empty: none */
+static int die_at, n_calls; /* from 1; 0: never */
+static char fail_name[64];  /* the new name that is refused; empty: none */
 
 static bool
 fails(const char *name)

@@ -31,8 +31,8 @@ to_root(GtkWidget *widget, double x, double y, int *root_x, int *root_y)
   Window child;
   int scale = gdk_surface_get_scale_factor(surface);
   XTranslateCoordinates(display, GDK_SURFACE_XID(surface), DefaultRootWindow(display),
-                        (int)lround((at.x + shift_x) * scale), (int)lround((at.y + shift_y) * scale),
-                        root_x, root_y, &child);
+                        (int)lround((at.x + shift_x) * scale),
+                        (int)lround((at.y + shift_y) * scale), root_x, root_y, &child);
 }
 
 void

@@ -9,7 +9,8 @@ void pointer_move(GtkWidget *widget, double x, double y);
 void pointer_click(GtkWidget *widget, double x, double y, int button);
 /* Presses the left button at the first of @n places, goes through the others, releases. */
 void pointer_drag(GtkWidget *widget, const double (*places)[2], int n);
-/* Presses and releases keys by their X names, the first held while the others are: "Control_L+Return". */
+/* Presses and releases keys by their X names, the first held while the others are:
+ * "Control_L+Return". */
 void press_keys(GtkWidget *window, const char *keys);
 /* The first button below @root whose label or accessible name this is; g_error() without one. */
 GtkWidget *find_button(GtkWidget *root, const char *label);

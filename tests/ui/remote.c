@@ -41,8 +41,8 @@ call(Remote *self, const char *peer, const char *path, const char *interface, co
 static char *
 get_name(Remote *self, const char *peer, const char *path)
 {
-  g_autoptr(GVariant) answer = call(self, peer, path, PROPERTIES, "Get",
-                                    g_variant_new("(ss)", ACCESSIBLE, "Name"), "(v)");
+  g_autoptr(GVariant) answer =
+      call(self, peer, path, PROPERTIES, "Get", g_variant_new("(ss)", ACCESSIBLE, "Name"), "(v)");
   g_autoptr(GVariant) text = NULL;
   if (answer)
     g_variant_get(answer, "(v)", &text);
@@ -92,8 +92,8 @@ typedef struct {
   GString *all; /* of names that were seen, or NULL */
 } Search;
 
-/* depth first; the toolkit lists what is visible, and names buttons with the underscores of their keys,
- * so that it is their labels that are looked for */
+/* depth first; the toolkit lists what is visible, and names buttons with the underscores of their
+ * keys, so that it is their labels that are looked for */
 static gboolean
 search(Remote *self, Search *wanted, const char *peer, const char *path, int depth)
 {
@@ -158,8 +158,8 @@ remote_wait(Remote *self, const char *role, const char *name, int seconds)
       Search wanted = { NULL, NULL, NULL, g_string_new(NULL) };
       remote_shoot(self, "missing");
       search_all(self, &wanted);
-      g_error("there is no %s '%s' after %d s; there are:\n%s", role ? role : "thing", name, seconds,
-              wanted.all->str);
+      g_error("there is no %s '%s' after %d s; there are:\n%s", role ? role : "thing", name,
+              seconds, wanted.all->str);
     }
     g_usleep(200000);
   }
@@ -208,8 +208,8 @@ remote_settle(Remote *self, int seconds)
     g_usleep(400000);
     check_alive(self);
     cairo_surface_t *now = look(self);
-    const size_t size = (size_t)cairo_image_surface_get_stride(now) *
-                        (size_t)cairo_image_surface_get_height(now);
+    const size_t size =
+        (size_t)cairo_image_surface_get_stride(now) * (size_t)cairo_image_surface_get_height(now);
     const gboolean same = before && memcmp(cairo_image_surface_get_data(before),
                                            cairo_image_surface_get_data(now), size) == 0;
     if (before)
@@ -340,18 +340,20 @@ accessibility_bus(void)
   g_autoptr(GError) error = NULL;
   g_autoptr(GDBusConnection) session = g_bus_get_sync(G_BUS_TYPE_SESSION, NULL, &error);
   g_autoptr(GVariant) answer =
-      session ? g_dbus_connection_call_sync(session, "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus",
-                                            "GetAddress", NULL, G_VARIANT_TYPE("(s)"),
-                                            G_DBUS_CALL_FLAGS_NONE, CALL_MS, NULL, &error)
-              : NULL;
+      session
+          ? g_dbus_connection_call_sync(session, "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus",
+                                        "GetAddress", NULL, G_VARIANT_TYPE("(s)"),
+                                        G_DBUS_CALL_FLAGS_NONE, CALL_MS, NULL, &error)
+          : NULL;
   const char *address;
   if (!answer)
     g_error("the accessibility bus cannot be reached: %s", error->message);
   g_variant_get(answer, "(&s)", &address);
-  GDBusConnection *bus = g_dbus_connection_new_for_address_sync(
-      address,
-      G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
-      NULL, NULL, &error);
+  GDBusConnection *bus =
+      g_dbus_connection_new_for_address_sync(address,
+                                             G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT |
+                                                 G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
+                                             NULL, NULL, &error);
   if (!bus)
     g_error("the accessibility bus cannot be reached: %s", error->message);
   return bus;

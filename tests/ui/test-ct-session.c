@@ -1,6 +1,7 @@
-/* A first session on a patient, by mouse and keys alone, on the program itself: a scan is opened from the
- * welcome page, its tissues are found and meshed, a body is prepared and the first incision made.  Then the
- * program is killed.  The next start offers what was not saved, and everything is there.
+/* A first session on a patient, by mouse and keys alone, on the program itself: a scan is opened
+ * from the welcome page, its tissues are found and meshed, a body is prepared and the first
+ * incision made.  Then the program is killed.  The next start offers what was not saved, and
+ * everything is there.
  *
  * PLA_SHOTS names a folder for a picture of every step. */
 #include "tests/ui/remote.h"
@@ -199,7 +200,8 @@ main(int argc, char **argv)
   g_test_add_func("/ct-session/killed", test_killed);
   const int status = g_test_run();
   const char *const argv_rm[] = { "rm", "-rf", home, NULL };
-  g_spawn_sync(NULL, (char **)argv_rm, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL);
+  g_spawn_sync(NULL, (char **)argv_rm, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL,
+               NULL);
   g_free(home);
   return status;
 }

@@ -1,4 +1,5 @@
-/* The draft that is drawn while a view moves: fewer faces than the surface, and as closed as it is. */
+/* The draft that is drawn while a view moves: fewer faces than the surface, and as closed as it is.
+ */
 #include "anatomy/phantom/phantom.h"
 #include "app/picture.h"
 #include "app/render.h"
@@ -13,8 +14,8 @@
 
 /* ---- the surface ----------------------------------------------------------------------------- */
 
-/* The skin of a head, or of the label map that PLA_DRAFT_LABELS names; with @scalp without bone, which
- * leaves an inner side a few millimetres below. */
+/* The skin of a head, or of the label map that PLA_DRAFT_LABELS names; with @scalp without bone,
+ * which leaves an inner side a few millimetres below. */
 static PlaMesh *
 skin(double spacing_mm, gboolean scalp)
 {
@@ -190,8 +191,8 @@ save(const uint32_t *pixel, const char *name)
   const char *dir = g_getenv("PLA_SHOTS");
   if (!dir)
     return;
-  cairo_surface_t *png = cairo_image_surface_create_for_data((void *)pixel, CAIRO_FORMAT_RGB24,
-                                                             SIZE, SIZE, 4 * SIZE);
+  cairo_surface_t *png =
+      cairo_image_surface_create_for_data((void *)pixel, CAIRO_FORMAT_RGB24, SIZE, SIZE, 4 * SIZE);
   g_autofree char *path = g_strdup_printf("%s/draft-%s.png", dir, name);
   cairo_surface_write_to_png(png, path);
   cairo_surface_destroy(png);

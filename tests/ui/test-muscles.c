@@ -194,7 +194,8 @@ set_phonemes(PlaWindow *window)
 {
   PlaDocument *document = pla_window_get_document(window);
   g_autoptr(JsonNode) node = json_from_string(
-      "{\"item\": \"made-up take\", \"phonemes\": [[0.0, 0.15, \"a\"], [0.15, 0.28, \"b\"]]}", NULL);
+      "{\"item\": \"made-up take\", \"phonemes\": [[0.0, 0.15, \"a\"], [0.15, 0.28, \"b\"]]}",
+      NULL);
   g_assert_true(pla_document_run(document, "Phonemes", "set-phonemes", json_node_get_object(node)));
   settle(window);
 }
@@ -460,8 +461,8 @@ measure_lips(const PlaPerformance *p, int frame, double *measured, double *fitte
   *fitted = made[3 * lip[0] + 2] - made[3 * lip[1] + 2];
 }
 
-/* Every phoneme at its middle: lips are as far apart as they were recorded, and closer where the sound
- * closes them than where it opens them. */
+/* Every phoneme at its middle: lips are as far apart as they were recorded, and closer where the
+ * sound closes them than where it opens them. */
 static void
 compare_lips(const PlaPerformance *p)
 {
@@ -482,9 +483,10 @@ compare_lips(const PlaPerformance *p)
     }
   }
   g_assert_cmpint(n_closed, >=, 8);
-  g_test_message("lips' markers: %.2f mm apart in %d closures, %.2f mm otherwise; recorded and fitted "
-                 "differ by at most %.2f mm",
-                 closed / n_closed, n_closed, open / n_open, worst);
+  g_test_message(
+      "lips' markers: %.2f mm apart in %d closures, %.2f mm otherwise; recorded and fitted "
+      "differ by at most %.2f mm",
+      closed / n_closed, n_closed, open / n_open, worst);
   g_assert_cmpfloat(closed / n_closed, <, open / n_open - 1.0);
   /* six deviations of a difference of markers with 0.2 mm of noise */
   g_assert_cmpfloat(worst, <, 6.0 * 0.2 * sqrt(2.0));

@@ -46,10 +46,10 @@ text_of(GVariant *answer)
 static gboolean
 is_control(const char *role)
 {
-  static const char *const roles[] = { "button",   "toggle button", "check box", "radio button",
-                                       "switch",   "spin button",   "slider",    "text box",
-                                       "combo box", "menu item",    "image",     "search box",
-                                       "tab",      NULL };
+  static const char *const roles[] = {
+    "button",   "toggle button", "check box", "radio button", "switch",     "spin button", "slider",
+    "text box", "combo box",     "menu item", "image",        "search box", "tab",         NULL
+  };
   return g_strv_contains(roles, role);
 }
 
@@ -122,13 +122,13 @@ accessibility_bus(void)
   g_autoptr(GDBusConnection) session = g_bus_get_sync(G_BUS_TYPE_SESSION, NULL, &error);
   if (!session)
     g_error("there is no session bus: %s", error->message);
-  g_autofree char *address =
-      text_of(call(session, "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress", NULL,
-                   "(s)"));
-  GDBusConnection *bus = g_dbus_connection_new_for_address_sync(
-      address,
-      G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
-      NULL, NULL, &error);
+  g_autofree char *address = text_of(
+      call(session, "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress", NULL, "(s)"));
+  GDBusConnection *bus =
+      g_dbus_connection_new_for_address_sync(address,
+                                             G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT |
+                                                 G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
+                                             NULL, NULL, &error);
   if (!bus)
     g_error("the accessibility bus cannot be reached: %s", error->message);
   return bus;

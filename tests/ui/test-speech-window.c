@@ -1,5 +1,6 @@
-/* The Speech workspace by hand: a text is said, the tongue moves, the moment is chosen with the pointer,
- * played and looped; a second recording is compared; tables and pictures are saved; all undone, redone. */
+/* The Speech workspace by hand: a text is said, the tongue moves, the moment is chosen with the
+ * pointer, played and looped; a second recording is compared; tables and pictures are saved; all
+ * undone, redone. */
 #include "io/microphone.h"
 #include "tests/ui/fixture.h"
 #include "tests/ui/pointer.h"
@@ -74,7 +75,8 @@ count_red(PlaWindow *window)
 {
   g_autofree char *path = g_build_filename(fixture_dir, "scene.png", NULL);
   PlaError err;
-  if (pla_scene_view_save(PLA_SCENE_VIEW(pla_window_get_scene(window)), 320, 240, path, &err) != PLA_OK)
+  if (pla_scene_view_save(PLA_SCENE_VIEW(pla_window_get_scene(window)), 320, 240, path, &err) !=
+      PLA_OK)
     g_error("%s", err.message);
   return count_red_in(path, 0, 0, 320, 240);
 }
@@ -130,8 +132,9 @@ check_pointer(PlaWindow *window, PlaSpeechDesk *desk)
   for (int i = 0; i < 100 && pla_speech_desk_get_time(desk) == 0.0; i++)
     let_run(30);
   g_assert_cmpfloat(fabs(pla_speech_desk_get_time(desk) - 0.5 * seconds), <, 3.0 * seconds / w);
-  const double way[4][2] = { { 0.3 * w, 0.3 * h }, { 0.35 * w, 0.3 * h }, { 0.5 * w, 0.3 * h },
-                             { 0.6 * w, 0.3 * h } };
+  const double way[4][2] = {
+    { 0.3 * w, 0.3 * h }, { 0.35 * w, 0.3 * h }, { 0.5 * w, 0.3 * h }, { 0.6 * w, 0.3 * h }
+  };
   pointer_drag(sound, way, 4);
   for (int i = 0; i < 100 && !pla_speech_desk_has_selection(desk); i++)
     let_run(30);
@@ -140,8 +143,9 @@ check_pointer(PlaWindow *window, PlaSpeechDesk *desk)
   pla_speech_desk_get_selection(desk, &from, &to);
   g_assert_cmpfloat(fabs(from - pla_speech_sound_time_at(self, 0.3 * w)), <, 3.0 * seconds / w);
   g_assert_cmpfloat(fabs(to - pla_speech_sound_time_at(self, 0.6 * w)), <, 3.0 * seconds / w);
-  g_assert_cmpfloat(fabs(pla_speech_sound_x_at(self, pla_speech_sound_time_at(self, 0.4 * w)) - 0.4 * w), <,
-                    0.01);
+  g_assert_cmpfloat(fabs(pla_speech_sound_x_at(self, pla_speech_sound_time_at(self, 0.4 * w)) -
+                         0.4 * w),
+                    <, 0.01);
 }
 
 /* nearer at a place that stays, along, to the selection and back to all; playing turns pages */
@@ -184,13 +188,14 @@ check_zoom(PlaWindow *window, PlaSpeechDesk *desk)
   pointer_move(sound, 0.25 * gtk_widget_get_width(sound), 40.0);
   const double under = pla_speech_sound_time_at(self, 0.25 * gtk_widget_get_width(sound));
   pointer_click(sound, 0.25 * gtk_widget_get_width(sound), 40.0, 4);
-  for (int i = 0; i < 100 && gtk_adjustment_get_page_size(pla_speech_sound_get_adjustment(self)) == all;
-       i++)
+  for (int i = 0;
+       i < 100 && gtk_adjustment_get_page_size(pla_speech_sound_get_adjustment(self)) == all; i++)
     let_run(30);
   pla_speech_sound_get_range(self, &from, &to);
   g_assert_cmpfloat(to - from, <, 0.9 * all);
-  g_assert_cmpfloat(fabs(pla_speech_sound_time_at(self, 0.25 * gtk_widget_get_width(sound)) - under), <,
-                    0.01 * all);
+  g_assert_cmpfloat(fabs(pla_speech_sound_time_at(self, 0.25 * gtk_widget_get_width(sound)) -
+                         under),
+                    <, 0.01 * all);
   pla_speech_sound_zoom(self, 1e-6, about);
   pla_speech_sound_get_range(self, &from, &to);
   g_assert_cmpfloat(from, ==, 0.0);
@@ -214,7 +219,8 @@ check_playing(PlaWindow *window, PlaSpeechDesk *desk)
   g_assert_cmpint(moments, >=, 3);
   g_assert_cmpint(shapes, >=, 3); /* the 3-D tongue goes along */
   g_test_message("%d moments, %d shapes in %.2f s; %s", moments, shapes, to - from,
-                 pla_speech_desk_get_silence(desk) ? pla_speech_desk_get_silence(desk) : "with sound");
+                 pla_speech_desk_get_silence(desk) ? pla_speech_desk_get_silence(desk)
+                                                   : "with sound");
   /* in a loop it begins again, slowly too */
   pla_window_activate(window, "speech.loop");
   pla_window_activate(window, "speech.pace::half");
@@ -250,7 +256,8 @@ check_muscles(PlaWindow *window, PlaSpeechDesk *desk)
   int told = 0;
   const gulong handler = g_signal_connect_swapped(desk, "muscles", G_CALLBACK(count), &told);
   g_assert_null(pla_speech_desk_get_muscles(desk));
-  /* who cancels wants them no longer, and nothing is kept: by the switch, and by the list of jobs */
+  /* who cancels wants them no longer, and nothing is kept: by the switch, and by the list of jobs
+   */
   pla_window_activate(window, "speech.muscles");
   g_assert_true(pla_speech_desk_get_muscles_wanted(desk));
   pla_window_activate(window, "speech.muscles");

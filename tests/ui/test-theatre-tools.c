@@ -117,8 +117,8 @@ saw(PlaWindow *window)
   g_assert_true(pla_hash_equal(&is, &sawn));
 }
 
-/* under a line on the skin, and along a surface that came with the case: both become triangles of the
- * plan */
+/* under a line on the skin, and along a surface that came with the case: both become triangles of
+ * the plan */
 static void
 cut_along(PlaWindow *window)
 {

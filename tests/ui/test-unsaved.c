@@ -1,4 +1,5 @@
-/* A scan is in a case from the moment it is opened: nothing that was done is lost without a word. */
+/* A scan is in a case from the moment it is opened: nothing that was done is lost without a word.
+ */
 #include "tests/ui/fixture.h"
 #include "ui/recent.h"
 #include "ui/unsaved.h"
@@ -270,7 +271,7 @@ test_age(void)
   static const struct {
     int64_t s;
     const char *text;
-  } rows[] = { { 0, "just now" },        { 59, "just now" },       { 60, "1 minute ago" },
+  } rows[] = { { 0, "just now" },         { 59, "just now" },       { 60, "1 minute ago" },
                { 725, "12 minutes ago" }, { 3600, "1 hour ago" },   { 86399, "23 hours ago" },
                { 86400, "1 day ago" },    { 300000, "3 days ago" }, { -5, "just now" } };
   for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {

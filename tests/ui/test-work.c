@@ -75,7 +75,8 @@ write_head(void)
   enum { NI = 60, NJ = 70, NK = 64 };
   PlaItem item = { .kind = PLA_KIND_VOLUME };
   PlaError err;
-  g_assert_cmpint(pla_volume_new((int[4]){ NI, NJ, NK, 1 }, PLA_I16, &item.volume, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_volume_new((int[4]){ NI, NJ, NK, 1 }, PLA_I16, &item.volume, &err), ==,
+                  PLA_OK);
   const double affine[12] = { 2, 0, 0, -59, 0, 2, 0, -69, 0, 0, 2, -63 };
   memcpy(item.volume->affine_mm, affine, sizeof affine);
   item.volume->audit.source = PLA_FRAME_MADE;
@@ -199,8 +200,8 @@ press_button(PlaWindow *window, const char *label)
 
 enum { SMALL_W = 160, SMALL_H = 100 };
 
-/* a picture of the window, ten times smaller or so: fonts and the clock of the history hardly matter
- * then */
+/* a picture of the window, ten times smaller or so: fonts and the clock of the history hardly
+ * matter then */
 static cairo_surface_t *
 small_picture(const char *path)
 {
@@ -264,9 +265,10 @@ static void
 compare_workspaces(const char *path)
 {
   g_autofree char *out = g_build_filename(fixture_dir, "shot.png", NULL);
-  const char *const argv[] = { g_getenv("PLATYSMA"), path,     "--workspace", "all",
-                               "--size",             "1280x800", "--style",   "dark",
-                               "--screenshot",       out,      NULL };
+  const char *const argv[] = {
+    g_getenv("PLATYSMA"), path, "--workspace", "all", "--size", "1280x800", "--style", "dark",
+    "--screenshot",       out,  NULL
+  };
   g_autoptr(GError) error = NULL;
   g_autofree char *said = NULL;
   int status;
@@ -291,12 +293,11 @@ compare_workspaces(const char *path)
 static gboolean
 is_control(GtkWidget *widget)
 {
-  static GType (*const types[])(void) = { gtk_button_get_type,       gtk_switch_get_type,
-                                                gtk_spin_button_get_type,  gtk_scale_get_type,
-                                                gtk_entry_get_type,        gtk_check_button_get_type,
-                                                gtk_menu_button_get_type,  gtk_color_button_get_type,
-                                                pla_scene_view_get_type,   pla_slice_view_get_type,
-                                                gtk_list_box_row_get_type, gtk_drop_down_get_type };
+  static GType (*const types[])(
+      void) = { gtk_button_get_type,      gtk_switch_get_type,       gtk_spin_button_get_type,
+                gtk_scale_get_type,       gtk_entry_get_type,        gtk_check_button_get_type,
+                gtk_menu_button_get_type, gtk_color_button_get_type, pla_scene_view_get_type,
+                pla_slice_view_get_type,  gtk_list_box_row_get_type, gtk_drop_down_get_type };
   for (size_t i = 0; i < G_N_ELEMENTS(types); i++)
     if (g_type_is_a(G_OBJECT_TYPE(widget), types[i]()))
       return TRUE;
@@ -320,7 +321,8 @@ has_name(GtkWidget *widget)
   return FALSE;
 }
 
-/* every control that can be seen; parts of one that has a name (arrows of a spin button) need none */
+/* every control that can be seen; parts of one that has a name (arrows of a spin button) need none
+ */
 static int
 check_names(GtkWidget *widget, gboolean inside_named)
 {
@@ -349,7 +351,8 @@ check_names(GtkWidget *widget, gboolean inside_named)
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-/* where the view shows the skin nearest to a point: over the whole view, then around what was best */
+/* where the view shows the skin nearest to a point: over the whole view, then around what was best
+ */
 static void
 find_on_screen(GtkWidget *scene, const double wanted_mm[3], double *x, double *y)
 {
@@ -383,7 +386,8 @@ static void
 expect_skin_of_scan(PlaWindow *window, const double at_mm[3], double within_mm, int soft)
 {
   g_assert_cmpint(label_at(window, (double[3]){ at_mm[0], at_mm[1] + within_mm, at_mm[2] }), ==, 0);
-  g_assert_cmpint(label_at(window, (double[3]){ at_mm[0], at_mm[1] - within_mm, at_mm[2] }), ==, soft);
+  g_assert_cmpint(label_at(window, (double[3]){ at_mm[0], at_mm[1] - within_mm, at_mm[2] }), ==,
+                  soft);
 }
 
 static void
@@ -442,8 +446,8 @@ run_session(const Subject *subject)
     if (table->label[i].id == bone) /* the third list: after scans and nothing else */
       for (int row = 0; row < 4; row++) {
         GtkWidget *combo = find_type(anatomy, ADW_TYPE_COMBO_ROW, row);
-        if (combo && g_strcmp0(adw_preferences_row_get_title(ADW_PREFERENCES_ROW(combo)),
-                               "Ti_ssue") == 0)
+        if (combo &&
+            g_strcmp0(adw_preferences_row_get_title(ADW_PREFERENCES_ROW(combo)), "Ti_ssue") == 0)
           adw_combo_row_set_selected(ADW_COMBO_ROW(combo), (guint)i);
       }
   press_button(window, "_Paint");
@@ -531,7 +535,9 @@ run_session(const Subject *subject)
   expect_short_turns("pulling", FALSE);
 
   /* further, with the hook that is there; then around the head */
-  const double more[4][2] = { { x + 30, y }, { x + 32, y + 4 }, { x + 34, y + 8 }, { x + 36, y + 12 } };
+  const double more[4][2] = {
+    { x + 30, y }, { x + 32, y + 4 }, { x + 34, y + 8 }, { x + 36, y + 12 }
+  };
   pointer_drag(scene, more, 4);
   let_run(300);
   pla_tools_get_marks(tools, &n_marks);
@@ -641,8 +647,8 @@ test_session(void)
 static void
 test_ct(void)
 {
-  g_autofree char *scan = g_test_build_filename(G_TEST_DIST, "..", "datasets", "cache",
-                                                "ct-head.nii.gz", NULL);
+  g_autofree char *scan =
+      g_test_build_filename(G_TEST_DIST, "..", "datasets", "cache", "ct-head.nii.gz", NULL);
   if (!g_getenv("PLA_LONG") || !g_file_test(scan, G_FILE_TEST_EXISTS)) {
     g_test_skip("with PLA_LONG=1, after datasets/fetch-ct-head");
     return;

@@ -83,8 +83,8 @@ on_tool_toggled(GtkToggleButton *button, PlaAnatomyPanel *self)
     return;
   }
   self->following = TRUE;
-  gtk_toggle_button_set_active(
-      button == self->paint_tool ? self->erase_tool : self->paint_tool, FALSE);
+  gtk_toggle_button_set_active(button == self->paint_tool ? self->erase_tool : self->paint_tool,
+                               FALSE);
   self->following = FALSE;
   set_brush(self);
   pla_tools_set(tools, PLA_TOOL_BRUSH, self, NULL);
@@ -122,9 +122,9 @@ on_stroked(PlaAnatomyPanel *self, const GArray *points)
   json_object_set_double_member(params, "radius_mm", gtk_spin_button_get_value(self->radius));
   json_object_set_int_member(params, "label", erase ? 0 : label->id);
   json_object_set_int_member(params, "only",
-                             erase                                           ? label->id
+                             erase                                         ? label->id
                              : adw_combo_row_get_selected(self->only) == 1 ? 0
-                                                                             : -1);
+                                                                           : -1);
   pla_document_run(self->document, erase ? _("Erasing") : _("Painting"), "edit-label", params);
 }
 

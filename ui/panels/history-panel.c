@@ -67,10 +67,9 @@ draw_operation(PlaStore *store, int64_t operation)
   while (last >= 0 && !changes[last].has)
     last--;
   /* twice the size, for screens of high resolution */
-  st = st == PLA_OK && last >= 0
-           ? pla_thumbnail_make(store, &changes[last].after, 2 * THUMB_WIDTH, 2 * THUMB_HEIGHT,
-                                pixel, &err)
-           : PLA_ERR_EMPTY;
+  st = st == PLA_OK && last >= 0 ? pla_thumbnail_make(store, &changes[last].after, 2 * THUMB_WIDTH,
+                                                      2 * THUMB_HEIGHT, pixel, &err)
+                                 : PLA_ERR_EMPTY;
   free(changes);
   return st == PLA_OK ? g_bytes_new(pixel, 4 * sizeof *pixel * THUMB_WIDTH * THUMB_HEIGHT) : NULL;
 }
@@ -156,8 +155,8 @@ leads_to(const PlaLog *log, int64_t operation, int64_t tip)
 static char *
 summarise(const PlaLogRow *row)
 {
-  static const char *const keys[] = { "name", "item", "preset", "phantom", "label_name", "cell_mm",
-                                      "radius_mm" };
+  static const char *const keys[] = { "name",       "item",    "preset",   "phantom",
+                                      "label_name", "cell_mm", "radius_mm" };
   g_autoptr(JsonObject) params = NULL;
   GString *text = g_string_new(NULL);
   pla_json_parse_stored(row->parameters, "the parameters", &params, NULL);
@@ -246,14 +245,14 @@ fill_list(PlaHistoryPanel *self, PlaSession *session)
     g_autofree char *clock = time ? g_date_time_format(time, "%d %b %H:%M") : g_strdup("");
     const char *branch = branch_at(branches, op->id);
     g_autofree char *when =
-        branch ? g_strdup_printf(_("%s · %.1f s · branch %s"), clock, (double)op->duration_ms / 1e3, branch)
+        branch ? g_strdup_printf(_("%s · %.1f s · branch %s"), clock, (double)op->duration_ms / 1e3,
+                                 branch)
                : g_strdup_printf(_("%s · %.1f s"), clock, (double)op->duration_ms / 1e3);
     g_autofree char *title =
         known && !known->describe ? g_strdup(_(known->title)) : pla_operation_describe(op);
     g_autofree char *detail = summarise(op);
     const gboolean mine = leads_to(log, op->id, current->tip);
-    GtkWidget *row =
-        new_row(self, op->id, title, detail, when, mine ? 0 : 1);
+    GtkWidget *row = new_row(self, op->id, title, detail, when, mine ? 0 : 1);
     /* undone, or on another branch */
     if (!mine || !leads_to(log, op->id, current->head))
       gtk_widget_add_css_class(row, "undone");

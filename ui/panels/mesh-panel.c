@@ -94,9 +94,9 @@ find_area(PlaEntry *entry, gpointer data)
   }
 }
 
-/* Tets that follow borders: cells of the lattice hold twelve each and double in size away from interfaces: a layer a few
- * cells deep along the surface is fine, the rest of the volume costs an eighth or less.  Other methods
- * fill the volume evenly.  Seconds as measured on two cores. */
+/* Tets that follow borders: cells of the lattice hold twelve each and double in size away from
+ * interfaces: a layer a few cells deep along the surface is fine, the rest of the volume costs an
+ * eighth or less.  Other methods fill the volume evenly.  Seconds as measured on two cores. */
 static void
 update_estimate(PlaMeshPanel *self)
 {
@@ -254,12 +254,14 @@ on_summed(GObject *source, GAsyncResult *result, gpointer data)
   add_fact(self, _("Pieces"), "%d", sum->components);
 }
 
-/* A shape that was simulated may already be in the colours of its result: then those are a choice, too. */
+/* A shape that was simulated may already be in the colours of its result: then those are a choice,
+ * too. */
 static void
 follow_colour(PlaMeshPanel *self)
 {
   GtkStringList *choices = GTK_STRING_LIST(adw_combo_row_get_model(self->colour));
-  const PlaFieldView *field = pla_entry_get_field(self->shown), *quality = pla_field_view_find("quality");
+  const PlaFieldView *field = pla_entry_get_field(self->shown),
+                     *quality = pla_field_view_find("quality");
   const guint n = g_list_model_get_n_items(G_LIST_MODEL(choices));
   self->result_field = field != quality ? field : NULL;
   const char *const result[] = { field ? _(field->title) : NULL, NULL };

@@ -1,4 +1,5 @@
-/* Activation curves of the track on the stage: a muscle, left and right, or the jaw is chosen and drawn. */
+/* Activation curves of the track on the stage: a muscle, left and right, or the jaw is chosen and
+ * drawn. */
 #pragma once
 
 #include "ui/performer.h"

@@ -201,9 +201,9 @@ pla_fit_cost_text(const PlaPerformance *p)
   const double seconds = p->take->n_frames * (0.07 + 0.14 * p->body->mesh->n_tets / 15000.0);
   return seconds < 90.0
              ? g_strdup_printf(_("%d frames and %d muscles: about %.0f s on two cores."),
-                            p->take->n_frames, pla_active_n_muscles(p->body->model),
-                            fmax(seconds, 1.0))
-          : g_strdup_printf(_("%d frames and %d muscles: about %.0f minutes on two cores."),
-                            p->take->n_frames, pla_active_n_muscles(p->body->model),
-                            seconds / 60.0);
+                               p->take->n_frames, pla_active_n_muscles(p->body->model),
+                               fmax(seconds, 1.0))
+             : g_strdup_printf(_("%d frames and %d muscles: about %.0f minutes on two cores."),
+                               p->take->n_frames, pla_active_n_muscles(p->body->model),
+                               seconds / 60.0);
 }

@@ -1,5 +1,5 @@
-/* What a fit needs and what it found, as sentences and rows: which markers sit where, how long it takes, how
- * well markers were met, worst first, and how far each muscle can be trusted. */
+/* What a fit needs and what it found, as sentences and rows: which markers sit where, how long it
+ * takes, how well markers were met, worst first, and how far each muscle can be trusted. */
 #pragma once
 
 #include "app/performance.h"

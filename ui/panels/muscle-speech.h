@@ -20,8 +20,8 @@ void pla_muscle_speech_set_on(PlaMuscleSpeech *self, gboolean on);
 void pla_muscle_speech_find(PlaMuscleSpeech *self);
 void pla_muscle_speech_read(PlaMuscleSpeech *self, const char *path);
 PlaPhonemeLane *pla_muscle_speech_get_lane(PlaMuscleSpeech *self);
-/* What is to be said as an operation: its verb ("say-line", or "perform" where nothing was learned) and
- * parameters, json_object_unref(); NULL where there is nothing to say. */
+/* What is to be said as an operation: its verb ("say-line", or "perform" where nothing was learned)
+ * and parameters, json_object_unref(); NULL where there is nothing to say. */
 const char *pla_muscle_speech_get_operation(PlaMuscleSpeech *self, JsonObject **params);
 
 G_END_DECLS

@@ -20,8 +20,8 @@ typedef struct {
 /* a way to hold the body that can be switched */
 typedef struct {
   GtkSwitch *active;
-  int label;                        /* > 0: where the body touches this tissue */
-  double through_mm[3], normal[3];  /* else where the scan ends: a plane */
+  int label;                       /* > 0: where the body touches this tissue */
+  double through_mm[3], normal[3]; /* else where the scan ends: a plane */
   double within_mm;
 } Holder;
 
@@ -36,13 +36,13 @@ struct _PlaSimulatePanel {
   GtkLabel *failure, *quality, *live_state;
 
   PlaDocument *document;
-  GPtrArray *bodies, *results;                  /* of PlaEntry */
-  PlaContent *setup_for;                        /* the mesh that the rows below are of */
+  GPtrArray *bodies, *results;                    /* of PlaEntry */
+  PlaContent *setup_for;                          /* the mesh that the rows below are of */
   GPtrArray *tissue_rows, *held_rows, *pull_rows; /* borrowed */
-  GArray *regions;                              /* of int */
-  GPtrArray *presets;                           /* of AdwComboRow, borrowed, one a region */
-  GArray *holders;                              /* of Holder */
-  GArray *places;                               /* of Place */
+  GArray *regions;                                /* of int */
+  GPtrArray *presets;                             /* of AdwComboRow, borrowed, one a region */
+  GArray *holders;                                /* of Holder */
+  GArray *places;                                 /* of Place */
 
   PlaLive *live;
   double *live_pos; /* the body as it is shown meanwhile, or NULL */
@@ -168,7 +168,9 @@ static JsonObject *
 build_params(PlaSimulatePanel *self)
 {
   static const char *const levels[] = { "low", "typical", "high" };
-  static const double gravities[][3] = { { 0, 0, 0 }, { 0, 0, -9.81 }, { 0, -9.81, 0 }, { 0, 9.81, 0 } };
+  static const double gravities[][3] = {
+    { 0, 0, 0 }, { 0, 0, -9.81 }, { 0, -9.81, 0 }, { 0, 9.81, 0 }
+  };
   PlaEntry *body = chosen(self->bodies, self->mesh);
   JsonObject *params = json_object_new();
   JsonArray *materials = json_array_new(), *fixed = json_array_new(), *hooks = json_array_new(),
@@ -178,8 +180,9 @@ build_params(PlaSimulatePanel *self)
   json_object_set_array_member(params, "fixed", fixed);
   json_object_set_array_member(params, "hooks", hooks);
   json_object_set_array_member(params, "loads", loads);
-  json_object_set_array_member(params, "gravity_m_s2",
-                               pla_json_array_of(gravities[adw_combo_row_get_selected(self->gravity)], 3));
+  json_object_set_array_member(
+      params, "gravity_m_s2",
+      pla_json_array_of(gravities[adw_combo_row_get_selected(self->gravity)], 3));
   json_object_set_int_member(params, "steps", gtk_spin_button_get_value_as_int(self->steps));
 
   for (guint r = 0; r < self->regions->len; r++) {
@@ -338,7 +341,9 @@ on_picked(PlaSimulatePanel *self, PlaEntry *entry, const PlaScenePick *pick)
     return;
   const gboolean hook = gtk_toggle_button_get_active(self->hook_tool),
                  load = gtk_toggle_button_get_active(self->load_tool);
-  Place place = { .kind = hook ? PLA_MARK_HOOK : load ? PLA_MARK_LOAD : PLA_MARK_HELD,
+  Place place = { .kind = hook   ? PLA_MARK_HOOK
+                          : load ? PLA_MARK_LOAD
+                                 : PLA_MARK_HELD,
                   .radius_mm = hook ? 4.0 : 8.0 };
   if ((hook || load) && !is_body(self, entry))
     return; /* only the body can be pulled; it may be held by anything near */
@@ -592,13 +597,16 @@ show_quality(PlaSimulatePanel *self, PlaEntry *entry)
   if (inverted == 0)
     g_string_append(text, _("no element is inverted."));
   else
-    g_string_append_printf(text, g_dngettext(NULL, "%d element is inverted.",
-                                             "%d elements are inverted.", (gulong)inverted),
+    g_string_append_printf(text,
+                           g_dngettext(NULL, "%d element is inverted.", "%d elements are inverted.",
+                                       (gulong)inverted),
                            inverted);
   g_string_append_printf(text, _(" The largest way is %.1f mm."),
-                         json_object_get_double_member_with_default(found, "max_displacement_mm", 0.0));
+                         json_object_get_double_member_with_default(found, "max_displacement_mm",
+                                                                    0.0));
   JsonNode *forces = json_object_get_member(found, "hook_force_n");
-  if (forces && JSON_NODE_HOLDS_ARRAY(forces) && json_array_get_length(json_node_get_array(forces))) {
+  if (forces && JSON_NODE_HOLDS_ARRAY(forces) &&
+      json_array_get_length(json_node_get_array(forces))) {
     g_string_append(text, _(" Hooks pull with"));
     for (guint i = 0; i < json_array_get_length(json_node_get_array(forces)); i++)
       g_string_append_printf(text, "%s %.2g", i ? "," : "",
@@ -700,8 +708,7 @@ on_solve(GtkWidget *widget, const char *action, GVariant *param)
   stop_live(self);
   show_failure(self, NULL);
   pla_tools_set(pla_document_get_tools(self->document), PLA_TOOL_NONE, NULL, NULL);
-  pla_document_run_for(self->document, _("Solving"), "simulate", params, on_solved,
-                       G_OBJECT(self));
+  pla_document_run_for(self->document, _("Solving"), "simulate", params, on_solved, G_OBJECT(self));
 }
 
 static void
@@ -723,8 +730,9 @@ on_show_element(GtkWidget *widget, const char *action, GVariant *param)
     return;
   for (int a = 0; a < 4; a++)
     for (int d = 0; d < 3; d++)
-      at[d] += 250.0 * mesh->pos[3 * (size_t)mesh->tet[4 * (size_t)self->worst_element + (size_t)a] +
-                                 (size_t)d];
+      at[d] +=
+          250.0 *
+          mesh->pos[3 * (size_t)mesh->tet[4 * (size_t)self->worst_element + (size_t)a] + (size_t)d];
   pla_document_set_cursor(self->document, at);
 }
 

@@ -31,14 +31,14 @@ struct _PlaSpeechPanel {
   int n_voices;
   gboolean asked_voices;
   double cell_mm;
-  PlaJob *listening;   /* the microphone's, or NULL */
-  gint *loudness;      /* of the microphone, thousandths; shared with its thread */
+  PlaJob *listening; /* the microphone's, or NULL */
+  gint *loudness;    /* of the microphone, thousandths; shared with its thread */
   guint level_timer;
-  char *heard_file;    /* a recording on its way into the case */
-  gboolean moving;     /* the tongue is being made to move */
+  char *heard_file; /* a recording on its way into the case */
+  gboolean moving;  /* the tongue is being made to move */
   gboolean following;
-  gint64 told_us;      /* when the moment was last told */
-  gboolean looked;     /* the 3-D view was turned to the tongue */
+  gint64 told_us;  /* when the moment was last told */
+  gboolean looked; /* the 3-D view was turned to the tongue */
 };
 
 G_DEFINE_FINAL_TYPE(PlaSpeechPanel, pla_speech_panel, ADW_TYPE_BIN)
@@ -110,7 +110,8 @@ listen(gpointer data, PlaProgress *progress, PlaError *err)
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(gint16));
   const int pieces = LONGEST_S * 50;
   pla_progress_phase(progress, "Recording", 1.0);
-  for (int i = 0; st == PLA_OK && i < pieces && pla_progress_step(progress, (double)i / pieces); i++) {
+  for (int i = 0; st == PLA_OK && i < pieces && pla_progress_step(progress, (double)i / pieces);
+       i++) {
     double most = 0.0;
     st = pla_microphone_read(microphone, sample, piece, err);
     for (gsize k = 0; st == PLA_OK && k < piece; k++) {
@@ -206,9 +207,8 @@ choose(PlaSpeechPanel *self, const char *title, GtkFileChooserAction kind, const
 static char *
 take_path(PlaSpeechPanel *self, GtkNativeDialog *dialog, int response)
 {
-  g_autoptr(GFile) file = response == GTK_RESPONSE_ACCEPT
-                              ? gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog))
-                              : NULL;
+  g_autoptr(GFile) file =
+      response == GTK_RESPONSE_ACCEPT ? gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog)) : NULL;
   char *path = file ? g_file_get_path(file) : NULL;
   g_clear_object(&self->chooser);
   return path;
@@ -264,7 +264,8 @@ on_say(GtkWidget *widget, const char *action, GVariant *param)
   show_failure(self, NULL);
   json_object_set_string_member(params, "text", words);
   json_object_set_string_member(params, "voice", voice);
-  pla_document_run_for(self->document, _("Saying the text"), "say", params, on_done, G_OBJECT(self));
+  pla_document_run_for(self->document, _("Saying the text"), "say", params, on_done,
+                       G_OBJECT(self));
 }
 
 /* languages are listed by eSpeak, which takes a moment to start */
@@ -349,8 +350,8 @@ on_move(GtkWidget *widget, const char *action, GVariant *param)
   json_object_set_boolean_member(params, "heard", gtk_switch_get_active(self->heard));
   if (self->cell_mm > 0.0)
     json_object_set_double_member(params, "cell_mm", self->cell_mm);
-  self->moving = pla_document_run_for(self->document, _("Moving the tongue"), "speak", params, on_done,
-                                      G_OBJECT(self));
+  self->moving = pla_document_run_for(self->document, _("Moving the tongue"), "speak", params,
+                                      on_done, G_OBJECT(self));
   update(self);
 }
 
@@ -481,7 +482,8 @@ start_saving(PlaSpeechPanel *self, const char *path, What what)
 {
   static const char *const titles[] = { N_("Saving a table"), N_("Saving what the muscles do"),
                                         N_("Saving a video") };
-  const PlaUtterance *a = pla_speech_desk_get_shown(self->desk), *b = pla_speech_desk_get_other(self->desk);
+  const PlaUtterance *a = pla_speech_desk_get_shown(self->desk),
+                     *b = pla_speech_desk_get_other(self->desk);
   const PlaSpokenPair *pair = pla_speech_desk_get_pair(self->desk);
   PlaError err;
   const PlaTongueActivations *muscles = pla_speech_desk_get_muscles(self->desk);
@@ -499,11 +501,12 @@ start_saving(PlaSpeechPanel *self, const char *path, What what)
     st = pla_spoken_new(b->spoken->content, &s->other, &err);
     s->pair = g_memdup2(pair->other, (gsize)pair->n * sizeof *pair->other);
   }
-  s->video = (PlaSpokenVideo){ .speed = pla_speech_desk_get_speed(self->desk),
-                               .rate_hz = 25.0,
-                               .width = 800,
-                               .height = 450,
-                               .dark = adw_style_manager_get_dark(adw_style_manager_get_default()) };
+  s->video =
+      (PlaSpokenVideo){ .speed = pla_speech_desk_get_speed(self->desk),
+                        .rate_hz = 25.0,
+                        .width = 800,
+                        .height = 450,
+                        .dark = adw_style_manager_get_dark(adw_style_manager_get_default()) };
   pla_speech_desk_get_selection(self->desk, &s->video.from_s, &s->video.to_s);
   if (st != PLA_OK) {
     show_failure(self, err.message);
@@ -588,7 +591,8 @@ set_text(GtkLabel *label, const char *text)
 
 /* recordings; @none stands first where it is given */
 static void
-offer(AdwComboRow *row, const char *const *names, const char *none, const char *chosen, const char *without)
+offer(AdwComboRow *row, const char *const *names, const char *none, const char *chosen,
+      const char *without)
 {
   g_autoptr(GtkStringList) list = gtk_string_list_new(NULL);
   guint selected = 0, n = 0;
@@ -661,7 +665,8 @@ most_active(const PlaTrack *track, int frame)
   }
   GString *text = g_string_new(n > 0 ? NULL : _("none"));
   for (int i = 0; i < n; i++)
-    g_string_append_printf(text, _("%s%s %.0f %%"), i > 0 ? ", " : "", best[i].name, 100.0 * done[i]);
+    g_string_append_printf(text, _("%s%s %.0f %%"), i > 0 ? ", " : "", best[i].name,
+                           100.0 * done[i]);
   return g_string_free(text, FALSE);
 }
 
@@ -671,15 +676,17 @@ show_muscles(PlaSpeechPanel *self)
   const PlaTongueActivations *found = pla_speech_desk_get_muscles(self->desk);
   const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
   if (!found || !u || !u->spoken) {
-    set_text(self->explained,
-             pla_speech_desk_get_muscles_wanted(self->desk) ? _("What the muscles do is being found.") : NULL);
+    set_text(self->explained, pla_speech_desk_get_muscles_wanted(self->desk)
+                                  ? _("What the muscles do is being found.")
+                                  : NULL);
     return;
   }
   const int frame = pla_spoken_frame_at(u->spoken, pla_speech_desk_get_time(self->desk));
   const PlaTongueMusclesFrame rms = pla_tongue_activations_rms(found);
   g_autofree char *active = most_active(found->track, frame);
   g_autofree char *text =
-      g_strdup_printf(_("Apart from the jaw the tongue moves by %.1f mm from rest; the muscles leave %.1f mm of that "
+      g_strdup_printf(_("Apart from the jaw the tongue moves by %.1f mm from rest; the muscles "
+                        "leave %.1f mm of that "
                         "unexplained, at this moment %.1f mm.\nMost active now: %s."),
                       rms.motion_mm, rms.residual_mm, sqrt(found->left[frame]), active);
   set_text(self->explained, text);
@@ -700,10 +707,10 @@ show_moment(PlaSpeechPanel *self)
   pla_spoken_contact_parts(u->spoken, frame, part);
   for (int f = 0; f < u->spoken->n_frames; f++)
     worst = fmax(worst, fabs((double)u->spoken->volume[f]));
-  g_autofree char *text =
-      g_strdup_printf(_("Palate touched: %.0f %% in front, %.0f %% in the middle, %.0f %% at the back.\n"
-                        "The tongue keeps its volume within %.2g %%."),
-                      100.0 * part[0], 100.0 * part[1], 100.0 * part[2], 100.0 * worst);
+  g_autofree char *text = g_strdup_printf(
+      _("Palate touched: %.0f %% in front, %.0f %% in the middle, %.0f %% at the back.\n"
+        "The tongue keeps its volume within %.2g %%."),
+      100.0 * part[0], 100.0 * part[1], 100.0 * part[2], 100.0 * worst);
   set_text(self->facts, text);
 }
 
@@ -721,16 +728,18 @@ on_moved(PlaSpeechPanel *self)
 static void
 show_pair(PlaSpeechPanel *self)
 {
-  const PlaUtterance *a = pla_speech_desk_get_shown(self->desk), *b = pla_speech_desk_get_other(self->desk);
+  const PlaUtterance *a = pla_speech_desk_get_shown(self->desk),
+                     *b = pla_speech_desk_get_other(self->desk);
   const PlaSpokenPair *pair = pla_speech_desk_get_pair(self->desk);
   g_autofree char *text = NULL;
   if (b && !b->spoken)
     text = g_strdup_printf(_("Show “%s” and make its tongue move first."), b->name);
   else if (pair)
-    text = g_strdup_printf(_("The tongues are %.1f mm apart on average, %.1f mm at most, at %.2f s. The "
-                             "other takes %.0f %% of the time."),
-                           pair->mean_mm, pair->most_mm, pla_spoken_time(a->spoken, pair->most_frame),
-                           100.0 * pair->pace);
+    text = g_strdup_printf(
+        _("The tongues are %.1f mm apart on average, %.1f mm at most, at %.2f s. The "
+          "other takes %.0f %% of the time."),
+        pair->mean_mm, pair->most_mm, pla_spoken_time(a->spoken, pair->most_frame),
+        100.0 * pair->pace);
   set_text(self->apart, text);
 }
 
@@ -774,7 +783,8 @@ update(PlaSpeechPanel *self)
 static void
 on_desk_changed(PlaSpeechPanel *self)
 {
-  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk), *b = pla_speech_desk_get_other(self->desk);
+  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk),
+                     *b = pla_speech_desk_get_other(self->desk);
   const char *const *names = pla_speech_desk_get_names(self->desk);
   self->following = TRUE;
   offer(self->recording, names, NULL, u ? u->name : NULL, NULL);

@@ -65,7 +65,8 @@ pla_theatre_show_readings(PlaSurgeryPanel *self, JsonObject *surgery)
     add_reading(self, _("Stitches"), g_strdup_printf("%.0f", number_of(r, "stitches")));
     add_reading(self, _("Widest gap"), g_strdup_printf("%.2f mm", number_of(r, "edge_gap_mm")));
     if (json_object_has_member(r, "tip_gap_mm"))
-      add_reading(self, _("Gap at the tips"), g_strdup_printf("%.2f mm", number_of(r, "tip_gap_mm")));
+      add_reading(self, _("Gap at the tips"),
+                  g_strdup_printf("%.2f mm", number_of(r, "tip_gap_mm")));
     add_reading(self, _("Dog-ear"), g_strdup_printf("%.1f mm", number_of(r, "dog_ear_mm")));
     add_force(self, _("Strongest stitch"), number_of(r, "max_tension_n"), settled);
     add_force(self, _("Closure force"), number_of(r, "closure_force_n"), settled);

@@ -1,15 +1,16 @@
 /* A draft of a surface by half-edge collapses (Hoppe 1996), cheapest first by the quadric error of
  * Garland and Heckbert (1997).
  *
- * A collapse v -> u removes v and the two triangles at the edge vu; the other triangles of v get u as
- * their corner.  Where the triangles around v are one closed fan, and v and u have exactly two neighbours
- * in common (the link condition: Dey et al. 1999), each edge has as many triangles afterwards as before:
- * a closed surface stays closed, whatever is collapsed.  No vertex moves, so a draft follows when the
- * vertices of its surface do, with their normals and values.
+ * A collapse v -> u removes v and the two triangles at the edge vu; the other triangles of v get u
+ * as their corner.  Where the triangles around v are one closed fan, and v and u have exactly two
+ * neighbours in common (the link condition: Dey et al. 1999), each edge has as many triangles
+ * afterwards as before: a closed surface stays closed, whatever is collapsed.  No vertex moves, so
+ * a draft follows when the vertices of its surface do, with their normals and values.
  *
- * Instead of one queue there are passes.  A pass finds the best collapse of every vertex, and carries the
- * cheaper ones out, unless one before it has changed the triangles around v or u: what was found is true
- * when it is done.  Each pass goes once over what is left, which shrinks by a fifth or so. */
+ * Instead of one queue there are passes.  A pass finds the best collapse of every vertex, and
+ * carries the cheaper ones out, unless one before it has changed the triangles around v or u: what
+ * was found is true when it is done.  Each pass goes once over what is left, which shrinks by a
+ * fifth or so. */
 #include "ui/view/draft.h"
 
 #include <algorithm>
@@ -108,7 +109,11 @@ public:
   std::vector<PlaDraftFace> face;
 
 private:
-  const double *at(int v) const { return pos + 3 * (size_t)v; }
+  const double *
+  at(int v) const
+  {
+    return pos + 3 * (size_t)v;
+  }
   void find_stars();
   bool find_fan(int v, int *ring) const;
   bool may_go(int v, int u, const int *ring, int n) const;

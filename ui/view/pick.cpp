@@ -146,8 +146,8 @@ pick(PlaScene *scene, double x, double y, int width, int height)
       double n[3], length = 0.0, facing = 0.0;
       for (int d = 0; d < 3; d++) {
         const int e = (d + 1) % 3, f = (d + 2) % 3;
-        n[d] = (p[1][e] - p[0][e]) * (p[2][f] - p[0][f]) -
-               (p[1][f] - p[0][f]) * (p[2][e] - p[0][e]);
+        n[d] =
+            (p[1][e] - p[0][e]) * (p[2][f] - p[0][f]) - (p[1][f] - p[0][f]) * (p[2][e] - p[0][e]);
         length += n[d] * n[d];
         facing += n[d] * dir[d];
       }

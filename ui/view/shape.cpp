@@ -1,5 +1,5 @@
-/* Meshes made ready to be drawn: their outer faces, fewer faces for moving pictures, normals, and boxes
- * for picking.  Any thread. */
+/* Meshes made ready to be drawn: their outer faces, fewer faces for moving pictures, normals, and
+ * boxes for picking.  Any thread. */
 #include "ui/view/draft.h"
 #include "ui/view/scene.hpp"
 
@@ -18,7 +18,7 @@ namespace view
 
 static const int tet_faces[4][3] = { { 0, 2, 1 }, { 0, 1, 3 }, { 1, 2, 3 }, { 0, 3, 2 } };
 static const int hex_faces[6][4] = { { 0, 3, 2, 1 }, { 4, 5, 6, 7 }, { 0, 1, 5, 4 },
-                              { 1, 2, 6, 5 }, { 2, 3, 7, 6 }, { 3, 0, 4, 7 } };
+                                     { 1, 2, 6, 5 }, { 2, 3, 7, 6 }, { 3, 0, 4, 7 } };
 
 /* whether a cell is on the side that the clip plane leaves */
 static bool
@@ -40,7 +40,8 @@ find_neighbours(PlaSceneShape *shape)
   struct Keyed {
     std::array<int, 3> key; /* the smallest three corners */
     int face;               /* number of the face: four a tet, then six a hex */
-    bool operator<(const Keyed &other) const
+    bool
+    operator<(const Keyed &other) const
     {
       return key != other.key ? key < other.key : face < other.face;
     }
@@ -91,9 +92,7 @@ find_faces(vtkPlane *clip, PlaSceneShape *item)
   for (size_t c = 0; c < keep.size(); c++)
     keep[c] = c < n_tets ? kept(clip, item, &item->tet[4 * c], 4)
                          : kept(clip, item, &item->hex[8 * (c - n_tets)], 8);
-  auto is_outer = [&](size_t face) {
-    return item->across[face] < 0 || !keep[item->across[face]];
-  };
+  auto is_outer = [&](size_t face) { return item->across[face] < 0 || !keep[item->across[face]]; };
   for (size_t t = 0; t < n_tets; t++)
     for (size_t f = 0; keep[t] && f < 4; f++)
       if (is_outer(4 * t + f)) {

@@ -429,8 +429,8 @@ PlaStatus
 put_lines(PlaScene *scene, int id, const PlaSceneLines *lines, PlaError *err)
 {
   return pla_guarded("the picture", err, [&] {
-    Item *item = replace_item(scene, id, Kind::lines,
-                              shape_of(lines->n_points, lines->pos, lines->to_mm));
+    Item *item =
+        replace_item(scene, id, Kind::lines, shape_of(lines->n_points, lines->pos, lines->to_mm));
     upload_points(item, false);
     vtkNew<vtkCellArray> cells;
     for (int l = 0; l < lines->n_lines; l++) {
@@ -876,7 +876,7 @@ warm_up(PlaScene *scene, int stage)
   const uint32_t white = 0xffffffffu;
   PlaSceneImage image = { 1, 1, &white, { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 } };
   PlaError err;
-  PlaStatus st = stage == PICTURE                   ? put_image(scene, id, &image, &err)
+  PlaStatus st = stage == PICTURE                    ? put_image(scene, id, &image, &err)
                  : stage == BALLS || stage == ARROWS ? put_markers(scene, id, &markers, &err)
                                                      : put_mesh(scene, id, &mesh, &err);
   if (st == PLA_OK && stage >= CELLS && stage <= VALUES)

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* whatever bytes a file puts into a name, a sentence is UTF-8: each byte of what is none becomes '?' */
+/* whatever bytes a file puts into a name, a sentence is UTF-8: each byte of what is none becomes
+ * '?' */
 static void
 test_error_utf8(void)
 {
@@ -18,14 +19,18 @@ test_error_utf8(void)
     const char *bytes, *expected;
   } sample[] = {
     { "\xc3\xa9 \xe2\x82\xac \xf0\x9f\xa6\xb7", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\xa6\xb7" },
-    { "Stra\xdf" "e", "Stra?e" },          /* Latin-1 */
-    { "a\xc0\xaf", "a??" },              /* longer than need be */
-    { "a\xe0\x80\xaf", "a???" },         /* the same */
-    { "a\xed\xa0\x80", "a???" },         /* half of a pair of UTF-16 */
-    { "a\xf4\x90\x80\x80", "a????" },    /* beyond Unicode */
-    { "a\xf5\x80\x80\x80", "a????" },    /* the same */
-    { "a\xc2\x9b" "31m", "a??31m" },      /* a control sequence */
-    { "a\xe2\x82", "a??" },              /* cut short */
+    { "Stra\xdf"
+      "e",
+      "Stra?e" },                     /* Latin-1 */
+    { "a\xc0\xaf", "a??" },           /* longer than need be */
+    { "a\xe0\x80\xaf", "a???" },      /* the same */
+    { "a\xed\xa0\x80", "a???" },      /* half of a pair of UTF-16 */
+    { "a\xf4\x90\x80\x80", "a????" }, /* beyond Unicode */
+    { "a\xf5\x80\x80\x80", "a????" }, /* the same */
+    { "a\xc2\x9b"
+      "31m",
+      "a??31m" },           /* a control sequence */
+    { "a\xe2\x82", "a??" }, /* cut short */
     { "\x80\xff", "??" },
   };
   for (size_t i = 0; i < G_N_ELEMENTS(sample); i++) {

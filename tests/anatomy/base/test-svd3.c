@@ -150,9 +150,9 @@ test_against_lapack(void)
     make_matrix(rand, i, f);
     pla_svd3(f, u, s, v);
     memcpy(a, f, sizeof a);
-    g_assert_cmpint(
-        LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'N', 'N', 3, 3, a, 3, expected, NULL, 3, NULL, 3, superb),
-        ==, 0);
+    g_assert_cmpint(LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'N', 'N', 3, 3, a, 3, expected, NULL, 3, NULL,
+                                   3, superb),
+                    ==, 0);
     for (int d = 0; d < 3; d++)
       g_assert_cmpfloat_with_epsilon(fabs(s[d]), expected[d], 2e-15 * expected[0] + 1e-300);
   }

@@ -132,8 +132,8 @@ test_bcc_no_products(void)
   g_rand_free(rand);
 }
 
-/* Damping of a lattice tet, -V/g^2 R { 2 b Sym[R^T Ft] + a tr Sym[R^T Ft] } Dhat^-T with R = (rotation)
- * Q, is that of any tet, -V P Dm^-T, and takes energy away (Sifakis 2007, 51). */
+/* Damping of a lattice tet, -V/g^2 R { 2 b Sym[R^T Ft] + a tr Sym[R^T Ft] } Dhat^-T with R =
+ * (rotation) Q, is that of any tet, -V P Dm^-T, and takes energy away (Sifakis 2007, 51). */
 static void
 test_bcc_damping(void)
 {
@@ -728,7 +728,8 @@ test_head(void)
   const PlaLabelLevelSetOptions opts = pla_label_levelset_options_default();
   g_assert_cmpint(pla_levelset_from_labels(head.labels, ids, n, &opts, NULL, &ls, NULL, &err), ==,
                   PLA_OK);
-  PlaLatticeEmbedding *graded = embed(ls, 1.5 * spacing, 4, 1), *uniform = embed(ls, 1.5 * spacing, 0, 1);
+  PlaLatticeEmbedding *graded = embed(ls, 1.5 * spacing, 4, 1),
+                      *uniform = embed(ls, 1.5 * spacing, 0, 1);
   g_test_message("%d elements instead of %d: %.0f %% fewer", graded->n_elems, uniform->n_elems,
                  100.0 - 100.0 * graded->n_elems / uniform->n_elems);
   g_assert_cmpfloat(graded->n_elems, <, (spacing < 4.0 ? 0.3 : 0.32) * uniform->n_elems);

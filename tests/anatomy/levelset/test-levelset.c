@@ -321,10 +321,12 @@ test_border(void)
   const double spacing[3] = { 0.9, 1.1, 1.4 };
   const int small[3] = { 15, 13, 11 }, large[3] = { 33, 31, 29 };
   for (int smooth = g_getenv("PLA_SMALL") ? 1 : 0; smooth < 2; smooth++) {
-    PlaLevelSet *near = levelset_of(
-        label_box(small, (int[3]){ 1, 1, 1 }, (int[3]){ 13, 11, 9 }, spacing), smooth * 1.5);
-    PlaLevelSet *far = levelset_of(
-        label_box(large, (int[3]){ 10, 10, 10 }, (int[3]){ 22, 20, 18 }, spacing), smooth * 1.5);
+    PlaLevelSet *near =
+        levelset_of(label_box(small, (int[3]){ 1, 1, 1 }, (int[3]){ 13, 11, 9 }, spacing),
+                    smooth * 1.5);
+    PlaLevelSet *far =
+        levelset_of(label_box(large, (int[3]){ 10, 10, 10 }, (int[3]){ 22, 20, 18 }, spacing),
+                    smooth * 1.5);
     for (int k = 0; k < small[2]; k++)
       for (int j = 0; j < small[1]; j++)
         for (int i = 0; i < small[0]; i++)

@@ -115,8 +115,8 @@ test_solids(void)
     PlaMeshSummary s;
     PlaError err;
     int n_faces, outer = 0;
-    g_assert_cmpint(pla_tets_from_levelsets(group, &id, 1, NULL, &opts, NULL, &mesh, &report, &err), ==,
-                    PLA_OK);
+    g_assert_cmpint(pla_tets_from_levelsets(group, &id, 1, NULL, &opts, NULL, &mesh, &report, &err),
+                    ==, PLA_OK);
     g_assert_cmpint(pla_mesh_summary(mesh, &s, &err), ==, PLA_OK);
     const double exact = round ? 4.0 / 3.0 * G_PI * r * r * r
                                : 2.0 * G_PI * G_PI * torus.size[0] * torus.size[1] * torus.size[1];
@@ -234,8 +234,8 @@ test_tissues(void)
   PlaTetOptions opts = { .cell_mm = 1.5, .levels = 2, .smooth_mm = 0.0 };
   for (int t = 0; t < 2; t++) {
     pla_threads_set(t ? 4 : 1);
-    g_assert_cmpint(pla_tets_from_labels(map, ids, first, 4, &opts, NULL, &mesh[t], &report, &err), ==,
-                    PLA_OK);
+    g_assert_cmpint(pla_tets_from_labels(map, ids, first, 4, &opts, NULL, &mesh[t], &report, &err),
+                    ==, PLA_OK);
   }
   pla_threads_set(0);
   g_test_message("%d tets, %.2f to %.2f degrees", mesh[0]->n_tets, report.min_dihedral_deg,
@@ -345,7 +345,8 @@ test_surface(void)
   PlaError err;
   PlaTetOptions opts = { .cell_mm = 3.0, .levels = 2, .smooth_mm = -1.0 };
   g_assert_cmpint(pla_phantom_make("torus-surface", 3.0, NULL, &phantom, &err), ==, PLA_OK);
-  g_assert_cmpint(pla_tets_from_surface(phantom.mesh, &opts, NULL, &mesh, &report, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_tets_from_surface(phantom.mesh, &opts, NULL, &mesh, &report, &err), ==,
+                  PLA_OK);
   g_assert_cmpint(pla_mesh_summary(mesh, &s, &err), ==, PLA_OK);
   check_shape(mesh, &report, 10.0, 165.0);
   g_assert_cmpfloat(report.vertex_mm, <, 0.1 * opts.cell_mm);
@@ -371,8 +372,8 @@ test_refusals(void)
   PlaLevelSet *ls = sample_solid(&ball), *empty = sample_solid(&none);
   const PlaLevelSet *group[1] = { ls }, *nothing[1] = { empty };
   PlaTetOptions opts = pla_tet_options_default();
-  g_assert_cmpint(pla_tets_from_levelsets(nothing, &id, 1, NULL, &opts, NULL, &mesh, NULL, &err), ==,
-                  PLA_ERR_EMPTY);
+  g_assert_cmpint(pla_tets_from_levelsets(nothing, &id, 1, NULL, &opts, NULL, &mesh, NULL, &err),
+                  ==, PLA_ERR_EMPTY);
   opts.cell_mm = 0.0;
   g_assert_cmpint(pla_tets_from_levelsets(group, &id, 1, NULL, &opts, NULL, &mesh, NULL, &err), ==,
                   PLA_ERR_USAGE);
@@ -383,8 +384,8 @@ test_refusals(void)
   pla_levelset_free(empty);
 }
 
-/* Three tets in a row, two beside them that share a face, and one that hangs on by an edge: pieces below the limit go,
- * with the vertices that only they use, and regions stay with their tets. */
+/* Three tets in a row, two beside them that share a face, and one that hangs on by an edge: pieces
+ * below the limit go, with the vertices that only they use, and regions stay with their tets. */
 static void
 test_pieces(void)
 {

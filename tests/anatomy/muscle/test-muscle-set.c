@@ -352,8 +352,8 @@ cylinder_distance(const double x[3], const void *data)
   return fmin(fmax(along, across), 0.0) + hypot(fmax(along, 0.0), fmax(across, 0.0));
 }
 
-/* fibres of a potential in a cylinder are parallel to its axis within a degree, and every streamline goes from
- * origin to insertion (Chen Y. 37) */
+/* fibres of a potential in a cylinder are parallel to its axis within a degree, and every
+ * streamline goes from origin to insertion (Chen Y. 37) */
 static void
 test_cylinder(void)
 {
@@ -374,14 +374,15 @@ test_cylinder(void)
   int n_lines = 0;
   for (int l = 0; l < set.n_lines; l++)
     if (set.line_muscle[l] == 0) {
-      const double from = 1e3 * pos[3 * set.line_start[l]], to = 1e3 * pos[3 * (set.line_start[l + 1] - 1)];
+      const double from = 1e3 * pos[3 * set.line_start[l]],
+                   to = 1e3 * pos[3 * (set.line_start[l + 1] - 1)];
       least = fmin(least, to - from);
       g_assert_cmpfloat(from, <, -29.0);
       g_assert_cmpfloat(to, >, 29.0);
       n_lines++;
     }
-  g_test_message("cylinder: angle %.3f degrees at most, %d streamlines, the shortest %.1f of 60 mm", worst,
-                 n_lines, least);
+  g_test_message("cylinder: angle %.3f degrees at most, %d streamlines, the shortest %.1f of 60 mm",
+                 worst, n_lines, least);
   g_assert_cmpint(n_lines, ==, 40);
   g_assert_cmpfloat(worst, <, 1.0);
   g_free(pos);
@@ -396,7 +397,8 @@ parted_distance(const double x[3], const void *data)
   return hypot(fabs(x[0]) - 26.0, hypot(x[1], x[2])) - 6.0;
 }
 
-/* a muscle whose ends nothing joins is left out and told, the others are as without it; alone, it is refused */
+/* a muscle whose ends nothing joins is left out and told, the others are as without it; alone, it
+ * is refused */
 static void
 test_left_out(void)
 {
@@ -414,7 +416,8 @@ test_left_out(void)
   g_assert_cmpint(bar_build(&b, &set, &err), ==, PLA_OK);
   bool told = false;
   for (int i = 0; i < set.notes.n; i++)
-    told |= strstr(set.notes.text[i], "Left out") && strstr(set.notes.text[i], b.list.muscle[0].name);
+    told |=
+        strstr(set.notes.text[i], "Left out") && strstr(set.notes.text[i], b.list.muscle[0].name);
   g_assert_true(told);
   g_assert_cmpint(set.list.n, ==, 2);
   g_assert_cmpint(set.report[0].n_tets, ==, 0);

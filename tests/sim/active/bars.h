@@ -25,8 +25,9 @@ bar_ok(PlaStatus st, const PlaError *err)
     g_error("%s", err->message);
 }
 
-/* a bar of 80 x 30 x 20 mm along x, fixed at x = 0, its other end on a "jaw" that opens by turning about
- * y; five muscles in slabs, the last of which no fibre fills; @stiffness of the flesh, times 10 kPa of shear */
+/* a bar of 80 x 30 x 20 mm along x, fixed at x = 0, its other end on a "jaw" that opens by turning
+ * about y; five muscles in slabs, the last of which no fibre fills; @stiffness of the flesh, times
+ * 10 kPa of shear */
 static inline void
 bar_init_flesh(Bar *self, int n, double stiffness)
 {
@@ -82,9 +83,15 @@ bar_init_flesh(Bar *self, int n, double stiffness)
   param[pla_material_param(&pla_material_muscle, "bulk_pa")] = 1e5 * stiffness;
   param[pla_material_param(&pla_material_muscle, "sigma_max_pa")] = 1e5;
   bar_ok(pla_material_muscle.prepare(param, flesh.constants, &err), &err);
-  const PlaActiveParts parts = { .mesh = mesh, .flesh = &flesh, .n_muscles = BAR_MUSCLES,
-                                 .muscle = names, .fibre_start = start, .fibre = fibre,
-                                 .overlap = overlap, .fibre_muscle = muscle, .hold = hold,
+  const PlaActiveParts parts = { .mesh = mesh,
+                                 .flesh = &flesh,
+                                 .n_muscles = BAR_MUSCLES,
+                                 .muscle = names,
+                                 .fibre_start = start,
+                                 .fibre = fibre,
+                                 .overlap = overlap,
+                                 .fibre_muscle = muscle,
+                                 .hold = hold,
                                  .jaw = &jaw };
   bar_ok(pla_active_model_new(&parts, &self->model, &err), &err);
 
@@ -93,7 +100,10 @@ bar_init_flesh(Bar *self, int n, double stiffness)
   GArray *pos = g_array_new(FALSE, FALSE, sizeof(double));
   for (int i = 0; i < 8; i++)
     for (int j = 0; j < 3; j++) {
-      const double p[3] = { 0.008 + 0.009 * i + 0.001 * j, j == 0 ? 0.0 : j == 1 ? 0.011 : 0.03,
+      const double p[3] = { 0.008 + 0.009 * i + 0.001 * j,
+                            j == 0   ? 0.0
+                            : j == 1 ? 0.011
+                                     : 0.03,
                             j == 1 ? 0.02 : 0.006 + 0.001 * i };
       g_ptr_array_add(labels, g_strdup_printf("m%d%c", i, 'a' + j));
       g_array_append_vals(pos, p, 3);

@@ -1,4 +1,5 @@
-/* Active bodies: the jaw's joint, forces affine in the activations, equilibria and their derivatives. */
+/* Active bodies: the jaw's joint, forces affine in the activations, equilibria and their
+ * derivatives. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
 #include "sim/fem/model-private.h"
@@ -17,8 +18,9 @@ make_jaw(PlaJaw *jaw)
 static void
 test_jaw_joint(void)
 {
-  static const double poses[][3] = { { 0, 0, 0 },          { 0.5, 0, 0 },       { 0, 0.012, 0.012 },
-                                     { 0, 0.009, 0 },      { 0, 0, 0.009 },     { 0.3, 0.004, 0.013 },
+  static const double poses[][3] = { { 0, 0, 0 },          { 0.5, 0, 0 },
+                                     { 0, 0.012, 0.012 },  { 0, 0.009, 0 },
+                                     { 0, 0, 0.009 },      { 0.3, 0.004, 0.013 },
                                      { 0.61, 0.015, 0.0 }, { 0.2, 0.015, 0.015 } };
   PlaJaw jaw;
   make_jaw(&jaw);
@@ -250,7 +252,7 @@ test_sensitivity(void)
   bar_init(&bar, 2);
   const int nc = pla_active_n_controls(bar.model);
   const size_t n = 3 * (size_t)bar.mesh->n_verts;
-  double *columns = g_new(double, (size_t)nc * n);
+  double *columns = g_new(double, (size_t)nc *n);
   solve(&bar, controls, &state, &report);
   bar_ok(pla_active_solver_new(bar.model, &solver, &err), &err);
   bar_ok(pla_active_sensitivity(solver, &state, NULL, columns, &report, &err), &err);
@@ -282,7 +284,8 @@ test_sensitivity(void)
   bar_clear(&bar);
 }
 
-/* the derivative by the flesh's stiffness against central differences of full solves of other bars */
+/* the derivative by the flesh's stiffness against central differences of full solves of other bars
+ */
 static void
 test_flesh_column(void)
 {

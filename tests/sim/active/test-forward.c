@@ -1,5 +1,5 @@
-/* The forward pass: the equilibria of the fit where nothing touches, colliders and parts that meet, and
- * flesh with mass. */
+/* The forward pass: the equilibria of the fit where nothing touches, colliders and parts that meet,
+ * and flesh with mass. */
 #include "anatomy/base/mat3.h"
 #include "sim/active/forward.h"
 #include "sim/dynamics/dynamics.h"
@@ -59,8 +59,8 @@ most_moved(const Bar *bar, const double *pos, double *dz)
   return best;
 }
 
-/* the same controls with a new collider: what went half through the plate now stops at it, and leaves it
- * again without sticking */
+/* the same controls with a new collider: what went half through the plate now stops at it, and
+ * leaves it again without sticking */
 static void
 test_collider(void)
 {
@@ -91,8 +91,8 @@ test_collider(void)
   bar_ok(pla_forward_new(bar.model, &options, &forward, &err), &err);
   step(forward, control, &report);
   hit = (pla_forward_get_pos(forward)[3 * v + 2] - bar.mesh->pos[3 * v + 2]) / dz;
-  g_test_message("%.2f mm free, %.3f of it with a plate at one half; %d contacts, %.4f mm deep", 1e3 * dz,
-                 hit, report.contacts, 1e3 * report.max_penetration_m);
+  g_test_message("%.2f mm free, %.3f of it with a plate at one half; %d contacts, %.4f mm deep",
+                 1e3 * dz, hit, report.contacts, 1e3 * report.max_penetration_m);
   g_assert_cmpint(report.contacts, >, 0);
   g_assert_cmpfloat(report.max_penetration_m, <, 1e-4);
   g_assert_cmpfloat(hit, <, 0.5 + 1e-4 / fabs(dz));
@@ -106,8 +106,8 @@ test_collider(void)
   bar_clear(&bar);
 }
 
-/* a collider of the jaw goes with it: a plate that the closed jaw holds just below the bar pushes it up
- * when the jaw, as it is built here, slides; the one of the cranium does not move */
+/* a collider of the jaw goes with it: a plate that the closed jaw holds just below the bar pushes
+ * it up when the jaw, as it is built here, slides; the one of the cranium does not move */
 static void
 test_jaw_collider(void)
 {
@@ -121,12 +121,14 @@ test_jaw_collider(void)
   Bar bar;
   bar_init(&bar, 1);
   for (int k = 0; k < 2; k++)
-    bar_ok(pla_collider_new_plane((double[3]){ 0, 0, -0.03 }, (double[3]){ 0, 0, 1 }, &plates[k], &err),
+    bar_ok(pla_collider_new_plane((double[3]){ 0, 0, -0.03 }, (double[3]){ 0, 0, 1 }, &plates[k],
+                                  &err),
            &err);
   contact.thickness = 1e-4;
   contact.self = false;
-  const PlaForwardOptions options = { .contact = &contact, .collider = plates, .n_colliders = 2,
-                                      .with_jaw = with_jaw };
+  const PlaForwardOptions options = {
+    .contact = &contact, .collider = plates, .n_colliders = 2, .with_jaw = with_jaw
+  };
   bar_ok(pla_forward_new(bar.model, &options, &forward, &err), &err);
   control[BAR_MUSCLES] = 0.1;
   control[BAR_MUSCLES + 1] = control[BAR_MUSCLES + 2] = 0.002;
@@ -149,14 +151,16 @@ test_jaw_collider(void)
 
 enum { SPEECH = 24, SETTLE = 60, LONGEST = SPEECH + SETTLE };
 
-/* 14 syllables a second at 120 frames, then held: the largest acceleration of a marker, m/s2; @last: the
- * shape in the end */
+/* 14 syllables a second at 120 frames, then held: the largest acceleration of a marker, m/s2;
+ * @last: the shape in the end */
 static double
 speak(const Bar *bar, bool timed, double stiffness_damping, double *last)
 {
   const double dt = 1.0 / 120.0;
-  const PlaForwardOptions options = { .dt_s = timed ? dt : 0.0, .substeps = 2,
-                                      .stiffness_damping = stiffness_damping, .tolerance_rel = 1e-6 };
+  const PlaForwardOptions options = { .dt_s = timed ? dt : 0.0,
+                                      .substeps = 2,
+                                      .stiffness_damping = stiffness_damping,
+                                      .tolerance_rel = 1e-6 };
   const int n = timed ? LONGEST : SPEECH + 1, nm = bar->markers.n;
   double *track = g_new0(double, 3 * (size_t)nm * (LONGEST + 1)), peak = 0.0;
   PlaForward *forward;
@@ -170,7 +174,8 @@ speak(const Bar *bar, bool timed, double stiffness_damping, double *last)
     control[2] = 0.4 * (1.0 - cos(2.0 * G_PI * 9.0 * t));
     step(forward, control, &report);
     for (int i = 0; i < nm; i++)
-      pla_marker_place(&bar->markers.site[i], pla_forward_get_pos(forward), track + 3 * (f * nm + i));
+      pla_marker_place(&bar->markers.site[i], pla_forward_get_pos(forward),
+                       track + 3 * (f * nm + i));
   }
   memcpy(last, pla_forward_get_pos(forward), 24 * (size_t)bar->mesh->n_verts);
   for (int f = 1; f < SPEECH; f++)
@@ -186,9 +191,9 @@ speak(const Bar *bar, bool timed, double stiffness_damping, double *last)
   return peak;
 }
 
-/* Flesh with the damping of the source (0.05 s) lags behind a fast track and accelerates less than a chain
- * of equilibria; both end in the same shape.  With a twelfth of that damping the
- * bar rings, and accelerates three times as much. */
+/* Flesh with the damping of the source (0.05 s) lags behind a fast track and accelerates less than
+ * a chain of equilibria; both end in the same shape.  With a twelfth of that damping the bar rings,
+ * and accelerates three times as much. */
 static void
 test_fast_speech(void)
 {
@@ -201,8 +206,9 @@ test_fast_speech(void)
   double apart = 0.0;
   for (size_t i = 0; i < n; i++)
     apart = fmax(apart, fabs(still[i] - moved[i]));
-  g_test_message("peak acceleration %.2f m/s2 by equilibria, %.2f damped, %.2f lightly; %.4f mm apart",
-                 equilibria, damped, resonant, 1e3 * apart);
+  g_test_message(
+      "peak acceleration %.2f m/s2 by equilibria, %.2f damped, %.2f lightly; %.4f mm apart",
+      equilibria, damped, resonant, 1e3 * apart);
   g_assert_cmpfloat(damped, <, equilibria);
   g_assert_cmpfloat(resonant, >, damped);
   g_assert_cmpfloat(apart, <, 1e-4);

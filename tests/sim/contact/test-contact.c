@@ -1,5 +1,5 @@
-/* Contact: distances, laws, closed forms of pressed blocks, the same equilibrium from both solvers and
- * any number of threads, nothing passes and nothing sticks, friction, sliding links. */
+/* Contact: distances, laws, closed forms of pressed blocks, the same equilibrium from both solvers
+ * and any number of threads, nothing passes and nothing sticks, friction, sliding links. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/surface/winding.h"
@@ -117,8 +117,9 @@ test_laws(void)
       const PlaContact *c = k ? &link : &contact;
       double push, stiffness;
       pla_contact_law(c, gap, &push, &stiffness);
-      double slope = (pla_contact_law(c, gap + h, NULL, NULL) - pla_contact_law(c, gap - h, NULL, NULL)) /
-                     (2 * h);
+      double slope =
+          (pla_contact_law(c, gap + h, NULL, NULL) - pla_contact_law(c, gap - h, NULL, NULL)) /
+          (2 * h);
       g_assert_cmpfloat_with_epsilon(push, -slope, 1e-6);
       g_assert_cmpfloat(stiffness, >=, 0.0);
       g_assert_true(k == 1 || (push > 0.0) == (gap < 1e-3));
@@ -186,11 +187,13 @@ contacts_new(const PlaFemModel *model, PlaCollider *const *colliders, const doub
 }
 
 /* a block that stands on a plate at rest and is pressed by its top: the push is that of the bar in
- * compression, points are as deep as the pressure asks for, twice the stiffness gives half the depth */
+ * compression, points are as deep as the pressure asks for, twice the stiffness gives half the
+ * depth */
 static void
 test_pressed_block(void)
 {
-  const double size[3] = { 0.02, 0.02, 0.01 }, lo[3] = { -0.01, -0.01, -0.005 }, hi[3] = { 0.03, 0.03, 0 };
+  const double size[3] = { 0.02, 0.02, 0.01 }, lo[3] = { -0.01, -0.01, -0.005 },
+               hi[3] = { 0.03, 0.03, 0 };
   const int n[3] = { 3, 3, 2 };
   double last = 0.0;
   for (int k = 0; k < 3; k++)
@@ -289,14 +292,15 @@ scene_new(int which)
       s.collider[s.n_colliders++] = collider_plane(0, 0, -0.0005, 0.1, 0, 1);
     } else {
       PlaMesh *ball = mesh_ball((double[3]){ 0.01, 0.011, -0.0105 }, 0.01, 4);
-      g_assert_cmpint(pla_collider_new_surface(ball, &s.collider[s.n_colliders++], &err), ==, PLA_OK);
+      g_assert_cmpint(pla_collider_new_surface(ball, &s.collider[s.n_colliders++], &err), ==,
+                      PLA_OK);
       pla_mesh_free(ball);
     }
   }
   s.c = case_new(model);
   for (int v = 0; v < model->n_verts; v++) {
     const double *r = model->rest + 3 * v;
-    bool low = r[2] < 1e-9, top = r[2] > (which == TWO_BODIES ? 0.0205 : 0.02) - 1e-9;
+    bool low = r[2]<1e-9, top = r[2]>(which == TWO_BODIES ? 0.0205 : 0.02) - 1e-9;
     if (which == ON_EDGE ? r[0] == 0.0 : which == TWO_BODIES || which == ARMS ? low : top)
       memset(s.c.fixed + 3 * v, 1, 3);
     if (which == TWO_BODIES && top)
@@ -449,17 +453,18 @@ crossings(const PlaFemModel *model, const double *pos)
   return n;
 }
 
-/* sifakis 19: a bar with a slit, twisted by half a turn: its strands wind round and press each other, do not pass,
- * and let go when it is turned back; without contact they would pass */
+/* sifakis 19: a bar with a slit, twisted by half a turn: its strands wind round and press each
+ * other, do not pass, and let go when it is turned back; without contact they would pass */
 static void
 test_twisted_bar(void)
 {
   enum { STEPS = 8 };
   for (int touching = 0; touching < 2; touching++) {
-    Case c = case_new(model_of(mesh_carve(mesh_box((double[3]){ 0, 0, 0 }, (double[3]){ 0.08, 0.012, 0.02 },
-                                                   (int[3]){ 16, 3, 5 }, PLA_BOX_TETS_5),
-                                          is_rope),
-                               "neo-hookean", 1e4, 0.3, 1e3));
+    Case c = case_new(
+        model_of(mesh_carve(mesh_box((double[3]){ 0, 0, 0 }, (double[3]){ 0.08, 0.012, 0.02 },
+                                     (int[3]){ 16, 3, 5 }, PLA_BOX_TETS_5),
+                            is_rope),
+                 "neo-hookean", 1e4, 0.3, 1e3));
     PlaContactOptions options = pla_contact_options_default();
     PlaContactSet *set = contacts_new(c.model, NULL, NULL, 0, &options);
     PlaFemConditions conditions = case_conditions(&c);
@@ -476,8 +481,9 @@ test_twisted_bar(void)
       g_assert_cmpint(report.inverted, ==, 0);
       if (step == STEPS) {
         int crossed = crossings(c.model, c.pos);
-        g_test_message("%d contacts, %.3g N, penetration %g mm, %d vertices inside the other strand",
-                       report.contacts, report.contact_n, 1e3 * report.max_penetration_m, crossed);
+        g_test_message(
+            "%d contacts, %.3g N, penetration %g mm, %d vertices inside the other strand",
+            report.contacts, report.contact_n, 1e3 * report.max_penetration_m, crossed);
         g_assert_true((crossed > 0) == !touching);
         g_assert_true((report.contacts > 4) == touching);
       }
@@ -525,7 +531,8 @@ test_bent(void)
     x[2] = g_rand_double_range(rand, -0.005, 0.055);
     for (int t = 0; t < set->n_tris; t++) {
       const int *v = set->tri + 3 * t;
-      best = fmin(best, pla_triangle_nearest(c.pos + 3 * v[0], c.pos + 3 * v[1], c.pos + 3 * v[2], x, at));
+      best = fmin(best, pla_triangle_nearest(c.pos + 3 * v[0], c.pos + 3 * v[1], c.pos + 3 * v[2],
+                                             x, at));
     }
     best = sqrt(best);
     PlaTriMesh surface = { model->n_verts, set->n_tris, c.pos, set->tri };
@@ -544,7 +551,8 @@ test_bent(void)
         at[d] = 0.0;
         for (int a = 0; a < near[k].n_verts; a++)
           at[d] += near[k].weight[a] * c.pos[3 * near[k].vert[a] + d];
-        g_assert_cmpfloat_with_epsilon(x[d] - at[d], near[k].distance * near[k].direction[d], 1e-10);
+        g_assert_cmpfloat_with_epsilon(x[d] - at[d], near[k].distance * near[k].direction[d],
+                                       1e-10);
       }
     }
     g_assert_cmpfloat_with_epsilon(fabs(least), best, 1e-12);
@@ -566,12 +574,12 @@ test_touching_at_rest(void)
 {
   for (int k = 0; k < 3; k++) {
     const double gap = (k - 1) * 2e-5;
-    PlaFemModel *model =
-        model_of(mesh_join(mesh_box((double[3]){ 0, 0, 0 }, (double[3]){ 0.02, 0.02, 0.01 },
-                                    (int[3]){ 3, 3, 2 }, PLA_BOX_TETS_5),
-                           mesh_box((double[3]){ 0, 0, 0.01 + gap }, (double[3]){ 0.02, 0.02, 0.02 + gap },
-                                    (int[3]){ 3, 3, 2 }, PLA_BOX_TETS_5)),
-                 "neo-hookean", 1e4, 0.4, 1e3);
+    PlaFemModel *model = model_of(
+        mesh_join(mesh_box((double[3]){ 0, 0, 0 }, (double[3]){ 0.02, 0.02, 0.01 },
+                           (int[3]){ 3, 3, 2 }, PLA_BOX_TETS_5),
+                  mesh_box((double[3]){ 0, 0, 0.01 + gap }, (double[3]){ 0.02, 0.02, 0.02 + gap },
+                           (int[3]){ 3, 3, 2 }, PLA_BOX_TETS_5)),
+        "neo-hookean", 1e4, 0.4, 1e3);
     PlaContactOptions options = pla_contact_options_default();
     PlaContactSet *set = contacts_new(model, NULL, NULL, 0, &options);
     PlaContactReport report;
@@ -589,7 +597,8 @@ static void
 test_resting(void)
 {
   const double size[3] = { 0.02, 0.02, 0.02 };
-  Case c = case_new(box_new("neo-hookean", 1e4, 0.3, 1e3, PLA_BOX_TETS_5, size, (int[3]){ 3, 3, 3 }));
+  Case c =
+      case_new(box_new("neo-hookean", 1e4, 0.3, 1e3, PLA_BOX_TETS_5, size, (int[3]){ 3, 3, 3 }));
   PlaCollider *plane = collider_plane(0, 0, -0.003, 0, 0, 1);
   PlaContactOptions options = pla_contact_options_default();
   PlaContactSet *set = contacts_new(c.model, &plane, NULL, 1, &options);
@@ -605,14 +614,15 @@ test_resting(void)
   case_clear(&c);
 }
 
-/* a block pressed onto a rough plate and dragged: it holds while the drag is less than friction times
- * the push, then slides with exactly that */
+/* a block pressed onto a rough plate and dragged: it holds while the drag is less than friction
+ * times the push, then slides with exactly that */
 static void
 test_friction(void)
 {
   const double size[3] = { 0.02, 0.02, 0.01 }, mu = 0.4;
   for (int method = PLA_SOLVER_NEWTON; method <= PLA_SOLVER_PBNG; method++) {
-    Case c = case_new(box_new("neo-hookean", 1e4, 0.3, 1e3, PLA_BOX_TETS_5, size, (int[3]){ 3, 3, 2 }));
+    Case c =
+        case_new(box_new("neo-hookean", 1e4, 0.3, 1e3, PLA_BOX_TETS_5, size, (int[3]){ 3, 3, 2 }));
     PlaCollider *plane = collider_plane(0, 0, 0, 0, 0, 1);
     PlaContactOptions options = pla_contact_options_default();
     PlaContactSet *set = contacts_new(c.model, &plane, &mu, 1, &options);
@@ -714,7 +724,8 @@ test_fascia(void)
 int
 main(int argc, char **argv)
 {
-  static const char *const name[N_SCENES] = { "tilted-plane", "ball", "on-edge", "two-bodies", "arms" };
+  static const char *const name[N_SCENES] = { "tilted-plane", "ball", "on-edge", "two-bodies",
+                                              "arms" };
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/contact/distances", test_distances);
   g_test_add_func("/contact/bad-colliders", test_bad_colliders);

@@ -118,8 +118,8 @@ test_steps(void)
   const int n[3] = { 3, 3, 3 };
   PlaMesh *mesh = box(n);
   PlaCutMesh *c = cut_mesh(mesh);
-  const double pos[24] = { 1.001, -1, -1, 1.001, 5, -1, 1.001, 5,     5, 1.001, -1,    5,
-                           -1,    -1, 1.9, 5,    -1, 2.1, 5,   5, 2.1, -1,    5,    1.9 };
+  const double pos[24] = { 1.001, -1, -1,  1.001, 5,  -1,  1.001, 5, 5,   1.001, -1, 5,
+                           -1,    -1, 1.9, 5,     -1, 2.1, 5,     5, 2.1, -1,    5,  1.9 };
   const int tri[12] = { 0, 1, 2, 0, 2, 3, 4, 5, 6, 4, 6, 7 };
   cut(c, pos, 8, tri, 4);
   g_assert_cmpint(c->n_tets, >, mesh->n_tets);
@@ -134,10 +134,11 @@ test_steps(void)
   g_assert_cmpint(pla_mesh_summary(parts, &slivers, &err), ==, PLA_OK);
   const double bound[4] = { explicit_step(before), explicit_step(after), explicit_step(whole),
                             explicit_step(parts) };
-  g_test_message("angles %.2f, %.2f, divided %.3f degrees; steps by elements %.4g, %.4g, of the cut "
-                 "body %.4g, divided %.3g s",
-                 old.min_dihedral_deg, now.min_dihedral_deg, slivers.min_dihedral_deg, bound[0],
-                 bound[1], bound[2], bound[3]);
+  g_test_message(
+      "angles %.2f, %.2f, divided %.3f degrees; steps by elements %.4g, %.4g, of the cut "
+      "body %.4g, divided %.3g s",
+      old.min_dihedral_deg, now.min_dihedral_deg, slivers.min_dihedral_deg, bound[0], bound[1],
+      bound[2], bound[3]);
   g_assert_cmpfloat_with_epsilon(now.min_dihedral_deg, old.min_dihedral_deg, 1e-12);
   g_assert_cmpfloat_with_epsilon(bound[1], bound[0], 1e-6 * bound[0]);
   g_assert_cmpfloat(bound[2], >=, (1.0 - 1e-9) * bound[0]);
@@ -192,8 +193,9 @@ face_moments(const PlaCutMesh *c, int tet, int face, double out[4])
   }
 }
 
-/* Material that meets across a face covers the same part of it on both sides: pieces of one tet that
- * meet the same pieces of the other are taken together, and show the same area with the same centre. */
+/* Material that meets across a face covers the same part of it on both sides: pieces of one tet
+ * that meet the same pieces of the other are taken together, and show the same area with the same
+ * centre. */
 static void
 test_faces(void)
 {
@@ -323,8 +325,8 @@ open_mouth(const PlaMesh *mesh, const double *fraction)
   return high / low;
 }
 
-/* A closed surface pushed into a lattice: it encloses what it did, and lips that lie in the same cells
- * open; in the lattice itself they hang together. */
+/* A closed surface pushed into a lattice: it encloses what it did, and lips that lie in the same
+ * cells open; in the lattice itself they hang together. */
 static void
 test_mouth(void)
 {
@@ -357,8 +359,10 @@ test_mouth(void)
     fraction[t] = fmax(fraction[t], 0.05);
   PlaMesh *head = mesh_of(c->rest, c->n_verts, c->tet, c->n_tets, false);
   const double apart = open_mouth(head, fraction), glued = open_mouth(lattice, NULL);
-  g_test_message("the upper lip follows by %.3f of the lower; in the lattice by %.3f", apart, glued);
-  g_assert_cmpfloat(1.0 - apart, >, 0.8); /* of the pull opens the mouth; the rest goes around its corner */
+  g_test_message("the upper lip follows by %.3f of the lower; in the lattice by %.3f", apart,
+                 glued);
+  g_assert_cmpfloat(1.0 - apart, >,
+                    0.8); /* of the pull opens the mouth; the rest goes around its corner */
   g_assert_cmpfloat(glued, >, 0.5);
   pla_mesh_free(head);
   pla_cut_mesh_free(c);

@@ -474,11 +474,9 @@ test_any_order(void)
       PlaError err = { 0 };
       tris.n_tris = 1;
       tris.tri = &blade_get(&all).tri[3 * i];
-      g_assert_cmpint(pla_cut_mesh_cut(forward, &tris, NULL, &report, NULL, &err), ==,
-                      PLA_OK);
+      g_assert_cmpint(pla_cut_mesh_cut(forward, &tris, NULL, &report, NULL, &err), ==, PLA_OK);
       tris.tri = &blade_get(&all).tri[3 * (n - 1 - i)];
-      g_assert_cmpint(pla_cut_mesh_cut(backward, &tris, NULL, &report, NULL, &err), ==,
-                      PLA_OK);
+      g_assert_cmpint(pla_cut_mesh_cut(backward, &tris, NULL, &report, NULL, &err), ==, PLA_OK);
     }
     g_autoptr(GArray) a = body_volumes(batch);
     g_autoptr(GArray) b = body_volumes(forward);
@@ -841,14 +839,11 @@ test_bad_blades(void)
   g_assert_cmpint(report.n_touched, ==, 0);
   /* no number, no vertex, no sense of scale */
   pos[4] = NAN;
-  g_assert_cmpint(pla_cut_mesh_cut(c, &blade, NULL, &report, NULL, &err), ==,
-                  PLA_ERR_GEOMETRY);
+  g_assert_cmpint(pla_cut_mesh_cut(c, &blade, NULL, &report, NULL, &err), ==, PLA_ERR_GEOMETRY);
   pos[4] = 1e9;
-  g_assert_cmpint(pla_cut_mesh_cut(c, &blade, NULL, &report, NULL, &err), ==,
-                  PLA_ERR_GEOMETRY);
+  g_assert_cmpint(pla_cut_mesh_cut(c, &blade, NULL, &report, NULL, &err), ==, PLA_ERR_GEOMETRY);
   tri[1] = 3;
-  g_assert_cmpint(pla_cut_mesh_cut(c, &blade, NULL, &report, NULL, &err), ==,
-                  PLA_ERR_GEOMETRY);
+  g_assert_cmpint(pla_cut_mesh_cut(c, &blade, NULL, &report, NULL, &err), ==, PLA_ERR_GEOMETRY);
   g_assert_cmpint(c->n_tets, ==, mesh->n_tets);
   g_assert_cmpint(c->n_verts, ==, mesh->n_verts);
   pla_cut_mesh_free(c);

@@ -52,8 +52,9 @@ test_table(void)
   g_assert_null(pla_integrator_find("forward"));
 }
 
-/* Lengthwise vibration of a clamped bar without Poisson's effect: a chain of n springs and masses with
- * w = 2/h sqrt(E/rho) sin(pi / 4n).  The steps of each method for q'' + d q' + w^2 q = 0 are known. */
+/* Lengthwise vibration of a clamped bar without Poisson's effect: a chain of n springs and masses
+ * with w = 2/h sqrt(E/rho) sin(pi / 4n).  The steps of each method for q'' + d q' + w^2 q = 0 are
+ * known. */
 static void
 test_vibration(void)
 {
@@ -89,7 +90,8 @@ test_vibration(void)
                                            2e-7 * amplitude);
           }
         }
-        /* an undamped step of backward Euler shrinks by (1 + (w dt)^2)^(-1/2), of midpoint by nothing */
+        /* an undamped step of backward Euler shrinks by (1 + (w dt)^2)^(-1/2), of midpoint by
+         * nothing */
         double size2 = q * q + p * p / (w * w), x2 = (w * dt) * (w * dt);
         if (!damped)
           g_assert_cmpfloat_with_epsilon(size2, midpoint ? 1.0 : pow(1.0 + x2, -60.0), 1e-9);
@@ -134,7 +136,8 @@ test_damping_ratio(void)
   }
 }
 
-/* a bar that begins to swing under gravity: errors against a fine midpoint run fall with the order */
+/* a bar that begins to swing under gravity: errors against a fine midpoint run fall with the order
+ */
 static void
 test_order(void)
 {
@@ -186,8 +189,8 @@ momentum(const Case *c, const PlaDynamics *dynamics, double linear[3], double an
   }
 }
 
-/* a free body that flies, turns and quivers: linear momentum stays for all, angular momentum and energy
- * for midpoint; backward Euler only loses energy */
+/* a free body that flies, turns and quivers: linear momentum stays for all, angular momentum and
+ * energy for midpoint; backward Euler only loses energy */
 static void
 test_free_flight(void)
 {
@@ -246,7 +249,8 @@ test_drop(void)
     PlaContactOptions options = pla_contact_options_default();
     PlaContactSet *set;
     PlaError err = { 0 };
-    g_assert_cmpint(pla_contact_set_new(c.model, &plate, NULL, 1, &options, &set, &err), ==, PLA_OK);
+    g_assert_cmpint(pla_contact_set_new(c.model, &plate, NULL, 1, &options, &set, &err), ==,
+                    PLA_OK);
     PlaFemConditions conditions = case_conditions(&c);
     conditions.contacts = set;
     case_gravity(&c, 2, -9.81);
@@ -259,7 +263,8 @@ test_drop(void)
       pla_dynamics_report(dynamics, &report);
       deepest = fmax(deepest, report.solve.max_penetration_m);
       if (k > 390)
-        fastest = fmax(fastest, pla_max_abs(pla_dynamics_get_vel(dynamics), 3 * (size_t)c.model->n_verts));
+        fastest = fmax(fastest,
+                       pla_max_abs(pla_dynamics_get_vel(dynamics), 3 * (size_t)c.model->n_verts));
     }
     PlaFemOptions solve = pla_fem_options_default();
     PlaFemReport report;
@@ -295,7 +300,8 @@ test_solvers_agree(void)
     PlaContactSet *set;
     PlaDynamicsOptions options = pla_dynamics_options_default();
     PlaDynamics *dynamics;
-    g_assert_cmpint(pla_contact_set_new(c.model, &plane, NULL, 1, &contact, &set, &err), ==, PLA_OK);
+    g_assert_cmpint(pla_contact_set_new(c.model, &plane, NULL, 1, &contact, &set, &err), ==,
+                    PLA_OK);
     PlaFemConditions conditions = case_conditions(&c);
     conditions.contacts = set;
     options.dt_s = 4e-3;
@@ -310,9 +316,10 @@ test_solvers_agree(void)
     pla_dynamics_report(dynamics, &report);
     g_assert_cmpint(report.solve.contacts, >, 0);
     if (!first)
-      first = g_memdup2(pla_dynamics_get_pos(dynamics), 3 * (size_t)c.model->n_verts * sizeof(double));
-    g_assert_cmpfloat(largest_difference(first, pla_dynamics_get_pos(dynamics), c.model->n_verts), <,
-                      1e-6 * size[0]);
+      first =
+          g_memdup2(pla_dynamics_get_pos(dynamics), 3 * (size_t)c.model->n_verts * sizeof(double));
+    g_assert_cmpfloat(largest_difference(first, pla_dynamics_get_pos(dynamics), c.model->n_verts),
+                      <, 1e-6 * size[0]);
     pla_dynamics_free(dynamics);
     pla_contact_set_free(set);
   }
@@ -323,19 +330,20 @@ test_solvers_agree(void)
 
 /* ---- bindings in time: Sifakis 2007, 47 to 49 ---- */
 
-/* A block hangs on another by a binding spring of any stiffness at one step length: nothing blows up,
- * and the drift falls as one over the stiffness. */
+/* A block hangs on another by a binding spring of any stiffness at one step length: nothing blows
+ * up, and the drift falls as one over the stiffness. */
 static void
 test_binding_springs(void)
 {
   const double g = 9.81;
   double before = 0.0;
   for (int power = 2; power <= 12; power += 2) {
-    Case c = case_new(model_of(mesh_join(mesh_box((double[3]){ 0, 0, 0 }, (double[3]){ 0.02, 0.02, 0.02 },
-                                                  (int[3]){ 1, 1, 1 }, PLA_BOX_HEXES),
-                                         mesh_box((double[3]){ 0.02, 0, 0 }, (double[3]){ 0.04, 0.02, 0.02 },
-                                                  (int[3]){ 1, 1, 1 }, PLA_BOX_HEXES)),
-                               "neo-hookean", 1e5, 0.3, 1e3));
+    Case c = case_new(
+        model_of(mesh_join(mesh_box((double[3]){ 0, 0, 0 }, (double[3]){ 0.02, 0.02, 0.02 },
+                                    (int[3]){ 1, 1, 1 }, PLA_BOX_HEXES),
+                           mesh_box((double[3]){ 0.02, 0, 0 }, (double[3]){ 0.04, 0.02, 0.02 },
+                                    (int[3]){ 1, 1, 1 }, PLA_BOX_HEXES)),
+                 "neo-hookean", 1e5, 0.3, 1e3));
     /* each corner of the second block at its double on the first */
     PlaSpring spring[4];
     int n = 0;
@@ -352,7 +360,8 @@ test_binding_springs(void)
     conditions.springs = &springs;
     case_hold(&c, 0.0);
     case_gravity(&c, 0, g);
-    PlaDynamics *dynamics = dynamics_new(&c, &conditions, "backward-euler", 1.0 / 60, 2.0, 1e-3, NULL);
+    PlaDynamics *dynamics =
+        dynamics_new(&c, &conditions, "backward-euler", 1.0 / 60, 2.0, 1e-3, NULL);
     PlaError err = { 0 };
     for (int i = 0; i < 120; i++)
       if (pla_dynamics_step(dynamics, &err) != PLA_OK)
@@ -365,7 +374,8 @@ test_binding_springs(void)
     }
     g_test_message("stiffness %.0e N/m: drift %.3g m", k, drift);
     g_assert_true(isfinite(drift));
-    g_assert_cmpfloat(largest_difference(pla_dynamics_get_pos(dynamics), c.model->rest, 16), <, 0.01);
+    g_assert_cmpfloat(largest_difference(pla_dynamics_get_pos(dynamics), c.model->rest, 16), <,
+                      0.01);
     /* the block weighs 78 mN, a quarter at each spring */
     if (power <= 8)
       g_assert_cmpfloat_with_epsilon(drift * k, 0.25 * 8e-3 * g, 0.2 * 0.25 * 8e-3 * g);
@@ -377,13 +387,15 @@ test_binding_springs(void)
 }
 
 /* One step of x'' + b x' + k x = 0 in two halves: v~ = v + dt/2 a(xa, v~), x' = x + dt v~,
- * v' = 2 v_half - v with v_half = v + dt/2 a(xb, v_half), or backward Euler at the end.  @first: xa is at the start
- * (0) or half way (1); @last: xb is half way (0), at the end (1), or Euler at the end (2). */
+ * v' = 2 v_half - v with v_half = v + dt/2 a(xb, v_half), or backward Euler at the end.  @first: xa
+ * is at the start (0) or half way (1); @last: xb is half way (0), at the end (1), or Euler at the
+ * end (2). */
 static void
 two_halves(int first, int last, double k, double b, double dt, double *x, double *v)
 {
   const double h = 0.5 * dt;
-  const double early = first ? (*v - h * k * *x) / (1.0 + h * b + h * h * k) : (*v - h * k * *x) / (1.0 + h * b);
+  const double early =
+      first ? (*v - h * k * *x) / (1.0 + h * b + h * h * k) : (*v - h * k * *x) / (1.0 + h * b);
   const double end = *x + dt * early;
   if (last == 2) {
     *v = (*v - dt * k * end) / (1.0 + dt * b);
@@ -408,8 +420,9 @@ spectral_radius(int first, int last, double k, double b, double dt)
   return d < 0.0 ? sqrt(det) : fabs(half) + sqrt(d);
 }
 
-/* What is not implicit blows up where the published bounds say: 2.414, 1.366 and 2.078 b/k at critical
- * damping; implicit in the first half and at mid-step in the second is stable at any step. */
+/* What is not implicit blows up where the published bounds say: 2.414, 1.366 and 2.078 b/k at
+ * critical damping; implicit in the first half and at mid-step in the second is stable at any step.
+ */
 static void
 test_step_bounds(void)
 {
@@ -518,11 +531,13 @@ test_pinched(void)
     if (pla_dynamics_step(dynamics, &err) != PLA_OK)
       g_error("%s", err.message);
     if (k >= 150)
-      fastest = fmax(fastest, pla_max_abs(pla_dynamics_get_vel(dynamics), 3 * (size_t)c.model->n_verts));
+      fastest =
+          fmax(fastest, pla_max_abs(pla_dynamics_get_vel(dynamics), 3 * (size_t)c.model->n_verts));
   }
   PlaDynamicsReport report;
   pla_dynamics_report(dynamics, &report);
-  g_test_message("still moving at %.2g m/s, %.3g mm inside", fastest, 1e3 * report.solve.max_penetration_m);
+  g_test_message("still moving at %.2g m/s, %.3g mm inside", fastest,
+                 1e3 * report.solve.max_penetration_m);
   g_assert_cmpfloat(fastest, <, 1e-6);
   g_assert_cmpfloat(report.solve.max_penetration_m, <, 0.01 * size[0]);
   g_assert_cmpint(report.solve.contacts, >, 8);

@@ -27,8 +27,8 @@ solve(Case *c, const PlaFemPressure *pressure, double tolerance)
 
 /* ---- elastica ----------------------------------------------------------------------------- */
 
-/* tip drops of a cantilever of length 1 and height 1/20 at PL^2/EI = load[0], load[1], ..., each from
- * the shape before; @n x 1 x 2 hexes */
+/* tip drops of a cantilever of length 1 and height 1/20 at PL^2/EI = load[0], load[1], ..., each
+ * from the shape before; @n x 1 x 2 hexes */
 static void
 cantilever(const double *load, int n_loads, int n, double *drop)
 {
@@ -75,8 +75,8 @@ test_elastica(void)
 
 /* ---- cylinder ----------------------------------------------------------------------------- */
 
-/* A cylinder along x of eight-sided cross-section: a square of 2 x 2 cells within a ring of 8 x 2, so
- * that no cell is bent flat; @n slices. */
+/* A cylinder along x of eight-sided cross-section: a square of 2 x 2 cells within a ring of 8 x 2,
+ * so that no cell is bent flat; @n slices. */
 static PlaMesh *
 octagon_bar(double length, double radius, int n)
 {
@@ -140,7 +140,8 @@ test_heavy_cylinder(void)
   PlaFemReport report = solve(&c, NULL, 1e-5);
   double drop = 0.0;
   for (int v = 0; v < c.model->n_verts; v++)
-    if (c.model->rest[3 * v] == length && hypot(c.model->rest[3 * v + 1], c.model->rest[3 * v + 2]) < 1e-9)
+    if (c.model->rest[3 * v] == length &&
+        hypot(c.model->rest[3 * v + 1], c.model->rest[3 * v + 2]) < 1e-9)
       drop = -c.pos[3 * v + 2];
   g_test_message("drop %g mm, %d iterations, %d factors", 1e3 * drop, report.iterations,
                  report.factorisations);
@@ -284,14 +285,15 @@ test_pressurised_sphere(void)
 
 /* ---- incompressible block ----------------------------------------------------------------- */
 
-/* how far, mm, the top of a soft block leans when its bottom is held and something pulls sideways */
+/* how far, mm, the top of a soft block leans when its bottom is held and something pulls sideways
+ */
 static double
 leaning_block(PlaBoxCells kind, int n, PlaFormulation formulation)
 {
   const double size[3] = { 0.05, 0.05, 0.05 }, param[2] = { 3e3, 0.4999 };
   const int cells[3] = { n, n, n };
-  Case c = case_new(
-      mesh_model(box_mesh(kind, size, cells), "neo-hookean", param, 1000.0, formulation));
+  Case c =
+      case_new(mesh_model(box_mesh(kind, size, cells), "neo-hookean", param, 1000.0, formulation));
   double sum = 0.0, total = 0.0;
   for (int v = 0; v < c.model->n_verts; v++)
     if (c.model->rest[3 * v + 2] == 0.0)
@@ -303,21 +305,22 @@ leaning_block(PlaBoxCells kind, int n, PlaFormulation formulation)
       sum += c.model->mass[v] * (c.pos[3 * v] - c.model->rest[3 * v]);
       total += c.model->mass[v];
     }
-  g_test_message("%s, %d^3 cells: %g mm, %d iterations", kind == PLA_BOX_HEXES ? "hexes" : "tets", n,
-                 1e3 * sum / total, report.iterations);
+  g_test_message("%s, %d^3 cells: %g mm, %d iterations", kind == PLA_BOX_HEXES ? "hexes" : "tets",
+                 n, 1e3 * sum / total, report.iterations);
   case_clear(&c);
   return 1e3 * sum / total;
 }
 
-/* How far, mm, a corner of a soft block rises that stands on three planes of symmetry, under a weight that
- * changes sign along x: nothing is singular, so that errors fall with the square of the cells. */
+/* How far, mm, a corner of a soft block rises that stands on three planes of symmetry, under a
+ * weight that changes sign along x: nothing is singular, so that errors fall with the square of the
+ * cells. */
 static double
 bulging_block(PlaBoxCells kind, int n, PlaFormulation formulation)
 {
   const double size[3] = { 0.05, 0.05, 0.05 }, param[2] = { 3e3, 0.4999 };
   const int cells[3] = { n, n, n };
-  Case c = case_new(
-      mesh_model(box_mesh(kind, size, cells), "neo-hookean", param, 1000.0, formulation));
+  Case c =
+      case_new(mesh_model(box_mesh(kind, size, cells), "neo-hookean", param, 1000.0, formulation));
   double rise = 0.0;
   int corner = -1;
   for (int v = 0; v < c.model->n_verts; v++) {
@@ -329,14 +332,14 @@ bulging_block(PlaBoxCells kind, int n, PlaFormulation formulation)
   }
   PlaFemReport report = solve(&c, NULL, 1e-6);
   rise = 1e3 * (c.pos[3 * corner + 2] - size[2]);
-  g_test_message("%s, %d^3 cells: %g mm, %d iterations", kind == PLA_BOX_HEXES ? "hexes" : "tets", n,
-                 rise, report.iterations);
+  g_test_message("%s, %d^3 cells: %g mm, %d iterations", kind == PLA_BOX_HEXES ? "hexes" : "tets",
+                 n, rise, report.iterations);
   case_clear(&c);
   return rise;
 }
 
-/* at nu = 0.4999, 5 x 8^3 tets are within 2 % of the refined answer, 6 x 10^3 too; the error falls with
- * the square of the cells; plain tets lock */
+/* at nu = 0.4999, 5 x 8^3 tets are within 2 % of the refined answer, 6 x 10^3 too; the error falls
+ * with the square of the cells; plain tets lock */
 static void
 test_incompressible_block(void)
 {
@@ -355,13 +358,13 @@ test_incompressible_block(void)
   g_assert_cmpfloat(plain, <, 0.5 * refined);
 }
 
-/* a clamped block of the same tissue that leans: the rim of the clamp is singular, errors fall about as
- * the cells do, alike for hexes and tets; 16^3 cells of either are within 2 % */
+/* a clamped block of the same tissue that leans: the rim of the clamp is singular, errors fall
+ * about as the cells do, alike for hexes and tets; 16^3 cells of either are within 2 % */
 static void
 test_leaning_block(void)
 {
-  /* mm: hexes of 8^3, 12^3, 16^3, 24^3 cells give 7.0247, 7.1220, 7.1681, 7.2119, of order 1.16 both from
-   * 8 to 16 and from 12 to 24 with this limit */
+  /* mm: hexes of 8^3, 12^3, 16^3, 24^3 cells give 7.0247, 7.1220, 7.1681, 7.2119, of order 1.16
+   * both from 8 to 16 and from 12 to 24 with this limit */
   const double refined = 7.285;
   const int n = is_long() ? 16 : 6;
   double hexes = leaning_block(PLA_BOX_HEXES, n, PLA_FORMULATION_MIXED);
@@ -398,9 +401,9 @@ recover(const char *material, double poisson, int n, guint32 seed)
   if (pla_fem_solve(c.model, &conditions, &options, c.pos, &report, &err) != PLA_OK)
     g_error("%s", err.message);
   double error = largest_difference(c.pos, c.model->rest, c.model->n_verts);
-  g_test_message("%s, nu %g, %d tets, seed %u: %d + %d iterations, %d factors, off by %g mm", material,
-                 poisson, c.model->n_tets, seed, report.repair_iterations, report.iterations,
-                 report.factorisations, 1e3 * error);
+  g_test_message("%s, nu %g, %d tets, seed %u: %d + %d iterations, %d factors, off by %g mm",
+                 material, poisson, c.model->n_tets, seed, report.repair_iterations,
+                 report.iterations, report.factorisations, 1e3 * error);
   g_assert_false(report.gave_up_start);
   g_assert_cmpint(report.inverted, ==, 0);
   g_assert_cmpint(report.repair_iterations + report.iterations, <, 60);
@@ -408,8 +411,8 @@ recover(const char *material, double poisson, int n, guint32 seed)
   case_clear(&c);
 }
 
-/* sifakis 11: the document's compressible flesh at five seeds, and what its method never brought back:
- * nearly incompressible and other materials */
+/* sifakis 11: the document's compressible flesh at five seeds, and what its method never brought
+ * back: nearly incompressible and other materials */
 static void
 test_scatter(void)
 {

@@ -1,5 +1,5 @@
-/* What cells have of their own, in forces, stiffness and both solvers: constants, mixtures, prestretch,
- * fibres that contract by stress or by their rest shape. */
+/* What cells have of their own, in forces, stiffness and both solvers: constants, mixtures,
+ * prestretch, fibres that contract by stress or by their rest shape. */
 #include "tests/sim/fem/boxes.h"
 
 #include "anatomy/base/mat3.h"
@@ -48,15 +48,14 @@ set_fibres(PlaFemModel *model, const double direction[3], double overlap, const 
     memcpy(fibre + 3 * c, direction, 3 * sizeof *fibre);
     share[c] = overlap;
   }
-  set_cells(model, &(PlaFemCells){ .fibre_start = start,
-                                   .fibre = fibre,
-                                   .overlap = share,
-                                   .n_muscles = 1,
-                                   .shape = shape });
+  set_cells(
+      model,
+      &(PlaFemCells){
+          .fibre_start = start, .fibre = fibre, .overlap = share, .n_muscles = 1, .shape = shape });
 }
 
-/* forces are the slope of the energy and the assembled stiffness that of the forces, with everything
- * that cells can have */
+/* forces are the slope of the energy and the assembled stiffness that of the forces, with
+ * everything that cells can have */
 static void
 test_derivatives(void)
 {
@@ -171,7 +170,9 @@ test_affine_in_activation(void)
   for (int i = 0; i < 3 * nv; i++)
     c.pos[i] += g_rand_double_range(rand, -1e-3, 1e-3);
   PlaError err = { 0 };
-  const double all[5][3] = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 }, { 0.2, 0.7, 0.4 } };
+  const double all[5][3] = {
+    { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 }, { 0.2, 0.7, 0.4 }
+  };
   g_autofree double *f = g_new(double, 5 * 3 * nv);
   for (int k = 0; k < 5; k++) {
     pla_fem_model_set_activations(model, all[k]);
@@ -322,7 +323,10 @@ test_own_constants(void)
     PlaFemMaterial mixed = { .material = pla_mixture_get(mixture),
                              .constants = { 0.5, 0.5 },
                              .density = 1000.0 };
-    g_assert_cmpint(pla_fem_model_new(mesh, way == 0 ? two : way == 1 ? &two[0] : &mixed,
+    g_assert_cmpint(pla_fem_model_new(mesh,
+                                      way == 0   ? two
+                                      : way == 1 ? &two[0]
+                                                 : &mixed,
                                       way == 0 ? 2 : 1, way == 0 ? which : one,
                                       PLA_FORMULATION_STANDARD, &model, &err),
                     ==, PLA_OK);

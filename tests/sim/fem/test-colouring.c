@@ -29,8 +29,8 @@ assert_legal(const PlaFemModel *model, const PlaColouring *colouring, const PlaV
         g_assert_cmpint(colouring->colour[sets->vert[a]], !=, colouring->colour[sets->vert[b]]);
 }
 
-/* colours of elements such that those of one colour share no vertex, greedily in their order: what solvers that visit
- * elements need */
+/* colours of elements such that those of one colour share no vertex, greedily in their order: what
+ * solvers that visit elements need */
 static int
 n_element_colours(const PlaFemModel *model)
 {

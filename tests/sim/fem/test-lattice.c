@@ -123,8 +123,8 @@ test_independent(void)
   pla_levelset_free(ls);
 }
 
-/* Two bodies of a surface that runs through itself, meshed as one: one is held by its ends, the other
- * carried off by its own, and each goes as if it were alone. */
+/* Two bodies of a surface that runs through itself, meshed as one: one is held by its ends, the
+ * other carried off by its own, and each goes as if it were alone. */
 static void
 check_separate(const char *name, double spacing_mm, double cell_mm)
 {
@@ -154,7 +154,8 @@ check_separate(const char *name, double spacing_mm, double cell_mm)
   g_autofree double *target = g_memdup2(mesh->pos, 3 * n * sizeof(double));
   g_autofree double *pos = g_memdup2(mesh->pos, 3 * n * sizeof(double));
   for (size_t v = 0; v < n; v++) {
-    const bool end = mesh->pos[3 * v] < lo + 0.2 * (hi - lo) || mesh->pos[3 * v] > hi - 0.2 * (hi - lo);
+    const bool end =
+        mesh->pos[3 * v] < lo + 0.2 * (hi - lo) || mesh->pos[3 * v] > hi - 0.2 * (hi - lo);
     if (!end)
       continue;
     memset(fixed + 3 * v, 1, 3);
@@ -459,8 +460,9 @@ bcc_damping(const PlaBccTet *tet, const double turn[9], const double v[4][3], do
   }
 }
 
-/* Damping of lattice tets by sums is what the general elements do: in a turned body the product of the
- * stiffness that Rayleigh damping takes and any velocities, and it takes energy away (Sifakis 2007, 51). */
+/* Damping of lattice tets by sums is what the general elements do: in a turned body the product of
+ * the stiffness that Rayleigh damping takes and any velocities, and it takes energy away (Sifakis
+ * 2007, 51). */
 static void
 test_damping(void)
 {

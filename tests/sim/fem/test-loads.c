@@ -1,5 +1,5 @@
-/* Pressure, springs and bound vertices: forces as slopes, closed forms, balance with the supports, the
- * same equilibrium from both solvers. */
+/* Pressure, springs and bound vertices: forces as slopes, closed forms, balance with the supports,
+ * the same equilibrium from both solvers. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/boundary.h"
@@ -132,8 +132,8 @@ test_pressure_derivatives(void)
   pla_fem_model_free(model);
 }
 
-/* on a patch with a free rim, both parts together are the slope of the forces, and the second alone is
- * the half that no energy has: disp . part = 0 for every disp */
+/* on a patch with a free rim, both parts together are the slope of the forces, and the second alone
+ * is the half that no energy has: disp . part = 0 for every disp */
 static void
 test_pressure_rim(void)
 {
@@ -143,7 +143,8 @@ test_pressure_rim(void)
   PlaBoundary b = boundary_of(model, false);
   const int nv = model->n_verts, n_open = b.n_tris / 3;
   double *p = g_new(double, n_open), *pos = shaken(model, 0.002, 5), *to = shaken(model, 0.002, 6);
-  double *disp = g_new(double, 3 * nv), *there = g_new0(double, 3 * nv), *back = g_new0(double, 3 * nv);
+  double *disp = g_new(double, 3 * nv), *there = g_new0(double, 3 * nv),
+         *back = g_new0(double, 3 * nv);
   double *part = g_new0(double, 3 * nv), *slope = g_new0(double, 3 * nv), most = 0.0;
   for (int t = 0; t < n_open; t++)
     p[t] = 500.0 + 100.0 * (t % 3);
@@ -243,8 +244,8 @@ test_hydrostatic(void)
     }
 }
 
-/* pressure on one end of a bar, whose rim is free, and a hook at its corner: the supports carry what
- * acts, and the hook reports its pull */
+/* pressure on one end of a bar, whose rim is free, and a hook at its corner: the supports carry
+ * what acts, and the hook reports its pull */
 static void
 test_reactions(void)
 {
@@ -313,21 +314,21 @@ test_reactions(void)
                                  1e-7 * fabs(energy[PLA_SOLVER_NEWTON]));
 }
 
-/* two blocks held together by soft bindings between interpolated points of their faces, stiff along the
- * normal and soft across: both solvers find the same shape, whatever the order of the springs, and the
- * bindings carry what the support does */
+/* two blocks held together by soft bindings between interpolated points of their faces, stiff along
+ * the normal and soft across: both solvers find the same shape, whatever the order of the springs,
+ * and the bindings carry what the support does */
 static void
 test_soft_bindings(void)
 {
   double *first = NULL;
   for (int method = PLA_SOLVER_NEWTON; method <= PLA_SOLVER_PBNG; method++)
     for (int reversed = 0; reversed < 2; reversed++) {
-      PlaFemModel *model = model_of(
-          mesh_join(mesh_box((double[3]){ 0, 0, 0 }, (double[3]){ 0.02, 0.02, 0.02 },
-                             (int[3]){ 2, 2, 2 }, PLA_BOX_HEXES),
-                    mesh_box((double[3]){ 0.02, 0, 0 }, (double[3]){ 0.04, 0.02, 0.02 },
-                             (int[3]){ 3, 3, 3 }, PLA_BOX_HEXES)),
-          "neo-hookean", 1e4, 0.3, 1e3);
+      PlaFemModel *model =
+          model_of(mesh_join(mesh_box((double[3]){ 0, 0, 0 }, (double[3]){ 0.02, 0.02, 0.02 },
+                                      (int[3]){ 2, 2, 2 }, PLA_BOX_HEXES),
+                             mesh_box((double[3]){ 0.02, 0, 0 }, (double[3]){ 0.04, 0.02, 0.02 },
+                                      (int[3]){ 3, 3, 3 }, PLA_BOX_HEXES)),
+                   "neo-hookean", 1e4, 0.3, 1e3);
       Case c = case_new(model);
       PlaSpring spring[4];
       /* the middles of the four quads of the left block's face, each a mean of four vertices, and
@@ -382,9 +383,9 @@ test_soft_bindings(void)
   g_free(first);
 }
 
-/* a coarse hex under four fine ones: the nine vertices where they meet hang on the coarse four.  Bound,
- * the body deforms as one when its ends are moved affinely; forces and masses of what hangs go to its
- * parents */
+/* a coarse hex under four fine ones: the nine vertices where they meet hang on the coarse four.
+ * Bound, the body deforms as one when its ends are moved affinely; forces and masses of what hangs
+ * go to its parents */
 static void
 test_hanging(void)
 {
@@ -465,7 +466,8 @@ test_hanging(void)
         e[s] = pla_terms_energy(model, &bare, pos);
       }
       pos[3 * a + d] = keep;
-      g_assert_cmpfloat_with_epsilon((e[1] - e[0]) / 2e-7, force[3 * a + d], 1e-6 * fabs(force[3 * a + d]) + 1e-9);
+      g_assert_cmpfloat_with_epsilon((e[1] - e[0]) / 2e-7, force[3 * a + d],
+                                     1e-6 * fabs(force[3 * a + d]) + 1e-9);
     }
   /* masses: all of it, at the parents */
   double *mass = g_memdup2(model->mass, (size_t)model->n_verts * sizeof(double));
@@ -486,7 +488,8 @@ test_hanging(void)
   PlaFemOptions options = pla_fem_options_default();
   PlaFemReport report;
   c.fixed[3 * vert[0]] = 1;
-  g_assert_cmpint(pla_fem_solve(model, &conditions, &options, c.pos, &report, &err), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(pla_fem_solve(model, &conditions, &options, c.pos, &report, &err), ==,
+                  PLA_ERR_USAGE);
   g_free(affine);
   g_free(force);
   g_free(mass);

@@ -30,9 +30,9 @@ box_model(const char *material, PlaBoxCells cells, const int n[3])
   g_assert_cmpfloat_with_epsilon(sum.volume_m3, 0.1 * 0.03 * 0.02, 1e-15);
   int *cell_material = pla_array_new0(pla_mesh_n_cells(mesh), sizeof *cell_material);
   PlaFemModel *model;
-  g_assert_cmpint(
-      pla_fem_model_new(mesh, &m, 1, cell_material, PLA_FORMULATION_STANDARD, &model, &err), ==,
-      PLA_OK);
+  g_assert_cmpint(pla_fem_model_new(mesh, &m, 1, cell_material, PLA_FORMULATION_STANDARD, &model,
+                                    &err),
+                  ==, PLA_OK);
   free(cell_material);
   pla_mesh_free(mesh);
   return model;
@@ -51,8 +51,8 @@ shaken(const PlaFemModel *model, double amount, guint32 seed)
 
 static const PlaBoxCells all_cells[3] = { PLA_BOX_HEXES, PLA_BOX_TETS_6, PLA_BOX_TETS_5 };
 
-/* Lumped masses: the whole mass, and the momentum of any velocity field, are those of the interpolated field;
- * the kinetic energy of a uniform one is exact. */
+/* Lumped masses: the whole mass, and the momentum of any velocity field, are those of the
+ * interpolated field; the kinetic energy of a uniform one is exact. */
 static void
 test_mass(void)
 {
@@ -68,7 +68,8 @@ test_mass(void)
       for (int d = 0; d < 3; d++)
         lumped[d] += mass[v] * vel[3 * v + d];
     }
-    /* the mean over a tet, and over a brick, of what is linear or trilinear in it is the mean of its corners */
+    /* the mean over a tet, and over a brick, of what is linear or trilinear in it is the mean of
+     * its corners */
     for (int c = 0; c < model->n_tets + model->n_hexes; c++) {
       const int *verts, m = pla_fem_cell_verts(model, c, &verts);
       const double volume = c < model->n_tets ? model->tet_volume[c] : 6e-5 / model->n_hexes;
@@ -84,8 +85,8 @@ test_mass(void)
   }
 }
 
-/* no force at rest; and for every material, cell by cell and inside out, forces that neither push nor turn
- * the body: but for the linear one, whose energy a rotation changes */
+/* no force at rest; and for every material, cell by cell and inside out, forces that neither push
+ * nor turn the body: but for the linear one, whose energy a rotation changes */
 static void
 test_balance(void)
 {
@@ -96,10 +97,15 @@ test_balance(void)
       for (int trial = 0; trial < 20; trial++) {
         PlaFemModel *model = box_model((*material)->id, k ? PLA_BOX_TETS_5 : PLA_BOX_HEXES, n);
         const size_t nv = (size_t)model->n_verts;
-        double *pos = shaken(model, trial == 0 ? 0.0 : trial < 10 ? 0.003 : 0.1, 30 + (guint32)trial);
+        double *pos = shaken(model,
+                             trial == 0   ? 0.0
+                             : trial < 10 ? 0.003
+                                          : 0.1,
+                             30 + (guint32)trial);
         double *force = pla_array_new(nv, 3 * sizeof *force), sum[3] = { 0 }, torque[3] = { 0 };
         double mu, lambda, vol;
-        pla_material_moduli(model->material[0].material, model->material[0].constants, &mu, &lambda, &vol);
+        pla_material_moduli(model->material[0].material, model->material[0].constants, &mu, &lambda,
+                            &vol);
         g_assert_cmpint(pla_fem_forces(model, pos, force, &err), ==, PLA_OK);
         double size = pla_max_abs(force, 3 * nv), arm = pla_max_abs(pos, 3 * nv);
         if (trial == 0)
@@ -123,8 +129,8 @@ test_balance(void)
       }
 }
 
-/* the projected stiffness of a mesh whose vertices lie anywhere, over random motions of all of them: symmetric,
- * and no motion gains energy */
+/* the projected stiffness of a mesh whose vertices lie anywhere, over random motions of all of
+ * them: symmetric, and no motion gains energy */
 static void
 test_scattered_stiffness(void)
 {
@@ -199,7 +205,8 @@ test_derivatives(void)
           g_assert_cmpfloat_with_epsilon((below - above) / (2.0 * step), force[i], 1e-4 * size);
         }
         /* K y against the change of the forces along y */
-        double *y = shaken(model, 1.0, 12), *ky = pla_array_new0((size_t)model->n_verts, 3 * sizeof *ky);
+        double *y = shaken(model, 1.0, 12),
+               *ky = pla_array_new0((size_t)model->n_verts, 3 * sizeof *ky);
         for (int c = 0; c < model->n_tets + model->n_hexes; c++) {
           const int *verts;
           int m = pla_fem_cell_verts(model, c, &verts);
@@ -234,8 +241,8 @@ test_derivatives(void)
     }
 }
 
-/* neo-Hookean tets take a way of their own: the same as through stretches, by a model whose cells have
- * a prestretch of 1 */
+/* neo-Hookean tets take a way of their own: the same as through stretches, by a model whose cells
+ * have a prestretch of 1 */
 static void
 test_without_svd(void)
 {
@@ -314,15 +321,15 @@ test_refusals(void)
   int first = mesh->tet[8];
   mesh->tet[8] = mesh->tet[9];
   mesh->tet[9] = first;
-  g_assert_cmpint(
-      pla_fem_model_new(mesh, &m, 1, cell_material, PLA_FORMULATION_STANDARD, &model, &err), ==,
-      PLA_ERR_GEOMETRY);
+  g_assert_cmpint(pla_fem_model_new(mesh, &m, 1, cell_material, PLA_FORMULATION_STANDARD, &model,
+                                    &err),
+                  ==, PLA_ERR_GEOMETRY);
   g_assert_nonnull(strstr(err.message, "tetrahedron 2"));
   g_assert_nonnull(strstr(err.message, "inverted"));
   mesh->pos[4] = NAN;
-  g_assert_cmpint(
-      pla_fem_model_new(mesh, &m, 1, cell_material, PLA_FORMULATION_STANDARD, &model, &err), ==,
-      PLA_ERR_FORMAT);
+  g_assert_cmpint(pla_fem_model_new(mesh, &m, 1, cell_material, PLA_FORMULATION_STANDARD, &model,
+                                    &err),
+                  ==, PLA_ERR_FORMAT);
   pla_mesh_free(mesh);
 }
 

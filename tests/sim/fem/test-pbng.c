@@ -201,8 +201,8 @@ test_uniaxial_closed_form(void)
   case_clear(&c);
 }
 
-/* Newton, sweeps alone and the automatic choice agree to 1e-5 of the extent, each with the same bits for 1, 2
- * and 4 threads; what touches is in tests/sim/contact */
+/* Newton, sweeps alone and the automatic choice agree to 1e-5 of the extent, each with the same
+ * bits for 1, 2 and 4 threads; what touches is in tests/sim/contact */
 enum { TWIST, JUMP, SAG, COMPRESSION, N_SCENES };
 
 static PlaFemReport
@@ -232,7 +232,8 @@ solve_scene(int scene, PlaSolverMethod method, Case *c)
   options.method = method;
   /* relative to the start, which for a jump is a violent one */
   options.tolerance_rel = scene == SAG ? 1e-7 : 1e-9;
-  g_assert_cmpint(pla_fem_solve(c->model, &conditions, &options, c->pos, &report, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_fem_solve(c->model, &conditions, &options, c->pos, &report, &err), ==,
+                  PLA_OK);
   return report;
 }
 
@@ -379,8 +380,8 @@ test_defaults_beat_the_table(void)
   }
 }
 
-/* @steps of Newton's method on the exact tangent, each by @n iterations of conjugate gradients, without line
- * search */
+/* @steps of Newton's method on the exact tangent, each by @n iterations of conjugate gradients,
+ * without line search */
 static void
 newton_frame(Case *c, int steps, int n)
 {
@@ -393,7 +394,8 @@ newton_frame(Case *c, int steps, int n)
   g_assert_cmpint(pla_fem_system_init(&system, c->model, &conditions, NULL, &err), ==, PLA_OK);
   const size_t count = 3 * (size_t)system.n_blocks;
   g_autofree double *force = g_new(double, 3 * c->model->n_verts), *r = g_new(double, count);
-  g_autofree double *x = g_new(double, count), *p = g_new(double, count), *kp = g_new(double, count);
+  g_autofree double *x = g_new(double, count), *p = g_new(double, count),
+                    *kp = g_new(double, count);
   for (int step = 0; step < steps; step++) {
     g_assert_cmpint(pla_fem_forces(c->model, c->pos, force, &err), ==, PLA_OK);
     pla_fem_system_gather(&system, force, r);
@@ -418,9 +420,9 @@ newton_frame(Case *c, int steps, int n)
   pla_fem_system_clear(&system);
 }
 
-/* The stretch and twist in @n_frames, by six sweeps a frame or by two steps of Newton's method of seven conjugate
- * gradients each, which take as long in the document: the largest number of inverted elements in any frame, and
- * the energy at the end over that of the equilibrium. */
+/* The stretch and twist in @n_frames, by six sweeps a frame or by two steps of Newton's method of
+ * seven conjugate gradients each, which take as long in the document: the largest number of
+ * inverted elements in any frame, and the energy at the end over that of the equilibrium. */
 static int
 progressive(int nodes, int n_frames, bool newton, double *energy)
 {
@@ -457,9 +459,10 @@ progressive(int nodes, int n_frames, bool newton, double *energy)
   return inverted;
 }
 
-/* 24: six sweeps a frame keep the shape plausible at any pace.  That Newton's method without line search, given the
- * same time, does not, we do not see: in 30 frames it is at 1.001 of the energy, the sweeps at 1.05, and it first
- * turns elements inside out when the whole motion comes in two frames. */
+/* 24: six sweeps a frame keep the shape plausible at any pace.  That Newton's method without line
+ * search, given the same time, does not, we do not see: in 30 frames it is at 1.001 of the energy,
+ * the sweeps at 1.05, and it first turns elements inside out when the whole motion comes in two
+ * frames. */
 static void
 test_24_six_sweeps_a_frame(void)
 {
@@ -705,8 +708,8 @@ inverse_masses(const Case *c)
   return w;
 }
 
-/* 25: the tenth implicit Euler step of a clamped block under gravity: on 16^3 vertices sweeps go from 1.65 to
- * 9e-7 N in 100 and to 1e-12 N in 200 (ours begin at 1.57), XPBD is stuck at 1.35 */
+/* 25: the tenth implicit Euler step of a clamped block under gravity: on 16^3 vertices sweeps go
+ * from 1.65 to 9e-7 N in 100 and to 1e-12 N in 200 (ours begin at 1.57), XPBD is stuck at 1.35 */
 static void
 test_25_dynamic_block(void)
 {
@@ -925,8 +928,8 @@ test_28_blocks_joined_by_springs(void)
     case_clear(&c);
   }
 
-  /* sweeps of vertices one by one move what such springs join by their ratio to the tissue; as a solver they take
-   * the springs softly, with a memory, and end where Newton's method does */
+  /* sweeps of vertices one by one move what such springs join by their ratio to the tissue; as a
+   * solver they take the springs softly, with a memory, and end where Newton's method does */
   for (int method = PLA_SOLVER_NEWTON; method <= PLA_SOLVER_PBNG; method++) {
     Case c = two_blocks();
     PlaFemSprings list = { join_blocks(&c, springs), springs };
@@ -936,9 +939,10 @@ test_28_blocks_joined_by_springs(void)
     conditions.springs = &list;
     solve.method = (PlaSolverMethod)method;
     g_assert_cmpint(pla_fem_solve(c.model, &conditions, &solve, c.pos, &report, &err), ==, PLA_OK);
-    g_test_message("%s: %s after %d at %g N, gap %.3g m, %.2g m from the sweeps alone", report.method,
-                   pla_stop_reason_text(report.reason), report.iterations, report.residual_n,
-                   widest_gap(springs, list.n, c.pos), largest_difference(first, c.pos, c.model->n_verts));
+    g_test_message("%s: %s after %d at %g N, gap %.3g m, %.2g m from the sweeps alone",
+                   report.method, pla_stop_reason_text(report.reason), report.iterations,
+                   report.residual_n, widest_gap(springs, list.n, c.pos),
+                   largest_difference(first, c.pos, c.model->n_verts));
     g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
     if (method == PLA_SOLVER_NEWTON) {
       g_free(first);

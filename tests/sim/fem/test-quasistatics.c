@@ -1,5 +1,6 @@
-/* Newton's method as a whole: what the projection of tangents is for and what it does not change, how the
- * work grows with the mesh, statics against dynamics that settle, the same bits for any number of threads. */
+/* Newton's method as a whole: what the projection of tangents is for and what it does not change,
+ * how the work grows with the mesh, statics against dynamics that settle, the same bits for any
+ * number of threads. */
 #include "tests/sim/fem/boxes.h"
 
 #include "anatomy/base/parallel.h"
@@ -26,8 +27,8 @@ strew(Case *c, guint32 seed)
     c->pos[i] = c->fixed[i] ? c->model->rest[i] : g_rand_double_range(rand, -0.45, 0.55);
 }
 
-/* conjugate gradients on the tangent at c->pos, exact or projected, around the factor of the stiffness at
- * rest, which is definite */
+/* conjugate gradients on the tangent at c->pos, exact or projected, around the factor of the
+ * stiffness at rest, which is definite */
 static PlaRefineReport
 linear_solve(Case *c, bool project)
 {
@@ -43,15 +44,16 @@ linear_solve(Case *c, bool project)
   double *b = pla_array_new(n, sizeof *b), *x = pla_array_new(n, sizeof *x);
   pla_fem_system_assemble(&system, c->model->rest, false, 0.0);
   pla_fem_system_constrain(&system);
-  g_assert_cmpint(pla_cholesky_factor(system.factor, &system.matrix, PLA_DOUBLE, NULL, &definite, &err),
+  g_assert_cmpint(pla_cholesky_factor(system.factor, &system.matrix, PLA_DOUBLE, NULL, &definite,
+                                      &err),
                   ==, PLA_OK);
   g_assert_true(definite);
   g_assert_cmpint(pla_fem_forces(c->model, c->pos, force, &err), ==, PLA_OK);
   pla_fem_system_gather(&system, force, b);
   pla_fem_system_assemble(&system, c->pos, project, 0.0);
   pla_fem_system_constrain(&system);
-  g_assert_cmpint(pla_cholesky_refine(system.factor, &system.matrix, b, 1e-2, 1000, NULL, x, &report,
-                                      &err),
+  g_assert_cmpint(pla_cholesky_refine(system.factor, &system.matrix, b, 1e-2, 1000, NULL, x,
+                                      &report, &err),
                   ==, PLA_OK);
   pla_fem_system_clear(&system);
   free(force);
@@ -97,9 +99,9 @@ newton_steps(Case *c, bool project)
     pla_fem_system_gather(&system, force, x);
     pla_fem_system_assemble(&system, c->pos, project, 0.0);
     pla_fem_system_constrain(&system);
-    g_assert_cmpint(
-        pla_cholesky_factor(system.factor, &system.matrix, PLA_DOUBLE, NULL, &definite, &err), ==,
-        PLA_OK);
+    g_assert_cmpint(pla_cholesky_factor(system.factor, &system.matrix, PLA_DOUBLE, NULL, &definite,
+                                        &err),
+                    ==, PLA_OK);
     g_assert_true(definite);
     g_assert_cmpint(pla_cholesky_solve(system.factor, x, x, &err), ==, PLA_OK);
     pla_fem_system_add(&system, x, 1.0, c->pos);
@@ -156,8 +158,8 @@ test_16_dynamics_settle(void)
   g_autofree double *start = g_memdup2(c.pos, 3 * (gsize)c.model->n_verts * sizeof *start);
   g_assert_cmpint(pla_fem_solve(c.model, &conditions, &options, c.pos, &report, &err), ==, PLA_OK);
   timing.dt_s = 0.02;
-  g_assert_cmpint(pla_dynamics_new(c.model, &conditions, pla_integrator_find("backward-euler"), &timing,
-                                   start, NULL, &dynamics, &err),
+  g_assert_cmpint(pla_dynamics_new(c.model, &conditions, pla_integrator_find("backward-euler"),
+                                   &timing, start, NULL, &dynamics, &err),
                   ==, PLA_OK);
   int work = 0, steps = 0;
   double apart = 1.0, speed = 1.0;
@@ -178,8 +180,8 @@ test_16_dynamics_settle(void)
   case_clear(&c);
 }
 
-/* sifakis 17: the cost of a solve grows faster than the mesh, because factors do: iterations stay, work
- * per iteration grows as the power 4/3 or more of the tets */
+/* sifakis 17: the cost of a solve grows faster than the mesh, because factors do: iterations stay,
+ * work per iteration grows as the power 4/3 or more of the tets */
 static void
 test_17_cost_grows_faster(void)
 {
@@ -194,7 +196,8 @@ test_17_cost_grows_faster(void)
     PlaFemSystem system;
     PlaFemReport report;
     PlaError err = { 0 };
-    g_assert_cmpint(pla_fem_solve(c.model, &conditions, &options, c.pos, &report, &err), ==, PLA_OK);
+    g_assert_cmpint(pla_fem_solve(c.model, &conditions, &options, c.pos, &report, &err), ==,
+                    PLA_OK);
     g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
     g_assert_cmpint(pla_fem_system_init(&system, c.model, &conditions, NULL, &err), ==, PLA_OK);
     flops[k] = pla_cholesky_flops(system.factor);
@@ -209,7 +212,8 @@ test_17_cost_grows_faster(void)
   g_assert_cmpint(iterations[2], <=, 2 * iterations[0]);
 }
 
-/* what is solved with 1, 2 and 4 threads is the same to the last bit, by every way through the solver */
+/* what is solved with 1, 2 and 4 threads is the same to the last bit, by every way through the
+ * solver */
 static void
 test_bits(void)
 {
@@ -221,8 +225,9 @@ test_bits(void)
       const bool mixed = scene == NEARLY_INCOMPRESSIBLE;
       const double param[2] = { 1e4, mixed ? 0.4999 : 0.45 };
       const int cells[3] = { 16, 4, 4 };
-      Case c = case_new(mesh_model(box_mesh(PLA_BOX_TETS_6, bar_size, cells), "neo-hookean", param,
-                                   1000.0, mixed ? PLA_FORMULATION_MIXED : PLA_FORMULATION_STANDARD));
+      Case c =
+          case_new(mesh_model(box_mesh(PLA_BOX_TETS_6, bar_size, cells), "neo-hookean", param,
+                              1000.0, mixed ? PLA_FORMULATION_MIXED : PLA_FORMULATION_STANDARD));
       PlaFemOptions options = pla_fem_options_default();
       PlaFemConditions conditions = case_conditions(&c);
       PlaFemReport report;
@@ -255,9 +260,9 @@ test_bits(void)
   pla_threads_set(threads);
 }
 
-/* A column four times as tall as can carry itself falls over and hangs beside its foot.  From rest its
- * steps are longer than itself and its tangent is indefinite on the way; where it comes to hang is also
- * found by raising gravity bit by bit. */
+/* A column four times as tall as can carry itself falls over and hangs beside its foot.  From rest
+ * its steps are longer than itself and its tangent is indefinite on the way; where it comes to hang
+ * is also found by raising gravity bit by bit. */
 static void
 test_falls_over(void)
 {
@@ -300,7 +305,8 @@ main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/quasistatics/12-negative-curvature", test_12_negative_curvature);
-  g_test_add_func("/quasistatics/13-projection-keeps-equilibria", test_13_projection_keeps_equilibria);
+  g_test_add_func("/quasistatics/13-projection-keeps-equilibria",
+                  test_13_projection_keeps_equilibria);
   g_test_add_func("/quasistatics/16-dynamics-settle", test_16_dynamics_settle);
   g_test_add_func("/quasistatics/17-cost-grows-faster", test_17_cost_grows_faster);
   g_test_add_func("/quasistatics/falls-over", test_falls_over);

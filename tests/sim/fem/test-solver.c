@@ -1,5 +1,5 @@
-/* Frames by a kept factor: the same shapes as the solver for any start, the same bits for any number of
- * threads, and frames too large for the factor. */
+/* Frames by a kept factor: the same shapes as the solver for any start, the same bits for any
+ * number of threads, and frames too large for the factor. */
 #include "tests/sim/fem/boxes.h"
 
 #include "anatomy/base/parallel.h"
@@ -33,7 +33,8 @@ hook_of(const PlaFemModel *model)
 {
   PlaSpring hook = { .n_verts = 1, .weight = { 1.0 } };
   for (int v = 0; v < model->n_verts; v++)
-    if (model->rest[3 * v] == 0.05 && model->rest[3 * v + 1] == 0.0 && model->rest[3 * v + 2] == 0.0)
+    if (model->rest[3 * v] == 0.05 && model->rest[3 * v + 1] == 0.0 &&
+        model->rest[3 * v + 2] == 0.0)
       hook.vert[0] = v;
   const double *x = model->rest + 3 * hook.vert[0];
   memcpy(hook.offset, (double[3]){ x[0], x[1] - 0.004, x[2] }, sizeof hook.offset);

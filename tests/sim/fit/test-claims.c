@@ -1,6 +1,6 @@
 /* Claims of the method's source that concern several parts at once: affine frames under penalty
- * continuation, the golden section, what derivatives cost, interpolation and preview.  Numbers are those of
- * the checklist after Sifakis 2007. */
+ * continuation, the golden section, what derivatives cost, interpolation and preview.  Numbers are
+ * those of the checklist after Sifakis 2007. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/random.h"
 #include "anatomy/base/svd3.h"
@@ -64,9 +64,10 @@ rigidity(const double m[9], double gradient[9], double hessian[81])
   return value;
 }
 
-/* A free 3 x 3 matrix and a shift for the cranium, made rigid by the source's penalty: rho from the misfit
- * to a million times it in steps of 1.05.  Singular values come within 1e-5 of 1, the penalty is less
- * than 0.1 % of the objective, and the frame is the exact rigid one that the fit uses. */
+/* A free 3 x 3 matrix and a shift for the cranium, made rigid by the source's penalty: rho from the
+ * misfit to a million times it in steps of 1.05.  Singular values come within 1e-5 of 1, the
+ * penalty is less than 0.1 % of the objective, and the frame is the exact rigid one that the fit
+ * uses. */
 static void
 test_affine_frames(void)
 {
@@ -83,7 +84,8 @@ test_affine_frames(void)
   }
   /* lengths in units of the cloud, as the penalty mixes them with pure numbers */
   const double unit = 60.0;
-  double x[UNKNOWNS] = { 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0 }, misfit = 0.0, penalty = 0.0, rho = 0.0;
+  double x[UNKNOWNS] = { 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0 }, misfit = 0.0, penalty = 0.0,
+         rho = 0.0;
   int rounds = 0;
   for (rounds = 0; rounds < ROUNDS; rounds++) {
     double h[UNKNOWNS * UNKNOWNS] = { 0 }, g[UNKNOWNS] = { 0 }, rigid_g[9], rigid_h[81];
@@ -130,8 +132,10 @@ test_affine_frames(void)
     worst = fmax(worst, fabs(s[i] - 1.0));
   for (int i = 0; i < 9; i++)
     apart = fmax(apart, fabs(x[i] - exact[i]));
-  g_test_message("%d rounds: singular values within %.2g of 1, penalty %.3g of the misfit, %.2g from the "
-                 "rigid frame", rounds, worst, rho * penalty / misfit, apart);
+  g_test_message(
+      "%d rounds: singular values within %.2g of 1, penalty %.3g of the misfit, %.2g from the "
+      "rigid frame",
+      rounds, worst, rho * penalty / misfit, apart);
   g_assert_cmpint(rounds, >=, 284);
   g_assert_cmpfloat(worst, <, 1e-5);
   g_assert_cmpfloat(rho * penalty, <, 1e-3 * misfit);
@@ -140,7 +144,8 @@ test_affine_frames(void)
 
 /* ---- 29: steps that a frame takes ---- */
 
-/* a take of @n_poses shapes, the first of them at rest, with a head that turns by @turn from each to the next */
+/* a take of @n_poses shapes, the first of them at rest, with a head that turns by @turn from each
+ * to the next */
 static void
 make_poses(const Bar *bar, int n_poses, const double (*control)[NC], double turn, PlaTake **out)
 {
@@ -153,8 +158,8 @@ make_poses(const Bar *bar, int n_poses, const double (*control)[NC], double turn
   bar_ok(pla_active_state_init(&state, bar->model, &err), &err);
   (*out)->rate_hz = 60.0;
   for (int f = 0; f < n_poses; f++) {
-    const PlaRigid pose =
-        pla_rigid_about((double[3]){ 0 }, (double[3]){ turn * f, 0, 0 }, (double[3]){ 0.001 * f, 0, 0 });
+    const PlaRigid pose = pla_rigid_about((double[3]){ 0 }, (double[3]){ turn * f, 0, 0 },
+                                          (double[3]){ 0.001 * f, 0, 0 });
     bar_ok(pla_active_solve(solver, control[f], NULL, 1e-9, NULL, &state, &report, &err), &err);
     g_assert_true(report.converged);
     for (int i = 0; i < bar->markers.n; i++) {
@@ -176,9 +181,9 @@ frame_rms(const PlaFitFrame *frame, int n_markers)
   return sqrt(sum / n_markers);
 }
 
-/* Steps of Gauss and Newton until markers are met to 0.05 mm: at most 5 from rest, as claimed.  Tracking with
- * changes of 20 to 40 % and 4 degrees takes one where the source is content; one leaves more than 0.05 mm
- * here, which the second takes away. */
+/* Steps of Gauss and Newton until markers are met to 0.05 mm: at most 5 from rest, as claimed.
+ * Tracking with changes of 20 to 40 % and 4 degrees takes one where the source is content; one
+ * leaves more than 0.05 mm here, which the second takes away. */
 static void
 test_steps(void)
 {
@@ -186,8 +191,8 @@ test_steps(void)
   static const double control[POSES][NC] = {
     { 0, 0, 0, 0, 0, 0, 0, 0 },
     { 0.6, 0.3, 0.5, 0.2, 0, 0.15, 0.002, 0.001 },
-    { 0.8, 0.5, 0.3, 0.4, 0, 0.22, 0.002, 0.001 },  /* 20 %, and 4 degrees of the jaw */
-    { 0.4, 0.9, 0.7, 0.0, 0, 0.15, 0.001, 0.002 },  /* 40 %, back by 4 degrees */
+    { 0.8, 0.5, 0.3, 0.4, 0, 0.22, 0.002, 0.001 },     /* 20 %, and 4 degrees of the jaw */
+    { 0.4, 0.9, 0.7, 0.0, 0, 0.15, 0.001, 0.002 },     /* 40 %, back by 4 degrees */
     { 0.45, 0.88, 0.65, 0.05, 0, 0.14, 0.001, 0.002 }, /* 5 %, as from frame to frame at 60 Hz */
   };
   Bar bar;
@@ -205,8 +210,13 @@ test_steps(void)
   for (int i = 0; i < bar.markers.n; i++)
     site[i] = &bar.markers.site[i];
   make_poses(&bar, POSES, control, 4.0 * G_PI / 180.0, &take);
-  const PlaFitProblem problem = { .model = bar.model, .site = site, .take = take, .opts = &opts,
-                                  .lo = lo, .hi = hi, .least_noise_m = 1e-6 };
+  const PlaFitProblem problem = { .model = bar.model,
+                                  .site = site,
+                                  .take = take,
+                                  .opts = &opts,
+                                  .lo = lo,
+                                  .hi = hi,
+                                  .least_noise_m = 1e-6 };
   bar_ok(pla_fit_frame_init(&frame, &problem, &err), &err);
   for (int f = 1; f < POSES; f++) {
     if (f == 1)
@@ -221,9 +231,10 @@ test_steps(void)
     bar_ok(pla_fit_frame_track(&frame, f, 10, &err), &err);
     g_assert_cmpfloat(frame_rms(&frame, bar.markers.n), <, 5e-6);
   }
-  g_test_message("steps to 0.05 mm: %d from rest, %d for 20 %%, %d for 40 %%, %d for 5 %%; one step leaves "
-                 "%.3f, %.3f and %.3f mm",
-                 steps[1], steps[2], steps[3], steps[4], 1e3 * once[2], 1e3 * once[3], 1e3 * once[4]);
+  g_test_message(
+      "steps to 0.05 mm: %d from rest, %d for 20 %%, %d for 40 %%, %d for 5 %%; one step leaves "
+      "%.3f, %.3f and %.3f mm",
+      steps[1], steps[2], steps[3], steps[4], 1e3 * once[2], 1e3 * once[3], 1e3 * once[4]);
   g_assert_cmpint(steps[1], <=, 5);
   g_assert_cmpint(steps[2], <=, 2);
   g_assert_cmpint(steps[3], <=, 2);
@@ -235,8 +246,8 @@ test_steps(void)
 
 /* ---- 32: gross errors ---- */
 
-/* 5 % of the markers 20 mm off: the skin under them follows by less than a fifth, while a warp by radial basis
- * functions through the markers goes all the way with them. */
+/* 5 % of the markers 20 mm off: the skin under them follows by less than a fifth, while a warp by
+ * radial basis functions through the markers goes all the way with them. */
 static void
 test_gross_errors(void)
 {
@@ -282,8 +293,8 @@ test_gross_errors(void)
       d[a] = 1e-3 * warped[a] - clean[3 * i + a];
     least = fmin(least, pla_vec3_norm(d) / off);
   }
-  g_test_message("%d of %d markers 20 mm off: the fit follows by %.2f %%, the warp by %.1f %%", n_off, n,
-                 100.0 * worst, 100.0 * least);
+  g_test_message("%d of %d markers 20 mm off: the fit follows by %.2f %%, the warp by %.1f %%",
+                 n_off, n, 100.0 * worst, 100.0 * least);
   g_assert_cmpfloat(worst, <, 0.2);
   g_assert_cmpfloat(least, >, 0.9);
   pla_warp_free(warp);
@@ -310,7 +321,8 @@ step_init(Step *self, const double *control)
   const size_t n = 3 * (size_t)self->bar.mesh->n_verts;
   bar_ok(pla_active_solver_new(self->bar.model, &self->solver, &err), &err);
   bar_ok(pla_active_state_init(&self->state, self->bar.model, &err), &err);
-  bar_ok(pla_active_solve(self->solver, control, NULL, 1e-9, NULL, &self->state, &report, &err), &err);
+  bar_ok(pla_active_solve(self->solver, control, NULL, 1e-9, NULL, &self->state, &report, &err),
+         &err);
   self->columns = g_new(double, NC *n);
 }
 
@@ -353,7 +365,8 @@ gauss_newton(const Step *self, const double *target, double *control)
       double row[NC] = { 0 };
       for (int c = 0; c < NC; c++)
         for (int k = 0; k < 3; k++)
-          row[c] += site->weight[k] * self->columns[(size_t)c * n + (size_t)(3 * site->vert[k] + d)];
+          row[c] +=
+              site->weight[k] * self->columns[(size_t)c * n + (size_t)(3 * site->vert[k] + d)];
       for (int a = 0; a < NC; a++) {
         g[a] += row[a] * (q[d] - target[3 * i + d]);
         for (int b = 0; b < NC; b++)
@@ -374,7 +387,8 @@ gauss_newton(const Step *self, const double *target, double *control)
 
 typedef struct {
   int steps, factors; /* to 0.01 mm, with the factor of the step's beginning */
-  double once_m[2];   /* farthest vertex from there after one step: with that factor, with one of its own */
+  double once_m[2]; /* farthest vertex from there after one step: with that factor, with one of its
+                       own */
 } Inner;
 
 /* one equilibrium on the way from @step to @end, from the shape between them */
@@ -403,7 +417,8 @@ solve_between(Step *step, const PlaActiveState *end, double t, PlaActiveState *a
   bar_ok(pla_active_sensitivity(own, &guess, NULL, columns, &report, &err), &err);
   for (int k = 0; k < 2; k++) {
     pla_active_state_copy(at, step->bar.model, &guess);
-    bar_ok(pla_active_solve(k ? own : step->solver, control, NULL, 1.0, NULL, at, &report, &err), &err);
+    bar_ok(pla_active_solve(k ? own : step->solver, control, NULL, 1.0, NULL, at, &report, &err),
+           &err);
     g_assert_cmpint(report.iterations, ==, 1);
     for (size_t i = 0; i < n; i++)
       inner->once_m[k] = fmax(inner->once_m[k], fabs(at->pos[i] - exact.pos[i]));
@@ -418,11 +433,12 @@ solve_between(Step *step, const PlaActiveState *end, double t, PlaActiveState *a
   pla_active_state_clear(&exact);
 }
 
-/* 33: golden section along a step, equilibria on the way from the shape between those at its ends.  The
- * source needs one Newton step for each.  With a factor of its own one step is within 0.01 mm, as it says;
- * with the factor of the step's beginning, which costs nothing, one step misses that and the claim fails:
- * 2.4 steps.  The full step, which is all that the fit tries while it lowers the misfit, is as good as the
- * section's best.  (The section's cost beside the step's: bench fit-face.) */
+/* 33: golden section along a step, equilibria on the way from the shape between those at its ends.
+ * The source needs one Newton step for each.  With a factor of its own one step is within 0.01 mm,
+ * as it says; with the factor of the step's beginning, which costs nothing, one step misses that
+ * and the claim fails: 2.4 steps.  The full step, which is all that the fit tries while it lowers
+ * the misfit, is as good as the section's best.  (The section's cost beside the step's: bench
+ * fit-face.) */
 static void
 test_golden_section(void)
 {
@@ -446,7 +462,8 @@ test_golden_section(void)
   bar_ok(pla_active_sensitivity(step.solver, &step.state, NULL, step.columns, &report, &err), &err);
   gauss_newton(&step, target, control);
   pla_active_state_copy(&end, step.bar.model, &step.state);
-  bar_ok(pla_active_solve(step.solver, control, step.columns, 1e-6, NULL, &end, &report, &err), &err);
+  bar_ok(pla_active_solve(step.solver, control, step.columns, 1e-6, NULL, &end, &report, &err),
+         &err);
   const double full = misfit_of(&step.bar, end.pos, target);
   const double none = misfit_of(&step.bar, step.state.pos, target);
 
@@ -474,10 +491,11 @@ test_golden_section(void)
       value[1] = NAN;
     }
   }
-  g_test_message("%d equilibria: one step leaves %.4f mm with the old factor, %.4f mm with one of its own; "
-                 "%.1f steps each and %d factors to 0.01 mm; misfit %.3g -> %.3g full, %.3g golden",
-                 EVALUATIONS, 1e3 * inner.once_m[0], 1e3 * inner.once_m[1],
-                 (double)inner.steps / EVALUATIONS, inner.factors, none, full, best);
+  g_test_message(
+      "%d equilibria: one step leaves %.4f mm with the old factor, %.4f mm with one of its own; "
+      "%.1f steps each and %d factors to 0.01 mm; misfit %.3g -> %.3g full, %.3g golden",
+      EVALUATIONS, 1e3 * inner.once_m[0], 1e3 * inner.once_m[1], (double)inner.steps / EVALUATIONS,
+      inner.factors, none, full, best);
   g_assert_cmpfloat(inner.once_m[1], <, 1e-5);
   g_assert_cmpint(inner.factors, ==, 0);
   g_assert_cmpint(inner.steps, >, EVALUATIONS); /* so much does the claim fail by */
@@ -489,8 +507,8 @@ test_golden_section(void)
   step_clear(&step);
 }
 
-/* 34: derivatives by all controls take one factor; an equilibrium from scratch by the general solver takes
- * at least that.  (In seconds: bench fit-face.) */
+/* 34: derivatives by all controls take one factor; an equilibrium from scratch by the general
+ * solver takes at least that.  (In seconds: bench fit-face.) */
 static void
 test_derivative_cost(void)
 {
@@ -505,7 +523,8 @@ test_derivative_cost(void)
   /* 40 % of every activation later, the old derivatives still lead nearly there */
   const size_t n = 3 * (size_t)step.bar.mesh->n_verts;
   g_autofree double *before = g_memdup2(step.state.pos, n * sizeof(double));
-  bar_ok(pla_active_solve(step.solver, next, step.columns, 1e-6, NULL, &step.state, &solve, &err), &err);
+  bar_ok(pla_active_solve(step.solver, next, step.columns, 1e-6, NULL, &step.state, &solve, &err),
+         &err);
   double moved = 0.0, missed = 0.0;
   for (size_t i = 0; i < n; i++) {
     double guess = before[i];
@@ -514,8 +533,8 @@ test_derivative_cost(void)
     moved = fmax(moved, fabs(step.state.pos[i] - before[i]));
     missed = fmax(missed, fabs(step.state.pos[i] - guess));
   }
-  g_test_message("a frame of %.2f mm: %d steps, %d factors; derivatives miss it by %.2f mm", 1e3 * moved,
-                 solve.iterations, solve.factorisations, 1e3 * missed);
+  g_test_message("a frame of %.2f mm: %d steps, %d factors; derivatives miss it by %.2f mm",
+                 1e3 * moved, solve.iterations, solve.factorisations, 1e3 * missed);
   g_assert_true(solve.converged);
   g_assert_cmpint(derive.factorisations, <=, 2 * MAX(1, solve.factorisations));
   g_assert_cmpfloat(missed, <, 0.5 * moved);
@@ -540,7 +559,8 @@ test_interpolation(void)
   pla_active_limits(bar.model, lo, hi);
   for (int trial = 0; trial < 6; trial++) {
     for (int c = 0; c < NC; c++)
-      b[c] = c < BAR_MUSCLES ? (pla_random_range(&random, 0, 1) > 0.5) : pla_random_range(&random, 0, 0.5) * hi[c];
+      b[c] = c < BAR_MUSCLES ? (pla_random_range(&random, 0, 1) > 0.5)
+                             : pla_random_range(&random, 0, 0.5) * hi[c];
     for (int k = 0; k <= 8; k++) {
       double c[NC];
       PlaActiveReport report;
@@ -562,8 +582,9 @@ test_interpolation(void)
 enum { FRAMES = 72 };
 #define RATE 60.0
 
-/* Shapes stored with the takes and blended with the weights of the line, against the shapes that the
- * blended controls make: exact where one physeme speaks alone at its own pace, near in between. */
+/* Shapes stored with the takes and blended with the weights of the line, against the shapes that
+ * the blended controls make: exact where one physeme speaks alone at its own pace, near in between.
+ */
 static void
 test_preview(void)
 {
@@ -592,11 +613,13 @@ test_preview(void)
         const double wave = 0.5 - 0.5 * cos((f / RATE) * (4.0 + 1.3 * c + 2.0 * k) + k);
         control[f * NC + c] = c < BAR_MUSCLES ? 0.8 * wave : c == BAR_MUSCLES ? 0.1 * wave : 0.0;
       }
-      bar_ok(pla_active_solve(solver, control + f * NC, NULL, 1e-7, NULL, &state, &report, &err), &err);
+      bar_ok(pla_active_solve(solver, control + f * NC, NULL, 1e-7, NULL, &state, &report, &err),
+             &err);
       memcpy(shapes[k] + (size_t)f * n, state.pos, n * sizeof *shapes[k]);
     }
-    const PlaControlTake take = { .n_frames = FRAMES, .n_controls = NC, .rate_hz = RATE,
-                                  .control = control };
+    const PlaControlTake take = {
+      .n_frames = FRAMES, .n_controls = NC, .rate_hz = RATE, .control = control
+    };
     bar_ok(pla_physeme_bank_add(bank, &take, &phones, &err), &err);
   }
   static const char *const word[] = { "c", "a", "b", "a" };
@@ -630,8 +653,9 @@ test_preview(void)
   const double alone = sqrt(3.0 * sum[0] / ((double)n * count[0]));
   const double mixed = sqrt(3.0 * sum[1] / ((double)n * MAX(1, count[1])));
   moved = sqrt(3.0 * moved / ((double)n * all));
-  g_test_message("preview: %.4f mm rms alone, %.4f mm in %d of %d frames that blend; motion %.2f mm rms",
-                 1e3 * alone, 1e3 * mixed, count[1], all, 1e3 * moved);
+  g_test_message(
+      "preview: %.4f mm rms alone, %.4f mm in %d of %d frames that blend; motion %.2f mm rms",
+      1e3 * alone, 1e3 * mixed, count[1], all, 1e3 * moved);
   g_assert_cmpint(count[1], >, 5);
   g_assert_cmpfloat(alone, <, 0.01 * moved);
   g_assert_cmpfloat(mixed, <, 0.1 * moved);

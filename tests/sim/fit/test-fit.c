@@ -17,7 +17,7 @@
 static void
 random_program(GRand *rand, int n, int rows, double *h, double *g)
 {
-  double *j = g_new(double, (size_t)n * (size_t)rows), *r = g_new(double, (size_t)rows);
+  double *j = g_new(double, (size_t)n *(size_t)rows), *r = g_new(double, (size_t)rows);
   for (int i = 0; i < rows; i++) {
     r[i] = g_rand_double_range(rand, -1, 1);
     for (int c = 0; c < n; c++)
@@ -38,8 +38,8 @@ random_program(GRand *rand, int n, int rows, double *h, double *g)
   g_free(r);
 }
 
-/* the conditions of Karush, Kuhn and Tucker, and the penalty continuation of the source: activations
- * within 1e-4 of the box, an objective within 0.1 % */
+/* the conditions of Karush, Kuhn and Tucker, and the penalty continuation of the source:
+ * activations within 1e-4 of the box, an objective within 0.1 % */
 static void
 test_box_qp(void)
 {
@@ -104,8 +104,9 @@ test_smooth(void)
     lo[i] = 0.0;
     hi[i] = 0.6;
   }
-  const PlaSmoothProblem problem = { .n_frames = FRAMES, .n = N, .h = h, .g = g, .prior = prior,
-                                     .bend = bend, .lo = lo, .hi = hi };
+  const PlaSmoothProblem problem = {
+    .n_frames = FRAMES, .n = N, .h = h, .g = g, .prior = prior, .bend = bend, .lo = lo, .hi = hi
+  };
   PlaError err = { 0 };
   PlaBoxReport report;
   bar_ok(pla_fit_smooth(&problem, x, NULL, &err), &err);
@@ -129,7 +130,8 @@ test_smooth(void)
     g_assert_cmpfloat_with_epsilon(x[i], y[i], 1e-8);
   /* without noise smoothing does nothing; white noise of known spectrum otherwise */
   g_assert_cmpfloat_with_epsilon(pla_fit_smooth_gain(1e-6, 1.0), 1.0, 1e-9);
-  g_assert_cmpfloat_with_epsilon(pla_fit_smooth_gain(100.0, 1.0), sqrt(0.35355 / sqrt(100.0)), 1e-3);
+  g_assert_cmpfloat_with_epsilon(pla_fit_smooth_gain(100.0, 1.0), sqrt(0.35355 / sqrt(100.0)),
+                                 1e-3);
   g_free(dense);
   g_rand_free(rand);
 }
@@ -195,9 +197,9 @@ make_take(const Bar *bar, double *truth, PlaTake **out)
     c[BAR_MUSCLES + 2] = 0.0008 * (1.0 - cos(0.15 * f));
     bar_ok(pla_active_solve(solver, c, NULL, 1e-8, NULL, &state, &report, &err), &err);
     g_assert_true(report.converged);
-    const PlaRigid pose = pla_rigid_about((double[3]){ 0 },
-                                          (double[3]){ 0.02 * f, 0.3 - 0.01 * f, 0.015 * f },
-                                          (double[3]){ 0.3, 0.002 * f, -0.1 });
+    const PlaRigid pose =
+        pla_rigid_about((double[3]){ 0 }, (double[3]){ 0.02 * f, 0.3 - 0.01 * f, 0.015 * f },
+                        (double[3]){ 0.3, 0.002 * f, -0.1 });
     for (int i = 0; i < bar->markers.n; i++) {
       double q[3];
       pla_marker_place(&bar->markers.site[i], state.pos, q);
@@ -233,7 +235,8 @@ worst_seen(const Bar *bar, const PlaFitResult *result, const double *truth)
     for (int c = 0; c < result->n_controls; c++)
       if (result->seen[c])
         worst = fmax(worst, fabs(result->control[f * result->n_controls + c] -
-                                 truth[f * result->n_controls + c]) / hi[c]);
+                                 truth[f * result->n_controls + c]) /
+                                hi[c]);
   return worst;
 }
 
@@ -382,13 +385,11 @@ test_repairs(void)
     if (kind == REPEATED)
       memcpy(take->pos + width * 8, take->pos + width * 7, width * sizeof(double));
     fit(&bar, take, &opts, &result, &notes);
-    static const char *const told[KINDS][2] = { { "unknown", "frame 1" },
-                                                { "too small", "centimetres" },
-                                                { "'m0c'", "frame 1" },
-                                                { "'m4b'", "frame 10" },
-                                                { "'m2b'", "frame 6 to 17" },
-                                                { "frame 9", "no markers" },
-                                                { "frame 9", "repeats frame 8" } };
+    static const char *const told[KINDS][2] = {
+      { "unknown", "frame 1" },        { "too small", "centimetres" }, { "'m0c'", "frame 1" },
+      { "'m4b'", "frame 10" },         { "'m2b'", "frame 6 to 17" },   { "frame 9", "no markers" },
+      { "frame 9", "repeats frame 8" }
+    };
     for (int i = 0; i < notes.n; i++)
       g_test_message("%s", notes.text[i]);
     g_assert_true(has_note(&notes, told[kind][0], told[kind][1]));
@@ -430,7 +431,8 @@ test_refusals(void)
 
 enum { POSES = 5, POSE_CONTROLS = BAR_MUSCLES + 3 };
 
-/* poses of @bar with muscles @strength times as strong, and the activations that are known of them */
+/* poses of @bar with muscles @strength times as strong, and the activations that are known of them
+ */
 static void
 make_known_poses(const Bar *bar, const double *strength, double *control, PlaTake **out)
 {
@@ -449,7 +451,8 @@ make_known_poses(const Bar *bar, const double *strength, double *control, PlaTak
       eff[m] *= strength[m];
     bar_ok(pla_active_solve(solver, eff, NULL, 1e-8, NULL, &state, &solve, &err), &err);
     for (int i = 0; i < bar->markers.n; i++)
-      pla_marker_place(&bar->markers.site[i], state.pos, (*out)->pos + 3 * (f * bar->markers.n + i));
+      pla_marker_place(&bar->markers.site[i], state.pos,
+                       (*out)->pos + 3 * (f * bar->markers.n + i));
   }
   pla_active_state_clear(&state);
   pla_active_solver_free(solver);
@@ -471,16 +474,17 @@ identify(const Bar *bar, const PlaTake *take, const double *control, bool streng
          double *strength, double *deviation, PlaIdentifyReport *report)
 {
   const PlaFitOptions opts = pla_fit_options_default();
-  const PlaIdentifyOptions what = { .strengths = strengths, .stiffness = stiffness, .most = 3.0,
-                                    .make = make_flesh };
+  const PlaIdentifyOptions what = {
+    .strengths = strengths, .stiffness = stiffness, .most = 3.0, .make = make_flesh
+  };
   const PlaMarkerSite *site[64];
   PlaError err = { 0 };
   for (int i = 0; i < bar->markers.n; i++)
     site[i] = &bar->markers.site[i];
   for (int m = 0; m < BAR_MUSCLES; m++)
     strength[m] = 1.0;
-  bar_ok(pla_fit_identify(bar->model, site, take, control, &opts, &what, strength, deviation, report,
-                          &err),
+  bar_ok(pla_fit_identify(bar->model, site, take, control, &opts, &what, strength, deviation,
+                          report, &err),
          &err);
 }
 
@@ -508,8 +512,8 @@ test_strengths(void)
   bar_clear(&bar);
 }
 
-/* The flesh's stiffness comes back, too, where the muscles are known.  Sought together, what shows is their
- * ratio: strengths over stiffness are right, each of them is as uncertain as is told. */
+/* The flesh's stiffness comes back, too, where the muscles are known.  Sought together, what shows
+ * is their ratio: strengths over stiffness are right, each of them is as uncertain as is told. */
 static void
 test_stiffness(void)
 {
@@ -524,8 +528,9 @@ test_stiffness(void)
   bar_init_flesh(&stiff, 1, truth);
   make_known_poses(&stiff, known, control, &take);
   identify(&bar, take, control, false, true, strength, deviation, &report);
-  g_test_message("stiffness %.5f of %.1f, expected error %.2g; %d iterations, %.2g mm rms", report.stiffness,
-                 truth, report.stiffness_deviation, report.iterations, 1e3 * report.rms_m);
+  g_test_message("stiffness %.5f of %.1f, expected error %.2g; %d iterations, %.2g mm rms",
+                 report.stiffness, truth, report.stiffness_deviation, report.iterations,
+                 1e3 * report.rms_m);
   g_assert_cmpfloat_with_epsilon(report.stiffness, truth, 1e-3);
   g_assert_cmpfloat(report.stiffness_deviation, <, 0.01);
   g_assert_cmpfloat(report.rms_m, <, 1e-6);

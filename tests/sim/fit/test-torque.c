@@ -12,7 +12,8 @@ static void
 test_elbow(void)
 {
   const double sigma = 600.0, r = 0.04, d = 0.3, g = 9.81, length = 1.08;
-  const PlaTorqueJoint elbow = { { 0, 0, 0 }, { -1, 0, 0 } }; /* bends: +z of the forearm along +y up */
+  const PlaTorqueJoint elbow = { { 0, 0, 0 },
+                                 { -1, 0, 0 } }; /* bends: +z of the forearm along +y up */
   double before = 0.0;
   for (double mass = 1.0; mass < 4.0; mass += 0.5) {
     /* forearm along +y, muscle straight up at the distance r */
@@ -36,8 +37,8 @@ test_elbow(void)
 
 enum { JOINTS = 20, LINES = 2624 };
 
-/* The source's own rounds, with bounds held by a penalty: as many as it takes; *residual before anything is
- * clamped, in torques of @b. */
+/* The source's own rounds, with bounds held by a penalty: as many as it takes; *residual before
+ * anything is clamped, in torques of @b. */
 static int
 balance_by_penalty(const double *w, const double *b, const double *s, double *a, double *residual)
 {
@@ -80,9 +81,10 @@ balance_by_penalty(const double *w, const double *b, const double *s, double *a,
   return rounds;
 }
 
-/* Claim 38 of the checklist after Chen: with 20 axes and 2624 streamlines the set of bounds settles in 3 to 5
- * rounds, the torques balance to 1e-14, and no activation is below -2e-9.  Ours takes the same rounds; with
- * bounds held exactly in the end, none is negative and the torques still balance. */
+/* Claim 38 of the checklist after Chen: with 20 axes and 2624 streamlines the set of bounds settles
+ * in 3 to 5 rounds, the torques balance to 1e-14, and no activation is below -2e-9.  Ours takes the
+ * same rounds; with bounds held exactly in the end, none is negative and the torques still balance.
+ */
 static void
 test_random(void)
 {
@@ -106,7 +108,8 @@ test_random(void)
       apart = fmax(apart, fabs(a[i] - fmax(soft[i], 0.0)));
     }
     g_test_message("%d rounds, residual %.2g, least %.2g; by penalty %d, %.2g, %.2g; %.2g apart",
-                   report.rounds, report.residual_rel, report.least, rounds, residual, least, apart);
+                   report.rounds, report.residual_rel, report.least, rounds, residual, least,
+                   apart);
     g_assert_cmpint(report.rounds, >=, 3);
     g_assert_cmpint(report.rounds, <=, 5);
     g_assert_cmpint(report.rounds, ==, rounds);

@@ -1,6 +1,6 @@
 /* The sparse factor: against CHOLMOD on the stiffness of a bar, both precisions and orderings,
- * refinement to double accuracy, indefinite matrices, the same bits for any number of threads; GMRES
- * around it. */
+ * refinement to double accuracy, indefinite matrices, the same bits for any number of threads;
+ * GMRES around it. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/box-mesh.h"
@@ -26,8 +26,8 @@ make_matrix(const int n[3], double shift, guint32 seed)
   int *start = g_new(int, mesh->n_tets + 1);
   for (int t = 0; t <= mesh->n_tets; t++)
     start[t] = 4 * t;
-  g_assert_cmpint(pla_block_matrix_init(&a, mesh->n_verts, mesh->n_tets, start, mesh->tet, &err), ==,
-                  PLA_OK);
+  g_assert_cmpint(pla_block_matrix_init(&a, mesh->n_verts, mesh->n_tets, start, mesh->tet, &err),
+                  ==, PLA_OK);
   g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
   for (int r = 0; r < a.n; r++) {
     int diagonal = pla_block_matrix_find(&a, r, r);
@@ -211,8 +211,8 @@ test_indefinite(void)
   bool definite = true;
   g_assert_cmpint(pla_cholesky_new(&a, PLA_ORDER_AUTO, &factor, &err), ==, PLA_OK);
   for (int precision = PLA_SINGLE; precision <= PLA_DOUBLE; precision++) {
-    g_assert_cmpint(
-        pla_cholesky_factor(factor, &a, (PlaPrecision)precision, NULL, &definite, &err), ==, PLA_OK);
+    g_assert_cmpint(pla_cholesky_factor(factor, &a, (PlaPrecision)precision, NULL, &definite, &err),
+                    ==, PLA_OK);
     g_assert_false(definite);
     g_assert_false(pla_cholesky_has_factor(factor));
   }
@@ -277,7 +277,8 @@ twisted_precondition(void *data, const double *x, double *y, PlaError *err)
   return pla_cholesky_solve(((const Twisted *)data)->factor, x, y, err);
 }
 
-/* GMRES around the factor of the symmetric part solves what is not symmetric, and at once what is */
+/* GMRES around the factor of the symmetric part solves what is not symmetric, and at once what is
+ */
 static void
 test_gmres(void)
 {

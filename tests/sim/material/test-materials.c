@@ -26,16 +26,16 @@ stress_at(const Case *c, const double f[9], double p[9])
   pla_material_stress(c->material, c->constants, &point, p);
 }
 
-/* the laws that scenes may name, each with a full table: key, unit, range, default in it, and where they come
- * from */
+/* the laws that scenes may name, each with a full table: key, unit, range, default in it, and where
+ * they come from */
 static void
 test_registry(void)
 {
-  static const char *const ids[] = { "linear",        "corotated",      "fixed-corotated",
-                                     "stvk",          "neo-hookean",    "neo-hookean-mm",
-                                     "stable-neo-hookean", "mooney-rivlin", "yeoh",
-                                     "ogden",         "fung",           "arruda-boyce",
-                                     "muscle",        "blemker",        "fascia" };
+  static const char *const ids[] = {
+    "linear",         "corotated",          "fixed-corotated", "stvk",    "neo-hookean",
+    "neo-hookean-mm", "stable-neo-hookean", "mooney-rivlin",   "yeoh",    "ogden",
+    "fung",           "arruda-boyce",       "muscle",          "blemker", "fascia"
+  };
   for (size_t k = 0; k < G_N_ELEMENTS(ids); k++)
     g_assert_nonnull(pla_material_find(ids[k]));
   for (const PlaMaterial *const *m = pla_materials_get(); *m; m++) {
@@ -45,8 +45,9 @@ test_registry(void)
       /* a unit is in the key as well */
       if (g_str_has_suffix(row->key, "_pa"))
         g_assert_cmpstr(row->unit, ==, "Pa");
-      if (!row->unit || !row->help || strlen(row->help) < 5 || !row->source || strlen(row->source) < 5 ||
-          !(row->min < row->max) || row->def < row->min || row->def > row->max)
+      if (!row->unit || !row->help || strlen(row->help) < 5 || !row->source ||
+          strlen(row->source) < 5 || !(row->min < row->max) || row->def < row->min ||
+          row->def > row->max)
         g_error("%s: the row of %s is not complete", (*m)->id, row->key);
     }
   }
@@ -82,14 +83,15 @@ test_rest(void)
   }
 }
 
-/* Lame's constants at rest are those that the parameters promise: of E and nu, and 2 (c10 + c01) and
- * k - 4/3 (c10 + c01) of flesh (Sifakis 2007); with the printed c10 = 60, c01 = 20, k = 60 kPa lambda is
- * -46.7 kPa and nu -0.21, not flesh at all */
+/* Lame's constants at rest are those that the parameters promise: of E and nu, and 2 (c10 + c01)
+ * and k - 4/3 (c10 + c01) of flesh (Sifakis 2007); with the printed c10 = 60, c01 = 20, k = 60 kPa
+ * lambda is -46.7 kPa and nu -0.21, not flesh at all */
 static void
 test_moduli(void)
 {
-  static const char *const lame[] = { "neo-hookean", "neo-hookean-mm", "stable-neo-hookean", "corotated",
-                                      "fixed-corotated", "stvk", "linear" };
+  static const char *const lame[] = { "neo-hookean", "neo-hookean-mm",  "stable-neo-hookean",
+                                      "corotated",   "fixed-corotated", "stvk",
+                                      "linear" };
   double c[PLA_MAX_CONSTANTS], mu, lambda, vol;
   for (size_t m = 0; m < G_N_ELEMENTS(lame); m++) {
     constants_of(pla_material_find(lame[m]), c, "young_pa", 2e4, "poisson", 0.4, NULL);
@@ -299,8 +301,9 @@ test_inverted(void)
   }
 }
 
-/* From a stretch of 1 through the floor and flat to inside out: the stress is bounded, and halving the
- * steps halves the largest change between two of them, which a jump anywhere would not allow. */
+/* From a stretch of 1 through the floor and flat to inside out: the stress is bounded, and halving
+ * the steps halves the largest change between two of them, which a jump anywhere would not allow.
+ */
 static void
 test_bounded(void)
 {

@@ -78,8 +78,9 @@ test_curve_energies(void)
     const double join = k / 2 % 2 ? 1.4 : 0.6;
     double side[2];
     for (int s = 0; s < 2; s++)
-      side[s] = pla_dual_value(pla_fibre_energy((PlaFibreCurve)(k / 4), pla_dual(join + (s ? 1e-13 : -1e-13)),
-                                                k % 2, 1 - k % 2));
+      side[s] =
+          pla_dual_value(pla_fibre_energy((PlaFibreCurve)(k / 4),
+                                          pla_dual(join + (s ? 1e-13 : -1e-13)), k % 2, 1 - k % 2));
     g_assert_cmpfloat_with_epsilon(side[0], side[1], 1e-12);
   }
   /* published in closed form: -0.6613333 + x - 4/3 (x-1)^3, then 0.6773333 */

@@ -278,8 +278,8 @@ head_place(uint64_t seed, double t, double place[3])
   place[2] = 0.01 * (double)seed;
 }
 
-/* Claim 42: heads that stand centimetres apart.  Their velocities blend without a jump beyond twice the
- * fastest of the input; poses, blended by the same weights, leap. */
+/* Claim 42: heads that stand centimetres apart.  Their velocities blend without a jump beyond twice
+ * the fastest of the input; poses, blended by the same weights, leap. */
 static void
 test_head_has_no_jumps(void)
 {
@@ -315,8 +315,8 @@ test_head_has_no_jumps(void)
     }
     memcpy(before, place, sizeof before);
   }
-  g_test_message("fastest %.3f m/s of at most %.3f in the takes; %.3f where poses are blended", most,
-                 fastest, leap);
+  g_test_message("fastest %.3f m/s of at most %.3f in the takes; %.3f where poses are blended",
+                 most, fastest, leap);
   g_assert_cmpfloat(most, <, 1.01 * fastest);
   g_assert_cmpfloat(most_turn, <, 1.01 * fastest_turn);
   g_assert_cmpfloat(leap, >, 2.0 * fastest);

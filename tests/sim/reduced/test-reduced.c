@@ -1,6 +1,6 @@
-/* The reduced body: slopes by complex steps, curvature of a quadratic energy, non-negative least squares,
- * cubature against the whole mesh, exact constraints, volume, recovery from flatness, the same bits for any
- * number of threads. */
+/* The reduced body: slopes by complex steps, curvature of a quadratic energy, non-negative least
+ * squares, cubature against the whole mesh, exact constraints, volume, recovery from flatness, the
+ * same bits for any number of threads. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
@@ -55,8 +55,8 @@ block_new(const char *material, double poisson, int cells)
   g_assert_cmpint(m.material->prepare(param, m.constants, &err), ==, PLA_OK);
   const PlaTetMesh tets = pla_mesh_tets(b.mesh);
   g_autofree int *cell = g_new0(int, tets.n_tets);
-  g_assert_cmpint(pla_fem_model_new(b.mesh, &m, 1, cell, PLA_FORMULATION_STANDARD, &b.fem, &err), ==,
-                  PLA_OK);
+  g_assert_cmpint(pla_fem_model_new(b.mesh, &m, 1, cell, PLA_FORMULATION_STANDARD, &b.fem, &err),
+                  ==, PLA_OK);
   b.clamped = g_new0(unsigned char, tets.n_verts);
   for (int v = 0; v < tets.n_verts; v++)
     b.clamped[v] = b.mesh->pos[3 * v + 2] < 1e-9;
@@ -74,8 +74,8 @@ block_new(const char *material, double poisson, int cells)
                     PLA_OK);
     held[b.seed[1 - i]] = 0;
   }
-  g_assert_cmpint(pla_reduced_basis_init(&b.basis, &tets, b.seed, 2, weight, NULL, PLA_BASIS_QUADRATIC,
-                                         &err),
+  g_assert_cmpint(pla_reduced_basis_init(&b.basis, &tets, b.seed, 2, weight, NULL,
+                                         PLA_BASIS_QUADRATIC, &err),
                   ==, PLA_OK);
   return b;
 }
@@ -96,7 +96,8 @@ model_of(const Block *b, int per_segment, int n_pressures)
   PlaCubature cubature;
   PlaReducedModel *model;
   PlaError err;
-  g_assert_cmpint(pla_cubature_sample(b->fem, b->domains, per_segment, &cubature, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_cubature_sample(b->fem, b->domains, per_segment, &cubature, &err), ==,
+                  PLA_OK);
   g_assert_cmpint(pla_reduced_model_new(b->fem, &b->basis, 0, NULL, &cubature, &model, &err), ==,
                   PLA_OK);
   pla_cubature_clear(&cubature);
@@ -147,7 +148,8 @@ complex_energy(const PlaReducedModel *m, const double *q, const double *d, doubl
     energy += m->weight[l] * pla_material_complex_energy(law, constants, &point, f).a;
     pla_dual_invariants(f, invariant);
     for (int p = 0; p < m->n_pressures; p++)
-      amount[p] += m->weight[l] / m->volume * m->pressure[p * m->n_points + l] * (invariant[2].a - 1.0);
+      amount[p] +=
+          m->weight[l] / m->volume * m->pressure[p * m->n_points + l] * (invariant[2].a - 1.0);
   }
   for (int p = 0; p < m->n_pressures; p++)
     energy += 0.5 * stiffness * m->volume * amount[p] * amount[p];
@@ -182,15 +184,18 @@ test_slope(void)
   }
 }
 
-/* with the linear law the energy is quadratic: slope = curvature q = the whole mesh's force, reduced */
+/* with the linear law the energy is quadratic: slope = curvature q = the whole mesh's force,
+ * reduced */
 static void
 test_curvature(void)
 {
   Block b = block_new("linear", 0.3, 3);
-  PlaReducedModel *model = model_of(&b, b.fem->n_tets, 0); /* every tet, with its own volume below */
+  PlaReducedModel *model =
+      model_of(&b, b.fem->n_tets, 0); /* every tet, with its own volume below */
   const int n = 3 * model->basis.n_funcs;
-  g_autofree double *q = g_new(double, n), *slope = g_new(double, n), *h = g_new(double, n * n);
-  g_autofree double *pos = g_new(double, 3 * b.mesh->n_verts), *force = g_new(double, 3 * b.mesh->n_verts);
+  g_autofree double *q = g_new(double, n), *slope = g_new(double, n), *h = g_new(double, n *n);
+  g_autofree double *pos = g_new(double, 3 * b.mesh->n_verts),
+                    *force = g_new(double, 3 * b.mesh->n_verts);
   g_autofree double *reduced = g_new(double, n);
   double largest = 0.0;
   PlaError err;
@@ -226,7 +231,8 @@ test_volume_slope(void)
   PlaReducedBody *body[2];
   PlaError err;
   without.volume_stiffness = 0.0;
-  g_assert_cmpint(pla_reduced_body_new(model, &with, NULL, 0, NULL, NULL, 0, &body[0], &err), ==, PLA_OK);
+  g_assert_cmpint(pla_reduced_body_new(model, &with, NULL, 0, NULL, NULL, 0, &body[0], &err), ==,
+                  PLA_OK);
   g_assert_cmpint(pla_reduced_body_new(model, &without, NULL, 0, NULL, NULL, 0, &body[1], &err), ==,
                   PLA_OK);
   g_autofree double *q = g_new(double, n), *d = g_new(double, n);
@@ -271,7 +277,7 @@ static void
 test_nnls(void)
 {
   enum { ROWS = 60, COLUMNS = 24 };
-  g_autofree double *a = g_new(double, ROWS * COLUMNS), *b = g_new0(double, ROWS);
+  g_autofree double *a = g_new(double, ROWS *COLUMNS), *b = g_new0(double, ROWS);
   double gram[COLUMNS * COLUMNS] = { 0 }, rhs[COLUMNS] = { 0 }, x[COLUMNS], rel, size2 = 0.0;
   random_q(a, ROWS * COLUMNS, 1.0, 7);
   for (int i = 0; i < ROWS; i++)
@@ -313,7 +319,7 @@ poses_of(const Block *b, int n_poses)
   const PlaReducedOptions options = pla_reduced_options_default();
   const double nothing[1] = { 0 };
   const size_t n = 3 * (size_t)b->mesh->n_verts;
-  double *poses = g_new(double, n * (size_t)n_poses);
+  double *poses = g_new(double, n *(size_t)n_poses);
   PlaReducedBody *body;
   PlaReducedReport report;
   PlaError err;
@@ -323,8 +329,10 @@ poses_of(const Block *b, int n_poses)
   for (int p = 0; p < n_poses; p++) {
     double target[6];
     for (int i = 0; i < 6; i++)
-      target[i] = b->mesh->pos[3 * b->seed[i / 3] + i % 3] + g_rand_double_range(rand, -0.008, 0.008);
-    g_assert_cmpint(pla_reduced_body_settle(body, target, nothing, NULL, &report, &err), ==, PLA_OK);
+      target[i] =
+          b->mesh->pos[3 * b->seed[i / 3] + i % 3] + g_rand_double_range(rand, -0.008, 0.008);
+    g_assert_cmpint(pla_reduced_body_settle(body, target, nothing, NULL, &report, &err), ==,
+                    PLA_OK);
     memcpy(poses + (size_t)p * n, pla_reduced_body_get_pos(body), n * sizeof *poses);
   }
   pla_reduced_body_free(body);
@@ -341,7 +349,8 @@ held_out_error(const Block *b, const PlaCubature *cubature, int n_poses, const d
   const int m = 3 * b->basis.n_funcs;
   const size_t n = 3 * (size_t)b->mesh->n_verts;
   double wrong = 0.0, whole = 0.0;
-  g_assert_cmpint(pla_reduced_model_new(b->fem, &b->basis, 0, NULL, cubature, &model, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_reduced_model_new(b->fem, &b->basis, 0, NULL, cubature, &model, &err), ==,
+                  PLA_OK);
   g_autofree double *force = g_new(double, n), *exact = g_new(double, m), *sum = g_new(double, m);
   for (int p = 0; p < n_poses; p++) {
     const double *pos = poses + (size_t)p * n;
@@ -386,8 +395,8 @@ test_cubature(void)
                                      &cubature, &reached, &err),
                   ==, PLA_OK);
   all = held_out_error(&b, &cubature, n_new, poses + 3 * (size_t)n_poses * (size_t)b.mesh->n_verts);
-  g_test_message("%d tets of %d: %.3f of the trained forces, %.3f of others", cubature.n, b.fem->n_tets,
-                 reached, all);
+  g_test_message("%d tets of %d: %.3f of the trained forces, %.3f of others", cubature.n,
+                 b.fem->n_tets, reached, all);
   g_assert_cmpfloat(reached, <=, 0.07);
   g_assert_cmpint(cubature.n, <=, 240);
   for (int l = 0; l < cubature.n; l++)
@@ -414,13 +423,15 @@ test_constraints(void)
   loose.volume_stiffness = loose.pressure_stiffness = 0.0;
   g_assert_cmpint(pla_reduced_body_new(model, &options, b.seed, 2, NULL, NULL, 0, &body, &err), ==,
                   PLA_OK);
-  g_assert_cmpint(pla_reduced_body_new(model, &loose, b.seed, 2, NULL, NULL, 0, &other, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_reduced_body_new(model, &loose, b.seed, 2, NULL, NULL, 0, &other, &err), ==,
+                  PLA_OK);
   double worst[2] = { 0 };
   for (int step = 0; step < 20; step++) {
     for (int i = 0; i < 6; i++)
       target[i] = b.mesh->pos[3 * b.seed[i / 3] + i % 3] + 0.006 * sin(0.4 * step + 1.3 * i);
     g_assert_cmpint(pla_reduced_body_step(body, target, nothing, NULL, &report, &err), ==, PLA_OK);
-    g_assert_cmpint(pla_reduced_body_step(other, target, nothing, NULL, &free_report, &err), ==, PLA_OK);
+    g_assert_cmpint(pla_reduced_body_step(other, target, nothing, NULL, &free_report, &err), ==,
+                    PLA_OK);
     g_assert_cmpfloat(report.sensor_error, <, 1e-12);
     worst[0] = fmax(worst[0], fabs(report.volume_ratio - 1.0));
     worst[1] = fmax(worst[1], fabs(free_report.volume_ratio - 1.0));
@@ -457,13 +468,14 @@ test_rest(void)
   options.stiffness_damping = 0.01;
   for (int i = 0; i < 6; i++)
     target[i] = b.mesh->pos[3 * b.seed[i / 3] + i % 3] + (i % 3 == 2 ? -0.004 : 0.003);
-  g_assert_cmpint(pla_reduced_body_new(model, &options, b.seed, 2, NULL, NULL, 0, &moving, &err), ==,
-                  PLA_OK);
+  g_assert_cmpint(pla_reduced_body_new(model, &options, b.seed, 2, NULL, NULL, 0, &moving, &err),
+                  ==, PLA_OK);
   g_assert_cmpint(pla_reduced_body_new(model, &options, b.seed, 2, NULL, NULL, 0, &still, &err), ==,
                   PLA_OK);
   g_assert_cmpint(pla_reduced_body_settle(still, target, nothing, NULL, &report, &err), ==, PLA_OK);
   for (int step = 0; step < 200; step++)
-    g_assert_cmpint(pla_reduced_body_step(moving, target, nothing, NULL, &report, &err), ==, PLA_OK);
+    g_assert_cmpint(pla_reduced_body_step(moving, target, nothing, NULL, &report, &err), ==,
+                    PLA_OK);
   for (int i = 0; i < 3 * b.mesh->n_verts; i++)
     off = fmax(off, fabs(pla_reduced_body_get_pos(moving)[i] - pla_reduced_body_get_pos(still)[i]));
   g_assert_cmpfloat(off, <, 2e-5);
@@ -492,7 +504,8 @@ test_flat(void)
     g_assert_cmpint(pla_reduced_body_new(model, &options, NULL, 0, NULL, NULL, 0, &body, &err), ==,
                     PLA_OK);
     /* least squares: the q whose displacement is nearest to z -> height z */
-    g_autofree double *gram = g_new0(double, m * m), *q = g_new0(double, 3 * m), *rhs = g_new0(double, m);
+    g_autofree double *gram = g_new0(double, m *m), *q = g_new0(double, 3 * m),
+                      *rhs = g_new0(double, m);
     for (int v = 0; v < b.mesh->n_verts; v++) {
       const double *phi = b.basis.phi + v * m, want = (heights[k] - 1.0) * b.mesh->pos[3 * v + 2];
       for (int i = 0; i < m; i++) {
@@ -509,7 +522,8 @@ test_flat(void)
       q[3 * i + 2] = rhs[i];
     pla_reduced_body_set_q(body, q, nothing);
     for (int round = 0; round < 8; round++)
-      g_assert_cmpint(pla_reduced_body_settle(body, NULL, nothing, NULL, &report, &err), ==, PLA_OK);
+      g_assert_cmpint(pla_reduced_body_settle(body, NULL, nothing, NULL, &report, &err), ==,
+                      PLA_OK);
     for (int i = 0; i < 3 * b.mesh->n_verts; i++) {
       g_assert_true(isfinite(pla_reduced_body_get_pos(body)[i]));
       off = fmax(off, fabs(pla_reduced_body_get_pos(body)[i] - b.mesh->pos[i]));
@@ -555,12 +569,14 @@ test_contact_and_threads(void)
     pla_threads_set(threads);
     poses = poses_of(&b, 3);
     training.most = 30;
-    g_assert_cmpint(pla_cubature_train(b.fem, &b.basis, b.domains, 3, poses, &training, NULL, &cubature,
-                                       NULL, &err),
+    g_assert_cmpint(pla_cubature_train(b.fem, &b.basis, b.domains, 3, poses, &training, NULL,
+                                       &cubature, NULL, &err),
                     ==, PLA_OK);
-    g_assert_cmpint(pla_reduced_model_new(b.fem, &b.basis, 0, NULL, &cubature, &model, &err), ==, PLA_OK);
-    g_assert_cmpint(pla_reduced_body_new(model, &options, b.seed, 2, NULL, &obstacle, 1, &body, &err), ==,
+    g_assert_cmpint(pla_reduced_model_new(b.fem, &b.basis, 0, NULL, &cubature, &model, &err), ==,
                     PLA_OK);
+    g_assert_cmpint(pla_reduced_body_new(model, &options, b.seed, 2, NULL, &obstacle, 1, &body,
+                                         &err),
+                    ==, PLA_OK);
     for (int step = 0; step < 12; step++) {
       double target[6];
       for (int i = 0; i < 6; i++)
@@ -570,7 +586,8 @@ test_contact_and_threads(void)
         target[3 * k] += (k ? -0.009 : 0.009) * step / 11.0;
         target[3 * k + 2] += 0.0057 * step / 11.0;
       }
-      g_assert_cmpint(pla_reduced_body_step(body, target, nothing, NULL, &report, &err), ==, PLA_OK);
+      g_assert_cmpint(pla_reduced_body_step(body, target, nothing, NULL, &report, &err), ==,
+                      PLA_OK);
       deepest = fmax(deepest, report.max_penetration);
       touched = MAX(touched, report.contacts);
     }

@@ -1,6 +1,6 @@
-/* Weights of domains on a clamped beam: their values at seeds, what holding in every direction does, the
- * turning that stays free, domains put in later; and what reduced beams make of bending and sag, against
- * linear elasticity in full space. */
+/* Weights of domains on a clamped beam: their values at seeds, what holding in every direction
+ * does, the turning that stays free, domains put in later; and what reduced beams make of bending
+ * and sag, against linear elasticity in full space. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
@@ -65,8 +65,8 @@ beam_new(bool stiff)
     cell[t] = t;
     g_assert_cmpint(m.material->prepare(own, materials[t].constants, &err), ==, PLA_OK);
   }
-  g_assert_cmpint(pla_fem_model_new(b.mesh, materials, b.tets.n_tets, cell, PLA_FORMULATION_STANDARD,
-                                    &b.fem, &err),
+  g_assert_cmpint(pla_fem_model_new(b.mesh, materials, b.tets.n_tets, cell,
+                                    PLA_FORMULATION_STANDARD, &b.fem, &err),
                   ==, PLA_OK);
   return b;
 }
@@ -117,14 +117,15 @@ test_seeds(void)
       g_assert_cmpfloat(fabs(w[v]), <, 1e-8);
   /* across the beam, not along it; beyond the other seed it swings to the other side */
   g_assert_cmpfloat(fabs(p[0]), <, 0.1);
-  g_test_message("halfway %.3f, held in every direction %.3f; tip %.3f and %.3f", w[half], held[half],
-                 w[tip], held[tip]);
+  g_test_message("halfway %.3f, held in every direction %.3f; tip %.3f and %.3f", w[half],
+                 held[half], w[tip], held[tip]);
   g_assert_cmpfloat(w[tip], <, -0.05);
   g_assert_cmpfloat(held[half], <, w[half]);
   beam_clear(&b);
 }
 
-/* the whole body can turn about the direction through the seed, and the support decides nothing else */
+/* the whole body can turn about the direction through the seed, and the support decides nothing
+ * else */
 static void
 test_support(void)
 {
@@ -192,7 +193,7 @@ reduced_static(const Beam *b, int r, const double *g, const double *force)
 {
   const size_t n = 3 * (size_t)b->n;
   g_autofree double *kg = g_new(double, n), *pos = g_new(double, n);
-  g_autofree double *k = g_new(double, r * r), *q = g_new(double, r);
+  g_autofree double *k = g_new(double, r *r), *q = g_new(double, r);
   double *u = g_new0(double, n), largest = 0.0;
   PlaError err;
   for (int c = 0; c < r; c++) {
@@ -222,10 +223,11 @@ columns_of(const Beam *b, const int *seed, int n_domains, const double *weight, 
   PlaReducedBasis basis;
   PlaError err;
   const size_t n = 3 * (size_t)b->n;
-  g_assert_cmpint(pla_reduced_basis_init(&basis, &b->tets, seed, n_domains, weight, NULL, order, &err), ==,
-                  PLA_OK);
+  g_assert_cmpint(pla_reduced_basis_init(&basis, &b->tets, seed, n_domains, weight, NULL, order,
+                                         &err),
+                  ==, PLA_OK);
   *r = 3 * basis.n_funcs;
-  double *g = g_new0(double, n * (size_t)*r);
+  double *g = g_new0(double, n *(size_t)*r);
   for (int k = 0; k < basis.n_funcs; k++)
     for (int v = 0; v < b->n; v++)
       for (int d = 0; d < 3; d++)
@@ -311,7 +313,9 @@ test_bending(void)
 {
   Beam b = beam_new(false);
   g_autofree double *moment = g_new0(double, 3 * b.n);
-  static const int at[3][5] = { { NX }, { NX / 3, 2 * NX / 3, NX }, { NX / 5, 2 * NX / 5, 3 * NX / 5, 4 * NX / 5, NX } };
+  static const int at[3][5] = { { NX },
+                                { NX / 3, 2 * NX / 3, NX },
+                                { NX / 5, 2 * NX / 5, 3 * NX / 5, 4 * NX / 5, NX } };
   static const int count[3] = { 1, 3, 5 };
   double shear[3];
   for (int j = 0; j <= NY; j++)
@@ -330,25 +334,25 @@ test_bending(void)
       for (int o = 0; o < count[way]; o++)
         if (o != j)
           others[n++] = seed[o];
-      g_autofree double *w = weight_of(&b, seed[j], others, n, PLA_WEIGHT_PRINCIPAL, up, 1e-6, NULL);
+      g_autofree double *w =
+          weight_of(&b, seed[j], others, n, PLA_WEIGHT_PRINCIPAL, up, 1e-6, NULL);
       memcpy(weight + j * b.n, w, (size_t)b.n * sizeof *w);
     }
-    g_autofree double *g =
-        way == 2 ? rigid_columns(&b, seed, 5, weight)
-                 : columns_of(&b, seed, count[way], weight, way ? PLA_BASIS_AFFINE : PLA_BASIS_QUADRATIC,
-                              &r);
+    g_autofree double *g = way == 2 ? rigid_columns(&b, seed, 5, weight)
+                                    : columns_of(&b, seed, count[way], weight,
+                                                 way ? PLA_BASIS_AFFINE : PLA_BASIS_QUADRATIC, &r);
     g_autofree double *u = reduced_static(&b, r, g, moment);
     shear[way] = shear_of(&b, u);
   }
-  g_test_message("shear over slope: 1 quadratic %.3f, 3 affine %.3f, 5 rigid %.3f", shear[0], shear[1],
-                 shear[2]);
+  g_test_message("shear over slope: 1 quadratic %.3f, 3 affine %.3f, 5 rigid %.3f", shear[0],
+                 shear[1], shear[2]);
   g_assert_cmpfloat(shear[0], <, shear[1]);
   g_assert_cmpfloat(shear[0], <, shear[2]);
   beam_clear(&b);
 }
 
-/* relative error of the tip's sag with quadratic domains; of the sag of all vertices, in the mean square, where @all
- * is not NULL */
+/* relative error of the tip's sag with quadratic domains; of the sag of all vertices, in the mean
+ * square, where @all is not NULL */
 static double
 sag_error(const Beam *b, const int *seed, int n_seeds, PlaWeightKind kind, const double *direction,
           double *all)
@@ -373,8 +377,8 @@ sag_error(const Beam *b, const int *seed, int n_seeds, PlaWeightKind kind, const
   return fabs(u[tip] / exact[tip] - 1.0);
 }
 
-/* the source has the error grow all the way to 90 degrees; here it grows to 75 and is then 0.0094 less at the tip,
- * 0.036 less over all vertices */
+/* the source has the error grow all the way to 90 degrees; here it grows to 75 and is then 0.0094
+ * less at the tip, 0.036 less over all vertices */
 static void
 test_direction(void)
 {
@@ -384,8 +388,8 @@ test_direction(void)
   for (int k = 0; k < 7; k++) {
     const double angle = k * acos(-1.0) / 12.0, direction[3] = { sin(angle), 0.0, cos(angle) };
     error[k] = sag_error(&b, &seed, 1, PLA_WEIGHT_PRINCIPAL, direction, &all[k]);
-    g_test_message("%2d degrees from principal: sag off by %.4f, all vertices by %.4f", 15 * k, error[k],
-                   all[k]);
+    g_test_message("%2d degrees from principal: sag off by %.4f, all vertices by %.4f", 15 * k,
+                   error[k], all[k]);
     if (k > 0 && k < 6) {
       g_assert_cmpfloat(error[k], >, error[k - 1]);
       g_assert_cmpfloat(all[k], >, all[k - 1]);
@@ -473,7 +477,7 @@ static double
 nearest_off(const Beam *b, const PlaReducedBasis *basis, const double *disp)
 {
   const int m = basis->n_funcs;
-  g_autofree double *gram = g_new0(double, m * m), *q = g_new0(double, 3 * m);
+  g_autofree double *gram = g_new0(double, m *m), *q = g_new0(double, 3 * m);
   g_autofree double *u = g_new(double, 3 * b->n), *rows = g_new(double, 3 * m);
   double largest = 0.0, off = 0.0;
   for (int v = 0; v < b->n; v++) {
@@ -529,11 +533,12 @@ test_envelope(void)
   double residual[ROUNDS + 1];
   for (int k = 0; k < POSES; k++)
     wind(&b, (k + 1) * 0.6 * pi, poses + 3 * k * b.n);
-  g_assert_cmpint(pla_reduced_basis_init(&basis, &b.tets, &seed, 1, w, NULL, PLA_BASIS_QUADRATIC, &err), ==,
-                  PLA_OK);
+  g_assert_cmpint(pla_reduced_basis_init(&basis, &b.tets, &seed, 1, w, NULL, PLA_BASIS_QUADRATIC,
+                                         &err),
+                  ==, PLA_OK);
   const int before = winds(&b, &basis);
-  g_assert_cmpint(pla_basis_envelope(&basis, &b.tets, POSES, poses, 0.1, ROUNDS, residual, &err), ==,
-                  PLA_OK);
+  g_assert_cmpint(pla_basis_envelope(&basis, &b.tets, POSES, poses, 0.1, ROUNDS, residual, &err),
+                  ==, PLA_OK);
   const int after = winds(&b, &basis);
   for (int k = 0; k <= ROUNDS; k++)
     g_test_message("round %d leaves %.4f", k, residual[k]);

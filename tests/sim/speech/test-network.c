@@ -1,8 +1,8 @@
 /* The network: gradients against complex steps, folding, training, streaming. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "sim/speech/model.h"
 #include "anatomy/base/random.h"
+#include "sim/speech/model.h"
 #include "sim/speech/train.h"
 
 #include <complex.h>
@@ -19,8 +19,8 @@ promoted_loss(const PlaNetShape *s, const double complex *param, const double *x
               const double *target, int batch, double drop, uint64_t seed)
 {
   const uint32_t limit = (uint32_t)(drop * 4294967296.0);
-  double complex *a = g_new(double complex, batch * MAX(s->n_in, s->n_units));
-  double complex *z = g_new(double complex, batch * MAX(s->n_out, s->n_units));
+  double complex *a = g_new(double complex, batch *MAX(s->n_in, s->n_units));
+  double complex *z = g_new(double complex, batch *MAX(s->n_out, s->n_units));
   double complex loss = 0.0;
   for (int i = 0; i < batch * s->n_in; i++)
     a[i] = x[i];
@@ -42,8 +42,9 @@ promoted_loss(const PlaNetShape *s, const double complex *param, const double *x
       for (int r = 0; r < batch; r++)
         var += (z[r * n_out + o] - mean) * (z[r * n_out + o] - mean) / batch;
       for (int r = 0; r < batch; r++) {
-        const double complex v = b[n_out + o] * (z[r * n_out + o] - mean) /
-                                     csqrt(var + PLA_NET_EPSILON) + b[2 * n_out + o];
+        const double complex v =
+            b[n_out + o] * (z[r * n_out + o] - mean) / csqrt(var + PLA_NET_EPSILON) +
+            b[2 * n_out + o];
         a[r * n_out + o] =
             creal(v) > 0.0 && pla_net_stays(seed, limit, l, r, o) ? v / (1.0 - drop) : 0.0;
       }
@@ -56,8 +57,8 @@ promoted_loss(const PlaNetShape *s, const double complex *param, const double *x
   return loss;
 }
 
-/* every parameter's derivative, batch normalisation and units that are left out included, to 1e-10 of
- * the largest */
+/* every parameter's derivative, batch normalisation and units that are left out included, to 1e-10
+ * of the largest */
 static void
 check_gradient(double drop)
 {
@@ -78,9 +79,9 @@ check_gradient(double drop)
     y[i] = pla_random_normal(&random);
   PlaNetScratch *scratch = pla_net_scratch_new(&small, BATCH, sizeof(double));
   pla_net_scratch_drop(scratch, drop, 31);
-  const double loss =
-      pla_net_gradient_double(&small, param, x, y, BATCH, scratch, grad, mean, var);
-  g_assert_cmpfloat_with_epsilon(loss, creal(promoted_loss(&small, step, x, y, BATCH, drop, 31)), 1e-12);
+  const double loss = pla_net_gradient_double(&small, param, x, y, BATCH, scratch, grad, mean, var);
+  g_assert_cmpfloat_with_epsilon(loss, creal(promoted_loss(&small, step, x, y, BATCH, drop, 31)),
+                                 1e-12);
   double largest = 0.0, worst = 0.0;
   for (size_t i = 0; i < n; i++) {
     step[i] += h * I;
@@ -105,7 +106,8 @@ test_gradient(void)
   check_gradient(0.3);
 }
 
-/* the size that the literature gives: seven frames of 39, 917,214 weights and 4,800 of batch normalisation */
+/* the size that the literature gives: seven frames of 39, 917,214 weights and 4,800 of batch
+ * normalisation */
 static void
 test_size(void)
 {
@@ -184,7 +186,8 @@ add_tone(PlaSpeechData *data, int speaker, uint64_t seed, int n_frames)
     value[2 * i + 1] = 100.0 - 3.0 * s * s;
   }
   g_assert_cmpint(pla_speech_data_add(data, speaker, sample, (size_t)n, value, n_frames + 3, 100.0,
-                                      0.0, NULL), ==, PLA_OK);
+                                      0.0, NULL),
+                  ==, PLA_OK);
   g_free(sample);
   g_free(value);
 }

@@ -1,7 +1,7 @@
 /* From sound to numbers: transforms, resampling, cepstra, smoothing. */
+#include "anatomy/base/random.h"
 #include "sim/speech/features.h"
 #include "sim/speech/fft.h"
-#include "anatomy/base/random.h"
 #include "sim/speech/resample.h"
 #include "sim/speech/smooth.h"
 
@@ -62,8 +62,8 @@ resample_all(double from_hz, const double *in, size_t n, size_t piece, size_t *n
 static void
 test_resample(void)
 {
-  static const double rates[] = { 8000.0, 11025.0, 16000.0, 22050.0, 44100.0, 48000.0, 96000.0,
-                                  44056.25 };
+  static const double rates[] = { 8000.0,  11025.0, 16000.0, 22050.0,
+                                  44100.0, 48000.0, 96000.0, 44056.25 };
   for (size_t r = 0; r < G_N_ELEMENTS(rates); r++) {
     const size_t n = (size_t)(0.5 * rates[r]);
     double *in = g_new(double, n), *high = g_new(double, n);
@@ -117,8 +117,8 @@ test_smooth(void)
     }
     g_assert_cmpint(pla_smooth(&value[0][0], N, 2, n, 3, NULL), ==, PLA_OK);
     for (int t = 0; t < N; t++) {
-      g_assert_cmpfloat_with_epsilon(value[t][0],
-                                     1.0 + 0.2 * t - 0.01 * t * t + 1e-4 * t * t * t, 1e-10);
+      g_assert_cmpfloat_with_epsilon(value[t][0], 1.0 + 0.2 * t - 0.01 * t * t + 1e-4 * t * t * t,
+                                     1e-10);
       g_assert_cmpfloat_with_epsilon(value[t][1], 5.0 - t, 1e-11);
     }
   }
@@ -175,8 +175,10 @@ test_features(void)
         const long at = causal ? t - 2 : t;
         double slope = 0.0;
         for (int k = 1; k <= 2; k++)
-          slope += k * ((double)pla_features_row(whole, at + k)[j] -
-                        (double)pla_features_row(whole, at - k)[j]) / 10.0;
+          slope += k *
+                   ((double)pla_features_row(whole, at + k)[j] -
+                    (double)pla_features_row(whole, at - k)[j]) /
+                   10.0;
         g_assert_cmpfloat_with_epsilon((double)pla_features_row(whole, t)[PLA_N_STATIC + j], slope,
                                        1e-4);
       }
@@ -213,7 +215,8 @@ test_gain(void)
   pla_features_free(b);
 }
 
-/* a voice of @pitch_hz through resonances at three frequencies times @factor; the cepstra of a frame */
+/* a voice of @pitch_hz through resonances at three frequencies times @factor; the cepstra of a
+ * frame */
 static void
 vowel_cepstra(double factor, double out[PLA_N_STATIC])
 {
@@ -233,7 +236,8 @@ vowel_cepstra(double factor, double out[PLA_N_STATIC])
   pla_features_free(features);
 }
 
-/* a warp by 1 changes nothing, and one by a factor comes near to what a tract shorter by it sounds like */
+/* a warp by 1 changes nothing, and one by a factor comes near to what a tract shorter by it sounds
+ * like */
 static void
 test_warp(void)
 {

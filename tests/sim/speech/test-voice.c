@@ -1,5 +1,5 @@
-/* The articulatory synthesiser: tubes against closed forms and against each other, sounds against what
- * phonetics says of them. */
+/* The articulatory synthesiser: tubes against closed forms and against each other, sounds against
+ * what phonetics says of them. */
 #include "sim/speech/fft.h"
 #include "sim/speech/formants.h"
 #include "sim/speech/voice.h"
@@ -33,7 +33,8 @@ test_uniform(void)
   /* any cut into sections is the same tube */
   const PlaTube fine = uniform_tube(100, 0.175, 5e-4);
   g_assert_cmpfloat(cabs(pla_tube_transfer(&tube, &real, 1234.0) -
-                         pla_tube_transfer(&fine, &real, 1234.0)), <, 1e-9);
+                         pla_tube_transfer(&fine, &real, 1234.0)),
+                    <, 1e-9);
   /* the opening's air makes it longer, by 8 r / 3 pi; walls that yield raise the first */
   double lower[4];
   g_assert_cmpint(pla_tube_formants(&tube, &real, 5000.0, 4, lower), ==, 4);
@@ -52,8 +53,8 @@ test_two_tubes(void)
   g_assert_cmpint(pla_tube_formants(&tube, &ideal, 5000.0, 3, hz), ==, 3);
   for (int i = 0; i < 3; i++) {
     const double k = 2.0 * M_PI * hz[i] / PLA_SOUND_SPEED;
-    g_assert_cmpfloat_with_epsilon(sin(k * 0.08) * sin(k * 0.09) * 1e-4 -
-                                       cos(k * 0.08) * cos(k * 0.09) * 8e-4, 0.0, 4e-7);
+    g_assert_cmpfloat_with_epsilon(
+        sin(k * 0.08) * sin(k * 0.09) * 1e-4 - cos(k * 0.08) * cos(k * 0.09) * 8e-4, 0.0, 4e-7);
   }
 }
 
@@ -73,8 +74,9 @@ test_waves(void)
     waves.lossless = true;
     for (int i = 0; i < PLA_WAVE_SECTIONS; i++) {
       const double x = (i + 0.5) / PLA_WAVE_SECTIONS;
-      shape.area[i] = tube.area[i] =
-          kind == 0 ? 3e-4 : kind == 1 ? 1e-4 * (1.0 + 5.0 * x) : 1e-4 * (3.0 + 2.5 * sin(7.0 * x));
+      shape.area[i] = tube.area[i] = kind == 0   ? 3e-4
+                                     : kind == 1 ? 1e-4 * (1.0 + 5.0 * x)
+                                                 : 1e-4 * (3.0 + 2.5 * sin(7.0 * x));
       tube.length[i] = 0.17 / PLA_WAVE_SECTIONS;
     }
     pla_waves_set(&waves, &shape);
@@ -140,7 +142,7 @@ test_places(void)
   static const struct {
     const char *ipa;
     double from, to; /* mm from the lips */
-  } places[] = { { "p", 0, 12 }, { "t", 18, 32 }, { "k", 48, 80 }, { "s", 14, 32 },
+  } places[] = { { "p", 0, 12 },  { "t", 18, 32 }, { "k", 48, 80 }, { "s", 14, 32 },
                  { "ʃ", 20, 40 }, { "l", 18, 32 }, { "i", 35, 65 } };
   for (size_t k = 0; k < G_N_ELEMENTS(places); k++) {
     const PlaSound *phone = pla_sound_find(places[k].ipa);
@@ -237,7 +239,8 @@ test_heard(void)
     g_assert_true(isnan(hz[PLA_FORMANTS * 70]));
     formants_of(vowels[v], tube);
     g_test_message("%s: tube %.0f %.0f, heard %.0f %.0f Hz", vowels[v],
-                   tube[0] / speaker.length_factor, tube[1] / speaker.length_factor, mean[0], mean[1]);
+                   tube[0] / speaker.length_factor, tube[1] / speaker.length_factor, mean[0],
+                   mean[1]);
     for (int k = 0; k < 2; k++)
       g_assert_cmpfloat(fabs(mean[k] * speaker.length_factor / tube[k] - 1.0), <, 0.15);
     free(sample);
@@ -270,9 +273,11 @@ static void
 test_sound(void)
 {
   const PlaSpeaker speaker = pla_speaker_default();
-  const PlaSegment s[6] = { { pla_sound_silence(), 0.0, 0.1 }, { pla_sound_find("ɑ"), 0.1, 0.4 },
-                            { pla_sound_find("s"), 0.4, 0.7 }, { pla_sound_find("i"), 0.7, 1.0 },
-                            { pla_sound_find("t"), 1.0, 1.25 }, { pla_sound_find("i"), 1.25, 1.4 } };
+  const PlaSegment s[6] = {
+    { pla_sound_silence(), 0.0, 0.1 },  { pla_sound_find("ɑ"), 0.1, 0.4 },
+    { pla_sound_find("s"), 0.4, 0.7 },  { pla_sound_find("i"), 0.7, 1.0 },
+    { pla_sound_find("t"), 1.0, 1.25 }, { pla_sound_find("i"), 1.25, 1.4 }
+  };
   double *sample, *again;
   size_t n, n_again;
   PlaRandom random = pla_random_start(4), same = pla_random_start(4);

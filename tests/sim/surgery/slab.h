@@ -13,8 +13,8 @@
       g_error("%s", err.message);                                                                  \
   } while (0)
 
-/* 80 x 60 x 12 mm with cells of @cell_mm, held at the bottom; of two tissues, "skin" and below -8 mm
- * "muscle", where @layered */
+/* 80 x 60 x 12 mm with cells of @cell_mm, held at the bottom; of two tissues, "skin" and below -8
+ * mm "muscle", where @layered */
 static inline PlaSurgery *
 slab_of(double cell_mm, bool layered)
 {
@@ -23,7 +23,8 @@ slab_of(double cell_mm, bool layered)
   PlaMesh *mesh = NULL;
   PlaSurgery *out = NULL;
   const double param[2] = { 15000.0, 0.4 };
-  PlaFemMaterial tissue[2] = { { .material = pla_material_find("neo-hookean"), .density = 1000.0 } };
+  PlaFemMaterial tissue[2] = { { .material = pla_material_find("neo-hookean"),
+                                 .density = 1000.0 } };
   TRY(tissue[0].material->prepare(param, tissue[0].constants, &err));
   tissue[1] = tissue[0];
   TRY(pla_box_mesh_new(lo, hi, n, PLA_BOX_TETS_5, &mesh, &err));

@@ -1,8 +1,8 @@
 /* Templates of flaps: their drawings, and what they do to skin under tension. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
-#include "sim/surgery/template.h"
 #include "sim/surgery/surgery-state.h"
+#include "sim/surgery/template.h"
 #include "tests/sim/surgery/slab.h"
 
 #include <math.h>
@@ -102,8 +102,8 @@ apply(PlaSurgery *s, const char *id, const PlaTemplateParams *params, double dep
     if (step->tool == PLA_TEMPLATE_EXCISE)
       TRY(pla_surgery_excise(s, step->name, pos, step->n_points, depth, NULL, NULL, &err));
     if (step->tool == PLA_TEMPLATE_UNDERMINE)
-      TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .area = pos, .n_area = step->n_points }, depth,
-                                NULL, &err));
+      TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .area = pos, .n_area = step->n_points },
+                                depth, NULL, &err));
     if (step->tool == PLA_TEMPLATE_SEW) {
       PlaSurgeryEdge edge[2][PLA_TEMPLATE_PARTS];
       for (int e = 0; e < 2; e++)
@@ -244,8 +244,8 @@ places_now(PlaSurgery *s, double out[3 * PLACES])
 }
 
 /* The end shapes of one plan on three meshes come closer to each other as cells shrink (Sifakis
- * checklist 60).  They do once a flap is several cells wide: a rhomb of 14 mm from cells of 4 mm on, not
- * yet of 6 mm. */
+ * checklist 60).  They do once a flap is several cells wide: a rhomb of 14 mm from cells of 4 mm
+ * on, not yet of 6 mm. */
 static void
 test_resolutions(void)
 {
@@ -289,7 +289,8 @@ test_expander(void)
     PlaFemReport report;
     double now[3];
     TRY(pla_surgery_incise(s, "cut", path, 2, 0.005, 0.0, NULL, &err));
-    TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "cut", .radius = 0.012 }, 0.005, NULL, &err));
+    TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "cut", .radius = 0.012 }, 0.005, NULL,
+                              &err));
     PlaError refused = { 0 };
     g_assert_cmpint(pla_surgery_expand(s, far, 0.01, 100.0, &refused), ==, PLA_ERR_EMPTY);
     TRY(pla_surgery_expand(s, at, 0.012, k ? 200.0 : 100.0, &err));
@@ -322,10 +323,12 @@ test_untouched(void)
     g_assert_true(strstr(refused.message, i ? "no area" : "does not reach") != NULL);
   }
   const double off[6] = { 0.0, 0.0, 0.0, 0.0, 0.0, 0.05 };
-  g_assert_cmpint(pla_surgery_incise(s, "x", off, 2, 0.004, 0.0, NULL, &refused), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(pla_surgery_incise(s, "x", off, 2, 0.004, 0.0, NULL, &refused), ==,
+                  PLA_ERR_USAGE);
   g_assert_true(strstr(refused.message, "point 2") != NULL);
   const double still[6] = { 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 };
-  g_assert_cmpint(pla_surgery_incise(s, "x", still, 2, 0.004, 0.0, NULL, &refused), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(pla_surgery_incise(s, "x", still, 2, 0.004, 0.0, NULL, &refused), ==,
+                  PLA_ERR_USAGE);
   const double nowhere[3] = { 0.0, 0.0, 0.2 }, here[3] = { 0.01, 0.0, 0.0 };
   g_assert_cmpint(pla_surgery_stitch(s, here, nowhere, 1.0, &refused), ==, PLA_ERR_USAGE);
   g_assert_cmpint(pla_surgery_suture(s, "x", "x", 0.004, 1.0, NULL, &refused), ==, PLA_ERR_USAGE);
@@ -366,25 +369,27 @@ test_copies(void)
   const PlaCutMeshView old = pla_cut_mesh_get(pla_surgery_get_mesh(before));
   const size_t n = 3 * (size_t)old.mesh.n_verts;
   g_autofree double *pos = g_memdup2(pla_surgery_get_pos(before), n * sizeof *pos);
-  TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "cut", .radius = 0.012 }, 0.005, NULL, &err));
+  TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "cut", .radius = 0.012 }, 0.005, NULL,
+                            &err));
   pla_surgery_settle(s, &before, PLA_ERR_CANCELLED);
   const PlaCutMeshView now = pla_cut_mesh_get(pla_surgery_get_mesh(s));
   g_assert_cmpint(3 * now.mesh.n_verts, ==, (int)n);
   g_assert_cmpmem(pla_surgery_get_pos(s), n * sizeof *pos, pos, n * sizeof *pos);
   /* and the wound is still there */
-  TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "cut", .radius = 0.012 }, 0.005, NULL, &err));
+  TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "cut", .radius = 0.012 }, 0.005, NULL,
+                            &err));
   g_assert_null(before);
   pla_surgery_free(s);
 }
 
-/* A flap that is pressed down lies on its bed: the bed gives way, neither goes through the other, and
- * pulled up it comes off.  The same bits for any number of threads. */
+/* A flap that is pressed down lies on its bed: the bed gives way, neither goes through the other,
+ * and pulled up it comes off.  The same bits for any number of threads. */
 static void
 test_bed(void)
 {
   const int threads = pla_threads_get();
-  const double path[12] = { -0.0151, 0.0153, 0.0, -0.0151, -0.0149, 0.0,
-                            0.0147,  -0.0149, 0.0, 0.0147, 0.0153,  0.0 };
+  const double path[12] = { -0.0151, 0.0153,  0.0, -0.0151, -0.0149, 0.0,
+                            0.0147,  -0.0149, 0.0, 0.0147,  0.0153,  0.0 };
   const double at[3] = { 0.0003, -0.0041, 0.0 };
   PlaSurgery *body[3];
   double push[3];
@@ -394,7 +399,8 @@ test_bed(void)
     body[k] = slab(4.0);
     pla_threads_set(k ? 4 : 1);
     TRY(pla_surgery_incise(body[k], "u", path, 4, 0.005, 0.0, NULL, &err));
-    TRY(pla_surgery_undermine(body[k], &(PlaSurgeryRegion){ .from = "u", .radius = 0.016 }, 0.005, NULL, &err));
+    TRY(pla_surgery_undermine(body[k], &(PlaSurgeryRegion){ .from = "u", .radius = 0.016 }, 0.005,
+                              NULL, &err));
     TRY(pla_surgery_hook(body[k], at, pull, &err));
     TRY(pla_surgery_solve(body[k], 1e-6, NULL, &report, &err));
     g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);

@@ -1,5 +1,5 @@
-/* A body that follows the hand comes to where the solve of the same hook leads, and flaps do not sink
- * into what they lie on while it does. */
+/* A body that follows the hand comes to where the solve of the same hook leads, and flaps do not
+ * sink into what they lie on while it does. */
 #include "anatomy/base/parallel.h"
 #include "sim/surgery/surgery-live.h"
 #include "tests/sim/surgery/slab.h"
@@ -82,9 +82,10 @@ freed(void)
   return s;
 }
 
-/* A hand that presses freed skin down finds its bed there.  Which place of a wall is nearest goes on changing
- * between neighbours, so the shape comes no nearer to the solve than 0.01 to 0.03 mm, by compiler: a fifth of a
- * pixel, which is what is asked for.  Where walls pass through one another it is 1.85 mm off, with half the force. */
+/* A hand that presses freed skin down finds its bed there.  Which place of a wall is nearest goes
+ * on changing between neighbours, so the shape comes no nearer to the solve than 0.01 to 0.03 mm,
+ * by compiler: a fifth of a pixel, which is what is asked for.  Where walls pass through one
+ * another it is 1.85 mm off, with half the force. */
 static void
 test_touches(void)
 {

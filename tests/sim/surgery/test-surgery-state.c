@@ -47,7 +47,8 @@ do_step(PlaSurgery *s, int step)
     TRY(pla_surgery_incise(s, "flap", flap, 3, 0.007, 0.1, NULL, &err));
     break;
   case 1:
-    TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "flap", .radius = 0.01 }, 0.007, NULL, &err));
+    TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "flap", .radius = 0.01 }, 0.007, NULL,
+                              &err));
     break;
   case 2:
     TRY(pla_surgery_hook(s, at, pull, &err));

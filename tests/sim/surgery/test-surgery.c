@@ -97,7 +97,8 @@ test_excision(void)
   g_assert_cmpfloat_with_epsilon(piece.volume, area * 0.006, area * 0.006 * 1e-6);
   pla_surgery_specimen_clear(&piece);
   g_assert_cmpint(n_bodies(s), ==, 1);
-  TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "lesion", .radius = 0.018 }, 0.006, NULL, &err));
+  TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "lesion", .radius = 0.018 }, 0.006,
+                            NULL, &err));
   PlaSurgeryRow row;
   TRY(pla_surgery_suture(s, "lesion", "lesion", 0.004, 1.0, &row, &err));
   g_assert_cmpint(row.n_stitches, ==, 8); /* those at both tips are gentle */
@@ -127,7 +128,8 @@ test_undermining(void)
     const double path[9] = { -0.0121, -0.0101, 0, -0.0121, 0.0117, 0, 0.0131, 0.0117, 0 };
     TRY(pla_surgery_incise(s, "flap", path, 3, 0.006, 0.0, NULL, &err));
     if (k)
-      TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "flap", .radius = 0.015 }, 0.006, NULL, &err));
+      TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "flap", .radius = 0.015 }, 0.006,
+                                NULL, &err));
     const double at[3] = { -0.009, 0.009, 0 }, pull[3] = { 0, 0, 0.004 };
     TRY(pla_surgery_hook(s, at, pull, &err));
     PlaFemReport report;
@@ -156,7 +158,9 @@ test_refusals(void)
   g_assert_nonnull(strstr(err.message, "point 1"));
   g_assert_cmpint(pla_surgery_incise(s, "a", point, 2, 0.006, 0, NULL, &err), ==, PLA_ERR_USAGE);
   g_assert_cmpint(pla_surgery_incise(s, "a", point, 1, 0.006, 0, NULL, &err), ==, PLA_ERR_USAGE);
-  g_assert_cmpint(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "a", .radius = 0.01 }, 0.006, NULL, &err), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "a", .radius = 0.01 },
+                                        0.006, NULL, &err),
+                  ==, PLA_ERR_USAGE);
   g_assert_cmpint(pla_surgery_suture(s, "a", "a", 0.004, 1, NULL, &err), ==, PLA_ERR_USAGE);
   g_assert_cmpint(pla_surgery_hook(s, off, point, &err), ==, PLA_ERR_USAGE);
   /* down to what is held: nothing comes off */
@@ -230,8 +234,8 @@ test_colours(void)
   /* vertices go, others take their numbers */
   TRY(pla_surgery_excise(s, "lesion", lesion, 24, 0.006, NULL, NULL, &err));
   assert_coloured(s, before);
-  TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "lesion", .radius = 0.012 }, 0.006, NULL,
-                            &err));
+  TRY(pla_surgery_undermine(s, &(PlaSurgeryRegion){ .from = "lesion", .radius = 0.012 }, 0.006,
+                            NULL, &err));
   assert_coloured(s, before);
   pla_surgery_free(s);
 }

@@ -227,7 +227,8 @@ bent_slab(double cell_mm)
   return out;
 }
 
-/* on curved skin and in coarse cells walls still reach the floor, so that what they enclose comes out */
+/* on curved skin and in coarse cells walls still reach the floor, so that what they enclose comes
+ * out */
 static void
 test_curved(void)
 {
@@ -325,10 +326,14 @@ test_refusals(void)
   TRY(pla_surgery_dup(s, &before, &err));
   PlaSurgerySpecimen piece;
   for (int i = 0; i < 9; i++) {
-    static const char *const says[] = { "no tissue called 'liver'", "no wound called 'x'",
-                                        "no tissue called 'liver'", "no area",
-                                        "no pocket",                "elsewhere",
-                                        "no implant called 'y'",    "needs a radius",
+    static const char *const says[] = { "no tissue called 'liver'",
+                                        "no wound called 'x'",
+                                        "no tissue called 'liver'",
+                                        "no area",
+                                        "no pocket",
+                                        "elsewhere",
+                                        "no implant called 'y'",
+                                        "needs a radius",
                                         "point 3" };
     PlaError refused = { 0 };
     PlaStatus st = PLA_OK;

@@ -1,5 +1,5 @@
-/* The phantom's tongue in its own plane, at the targets of single sounds: it touches the palate where the
- * sound is made, stays away where it is not, and vowels have their places. */
+/* The phantom's tongue in its own plane, at the targets of single sounds: it touches the palate
+ * where the sound is made, stays away where it is not, and vowels have their places. */
 #include "anatomy/base/mat3.h"
 #include "sim/speech/sounds.h"
 #include "sim/tongue/airway.h"
@@ -68,7 +68,8 @@ hold(const char *ipa, PlaAirway *airway, double highest[2])
         highest[a] = 1000.0 * airway->line[s][a];
 }
 
-/* the body's least distance from the palate in the midsagittal plane between two places, mm to the front */
+/* the body's least distance from the palate in the midsagittal plane between two places, mm to the
+ * front */
 static double
 least_gap(double from, double to)
 {
@@ -96,8 +97,8 @@ test_contact(void)
     const char *ipa;
     double from, to; /* where, mm to the front */
     double most;     /* gap, mm */
-  } places[] = { { "t", 74, 92, 1.0 }, { "d", 74, 92, 1.0 }, { "n", 74, 92, 1.0 },
-                 { "l", 74, 92, 1.0 }, { "s", 74, 92, 1.0 }, { "z", 74, 92, 1.0 },
+  } places[] = { { "t", 74, 92, 1.0 }, { "d", 74, 92, 1.0 },     { "n", 74, 92, 1.0 },
+                 { "l", 74, 92, 1.0 }, { "s", 74, 92, 1.0 },     { "z", 74, 92, 1.0 },
                  { "k", 40, 56, 1.0 }, { "\u0261", 40, 56, 1.0 } };
   for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
     PlaAirway airway;
@@ -106,14 +107,15 @@ test_contact(void)
     const double here = least_gap(places[i].from, places[i].to);
     const bool front = places[i].from > 60;
     const double elsewhere = front ? least_gap(40, 56) : least_gap(70, 92);
-    g_test_message("%s: %.2f mm from the palate, %.2f mm elsewhere", places[i].ipa, here, elsewhere);
+    g_test_message("%s: %.2f mm from the palate, %.2f mm elsewhere", places[i].ipa, here,
+                   elsewhere);
     g_assert_cmpfloat(here, <, places[i].most);
     g_assert_cmpfloat(elsewhere, >, 3.0);
   }
 }
 
-/* the tube above the mesh sounds as the synthesiser's own tract does with the same sensors, and vowels are where
- * they should be among first and second formants */
+/* the tube above the mesh sounds as the synthesiser's own tract does with the same sensors, and
+ * vowels are where they should be among first and second formants */
 static void
 test_formants(void)
 {
@@ -130,15 +132,17 @@ test_formants(void)
     pla_tract_shape(pla_sound_find(ipa[v])->target, &tract);
     pla_tract_tube(&tract, &tube);
     g_assert_cmpint(pla_tube_formants(&tube, &real, 5000.0, 2, own), ==, 2);
-    g_test_message("%s: %.0f %.0f Hz, by the tract %.0f %.0f", ipa[v], hz[v][0], hz[v][1], own[0], own[1]);
-    for (int k = 0; k < 2; k++) /* the root is not pulled forward by muscles, which the tract does for i */
+    g_test_message("%s: %.0f %.0f Hz, by the tract %.0f %.0f", ipa[v], hz[v][0], hz[v][1], own[0],
+                   own[1]);
+    for (int k = 0; k < 2;
+         k++) /* the root is not pulled forward by muscles, which the tract does for i */
       g_assert_cmpfloat(fabs(log(hz[v][k] / own[k])), <, log(1.2));
   }
   g_assert_cmpfloat(hz[0][1], >, 1.5 * hz[1][1]); /* front vowels have a high second one */
   g_assert_cmpfloat(hz[0][1], >, 1.5 * hz[2][1]);
   g_assert_cmpfloat(hz[1][0], >, 1.4 * hz[0][0]); /* open ones a high first one */
   g_assert_cmpfloat(hz[1][0], >, 1.3 * hz[2][0]);
-  g_assert_cmpfloat(hz[2][1], <, hz[1][1]);       /* and lips a low second one */
+  g_assert_cmpfloat(hz[2][1], <, hz[1][1]); /* and lips a low second one */
 }
 
 static void

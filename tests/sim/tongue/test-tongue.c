@@ -1,5 +1,5 @@
-/* A made-up tongue that follows made-up coils: fit, palate, exact coils, volume, contact, jaw, airway, and how
- * near the full-space tongue under the same drive is. */
+/* A made-up tongue that follows made-up coils: fit, palate, exact coils, volume, contact, jaw,
+ * airway, and how near the full-space tongue under the same drive is. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/boundary.h"
@@ -42,8 +42,8 @@ blob_new(double cell_mm)
   g_assert_cmpint(pla_levelset_new(dims, affine, &ls, &err), ==, PLA_OK);
   pla_levelset_fill(ls, blob_distance, NULL);
   g_assert_cmpint(pla_levelset_redistance(ls, INFINITY, NULL, &err), ==, PLA_OK);
-  g_assert_cmpint(pla_tets_from_levelsets((const PlaLevelSet *const *)&ls, &id, 1, NULL, &opts, NULL,
-                                          &b.mesh, NULL, &err),
+  g_assert_cmpint(pla_tets_from_levelsets((const PlaLevelSet *const *)&ls, &id, 1, NULL, &opts,
+                                          NULL, &b.mesh, NULL, &err),
                   ==, PLA_OK);
   pla_levelset_free(ls);
   b.fixed = g_new0(unsigned char, b.mesh->n_verts);
@@ -59,15 +59,16 @@ blob_clear(Blob *b)
   g_free(b->fixed);
 }
 
-/* x grows to the back and y downwards, as coils are recorded: mean places on the blob's back, turned and
- * scaled, with motions of some millimetres */
+/* x grows to the back and y downwards, as coils are recorded: mean places on the blob's back,
+ * turned and scaled, with motions of some millimetres */
 enum { FRAMES = 60 };
 
 static PlaTrack *
 track_new(double amount)
 {
-  static const double rest[PLA_N_COILS][2] = { { -14, 20.2 }, { -3, 23.8 }, { 11, 21.8 }, { 25, 13.5 },
-                                               { 45, -4 },    { 62, 14 },   { 62, -6 } }; /* forward, up */
+  static const double rest[PLA_N_COILS][2] = { { -14, 20.2 }, { -3, 23.8 }, { 11, 21.8 },
+                                               { 25, 13.5 },  { 45, -4 },   { 62, 14 },
+                                               { 62, -6 } }; /* forward, up */
   PlaTrack *track;
   PlaError err;
   g_assert_cmpint(pla_track_new(FRAMES, 2 * PLA_N_COILS, &track, &err), ==, PLA_OK);
@@ -159,8 +160,8 @@ test_drive(void)
   g_assert_cmpfloat(paths.sign[1], ==, -1.0);
   PlaTongue *tongue = tongue_new(&b, &paths, NULL, 0);
   const PlaSpeakerFit *fit = pla_tongue_get_fit(tongue);
-  g_test_message("scale %.3f, residual %.3f mm, %d points, error %.3f", fit->scale, fit->residual_mm,
-                 pla_reduced_model_n_points(pla_tongue_get_model(tongue)),
+  g_test_message("scale %.3f, residual %.3f mm, %d points, error %.3f", fit->scale,
+                 fit->residual_mm, pla_reduced_model_n_points(pla_tongue_get_model(tongue)),
                  pla_tongue_cubature_error(tongue));
   g_assert_cmpfloat(fabs(fit->scale - 1.25), <, 0.15);
   g_assert_cmpfloat(fit->residual_mm, <, 1.5);
@@ -210,8 +211,8 @@ low_roof(const double mm[3], const void *data)
   return 23.5 - mm[2];
 }
 
-/* a given palate that cuts through the paths: targets are put out of it and counted, and the tongue stays
- * below */
+/* a given palate that cuts through the paths: targets are put out of it and counted, and the tongue
+ * stays below */
 static void
 test_palate(void)
 {
@@ -272,8 +273,9 @@ test_reference(void)
   g_assert_cmpint(pla_coil_paths_init(&paths, track, &err), ==, PLA_OK);
   PlaTongue *tongue = tongue_new(&b, &paths, NULL, 0);
   g_assert_cmpint(pla_mesh_summary(pla_tongue_get_mesh(tongue), &sum, &err), ==, PLA_OK);
-  const double diagonal = sqrt(pow(sum.hi_m[0] - sum.lo_m[0], 2) + pow(sum.hi_m[1] - sum.lo_m[1], 2) +
-                               pow(sum.hi_m[2] - sum.lo_m[2], 2));
+  const double diagonal =
+      sqrt(pow(sum.hi_m[0] - sum.lo_m[0], 2) + pow(sum.hi_m[1] - sum.lo_m[1], 2) +
+           pow(sum.hi_m[2] - sum.lo_m[2], 2));
   options.quasistatic = true;
   for (int i = 7; i < FRAMES; i += 25) {
     const double *coils = paths.pos_mm + 2 * PLA_N_COILS * i;
@@ -287,8 +289,8 @@ test_reference(void)
     g_assert_cmpint(solve.reason, ==, PLA_STOP_CONVERGED);
     for (int v = 0; v < b.mesh->n_verts; v++) {
       double away[3];
-      pla_vec3_sub(pla_tongue_reference_get_pos(full) + 3 * v, pla_tongue_body_get_pos(reduced) + 3 * v,
-                   away);
+      pla_vec3_sub(pla_tongue_reference_get_pos(full) + 3 * v,
+                   pla_tongue_body_get_pos(reduced) + 3 * v, away);
       most = fmax(most, pla_vec3_norm(away));
     }
     g_test_message("frame %d: farthest vertex %.4f of the diagonal", i, most / diagonal);
@@ -300,15 +302,17 @@ test_reference(void)
   g_assert_cmpint(pla_tongue_reference_new(tongue, 0.01, &full, &err), ==, PLA_OK);
   for (int i = 0; i < 3; i++) {
     PlaFemReport solve;
-    g_assert_cmpint(pla_tongue_reference_step(full, paths.pos_mm + 2 * PLA_N_COILS * i, 1, NULL, &solve,
-                                              &err),
+    g_assert_cmpint(pla_tongue_reference_step(full, paths.pos_mm + 2 * PLA_N_COILS * i, 1, NULL,
+                                              &solve, &err),
                     ==, PLA_OK);
     for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
       double want[2], at[2], coil[3];
-      pla_speaker_fit_place(pla_tongue_get_fit(tongue), paths.pos_mm + 2 * (PLA_N_COILS * i + k), want);
+      pla_speaker_fit_place(pla_tongue_get_fit(tongue), paths.pos_mm + 2 * (PLA_N_COILS * i + k),
+                            want);
       pla_tongue_reference_coil(full, k, coil);
       pla_head_frame_sagittal(pla_tongue_get_frame(tongue), coil, at);
-      g_assert_cmpfloat(hypot(want[0] - at[0], want[1] - at[1]), <, 2e-6); /* glue gives by a thousandth */
+      g_assert_cmpfloat(hypot(want[0] - at[0], want[1] - at[1]), <,
+                        2e-6); /* glue gives by a thousandth */
     }
   }
   pla_tongue_reference_free(full);
@@ -318,9 +322,10 @@ test_reference(void)
   blob_clear(&b);
 }
 
-/* The full-space pressures (Luo 2020, 6.5): one solve leaves what is of the second order, so that a change half as
- * large is left a quarter as large; coils and what is fixed stay.  The reduced tongue that keeps its volume by few
- * pressures lies near the one whose volume is corrected in full space. */
+/* The full-space pressures (Luo 2020, 6.5): one solve leaves what is of the second order, so that a
+ * change half as large is left a quarter as large; coils and what is fixed stay.  The reduced
+ * tongue that keeps its volume by few pressures lies near the one whose volume is corrected in full
+ * space. */
 static void
 test_volume(void)
 {
@@ -341,14 +346,15 @@ test_volume(void)
   const int n = mesh->n_verts;
   for (int k = 0; k < PLA_N_TONGUE_COILS; k++)
     b.fixed[fit->vert[k]] = 1;
-  g_assert_cmpint(pla_volume_keeper_new(&tets, pla_fem_model_mass(pla_tongue_get_fem(tongue)), b.fixed,
-                                        &keeper, &err),
+  g_assert_cmpint(pla_volume_keeper_new(&tets, pla_fem_model_mass(pla_tongue_get_fem(tongue)),
+                                        b.fixed, &keeper, &err),
                   ==, PLA_OK);
   options.quasistatic = true;
   for (int without = 0; without < 2; without++) {
     options.without_volume = without;
     g_assert_cmpint(pla_tongue_body_new(tongue, &options, &body[without], &err), ==, PLA_OK);
-    g_assert_cmpint(pla_tongue_body_step(body[without], paths.pos_mm + 2 * PLA_N_COILS * 32, &report, &err),
+    g_assert_cmpint(pla_tongue_body_step(body[without], paths.pos_mm + 2 * PLA_N_COILS * 32,
+                                         &report, &err),
                     ==, PLA_OK);
   }
   const double *loose = pla_tongue_body_get_pos(body[1]), *kept = pla_tongue_body_get_pos(body[0]);
@@ -372,8 +378,9 @@ test_volume(void)
   for (int i = 0; i < 12; i++)
     g_assert_cmpint(pla_volume_keeper_correct(keeper, pos, &err), ==, PLA_OK);
   g_assert_cmpint(pla_mesh_summary(mesh, &sum, &err), ==, PLA_OK);
-  const double diagonal = sqrt(pow(sum.hi_m[0] - sum.lo_m[0], 2) + pow(sum.hi_m[1] - sum.lo_m[1], 2) +
-                               pow(sum.hi_m[2] - sum.lo_m[2], 2));
+  const double diagonal =
+      sqrt(pow(sum.hi_m[0] - sum.lo_m[0], 2) + pow(sum.hi_m[1] - sum.lo_m[1], 2) +
+           pow(sum.hi_m[2] - sum.lo_m[2], 2));
   for (int v = 0; v < n; v++) {
     double away[3], by[3];
     pla_vec3_sub(kept + 3 * v, pos + 3 * v, away);
@@ -381,11 +388,13 @@ test_volume(void)
     off += pla_vec3_norm(away) / n / diagonal;
     moved += pla_vec3_norm(by) / n / diagonal;
   }
-  g_test_message("volumes off by %.4f, after one solve %.4f, after twelve %.5f; half the motion %.4f, %.4f",
-                 before[0], after[0], pla_volume_keeper_change(keeper, pos), before[1], after[1]);
-  g_test_message("vertices of the reduced tongue %.5f of the diagonal from the corrected one, which moved by "
-                 "%.5f",
-                 off, moved);
+  g_test_message(
+      "volumes off by %.4f, after one solve %.4f, after twelve %.5f; half the motion %.4f, %.4f",
+      before[0], after[0], pla_volume_keeper_change(keeper, pos), before[1], after[1]);
+  g_test_message(
+      "vertices of the reduced tongue %.5f of the diagonal from the corrected one, which moved by "
+      "%.5f",
+      off, moved);
   g_assert_cmpfloat(after[0], <, 0.5 * before[0]);
   g_assert_cmpfloat(after[1], <, 0.35 * after[0]);
   g_assert_cmpfloat(pla_volume_keeper_change(keeper, pos), <, 0.1 * before[0]);
