@@ -14,14 +14,14 @@
 #define MAX_LEVELS 4
 
 static bool
-present(char path[PATH_MAX], const char *dir, const char *layer, const char *name)
+present(char path[PATH_MAX], const char *dir, const char *room, const char *name)
 {
-  int n = snprintf(path, PATH_MAX, "%s%s%s/%s.so", dir, layer ? "/" : "", layer ? layer : "", name);
+  int n = snprintf(path, PATH_MAX, "%s%s%s/%s.so", dir, room ? "/" : "", room ? room : "", name);
   return n > 0 && n < PATH_MAX && access(path, R_OK) == 0;
 }
 
 static bool
-locate(char path[PATH_MAX], const char *layer, const char *name)
+locate(char path[PATH_MAX], const char *room, const char *name)
 {
   const char *chosen = getenv("PLATYSMA_MODULES");
   if (chosen && present(path, chosen, NULL, name))
@@ -36,7 +36,7 @@ locate(char path[PATH_MAX], const char *layer, const char *name)
       if (!slash || slash == dir)
         break;
       *slash = '\0';
-      if (present(path, dir, layer, name))
+      if (present(path, dir, room, name))
         return true;
     }
   }
@@ -44,12 +44,12 @@ locate(char path[PATH_MAX], const char *layer, const char *name)
 }
 
 PlaStatus
-pla_module_load(const char *layer, const char *name, const char *entry, const void **table,
+pla_module_load(const char *room, const char *name, const char *entry, const void **table,
                 PlaError *err)
 {
   *table = NULL;
   char path[PATH_MAX];
-  if (!locate(path, layer, name))
+  if (!locate(path, room, name))
     return pla_fail(err, PLA_ERR_UNSUPPORTED,
                     "The module %s.so was not found beside the program or in %s; build Platysma "
                     "with VTK, or set PLATYSMA_MODULES to the folder that holds it",

@@ -7,9 +7,9 @@
 
 #include "anatomy/base/status.h"
 
-/* The table of module @name, whose source is in the layer @layer ("anatomy", "ui"), got by calling
- * its function @entry (const void *(*)(void)).  Modules stay loaded until the program ends; a
- * second call costs a lookup.  PLA_ERR_UNSUPPORTED when it is not there or cannot be loaded, with
+/* The table of module @name, whose source is in @room ("anatomy/surface", "ui/views"), got by
+ * calling its function @entry (const void *(*)(void)).  Modules stay loaded until the program ends;
+ * a second call costs a lookup.  PLA_ERR_UNSUPPORTED when it is not there or cannot be loaded, with
  * a sentence that says what is missing and how to get it. */
-PlaStatus pla_module_load(const char *layer, const char *name, const char *entry,
-                          const void **table, PlaError *err);
+PlaStatus pla_module_load(const char *room, const char *name, const char *entry, const void **table,
+                          PlaError *err);

@@ -2,7 +2,7 @@
  * of the elements with the surface bound to them. */
 #include "anatomy/base/memory.h"
 #include "anatomy/embed/hex-private.h"
-#include "anatomy/surface/tri-tree.h"
+#include "anatomy/mesh/tri-tree.h"
 
 #include <limits.h>
 #include <math.h>

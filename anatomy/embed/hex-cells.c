@@ -9,7 +9,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/union-find.h"
 #include "anatomy/embed/hex-private.h"
-#include "anatomy/predicates.h"
+#include "anatomy/mesh/predicates.h"
 
 #include <float.h>
 #include <math.h>

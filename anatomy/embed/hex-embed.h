@@ -12,7 +12,7 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
-#include "anatomy/mesh.h"
+#include "anatomy/mesh/mesh.h"
 
 #include <stdint.h>
 

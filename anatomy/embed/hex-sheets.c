@@ -14,7 +14,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/union-find.h"
 #include "anatomy/embed/hex-private.h"
-#include "anatomy/predicates.h"
+#include "anatomy/mesh/predicates.h"
 
 #include <math.h>
 #include <stdlib.h>

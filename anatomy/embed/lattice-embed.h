@@ -18,7 +18,7 @@
 #include "anatomy/base/status.h"
 #include "anatomy/embed/lattice-bcc.h"
 #include "anatomy/levelset/levelset.h"
-#include "anatomy/mesh.h"
+#include "anatomy/mesh/mesh.h"
 
 #include <stddef.h>
 #include <stdint.h>

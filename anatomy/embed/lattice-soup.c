@@ -7,7 +7,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "anatomy/predicates.h"
+#include "anatomy/mesh/predicates.h"
 
 #include <assert.h>
 #include <limits.h>

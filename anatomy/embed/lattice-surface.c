@@ -19,9 +19,9 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/union-find.h"
 #include "anatomy/embed/lattice-soup.h"
-#include "anatomy/predicates.h"
-#include "anatomy/surface/tri-tree.h"
-#include "anatomy/surface/winding.h"
+#include "anatomy/mesh/predicates.h"
+#include "anatomy/mesh/tri-tree.h"
+#include "anatomy/mesh/winding.h"
 
 #include <float.h>
 #include <limits.h>

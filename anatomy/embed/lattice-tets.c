@@ -10,7 +10,7 @@
 #include "anatomy/base/svd3.h"
 #include "anatomy/base/union-find.h"
 #include "anatomy/embed/lattice-soup.h"
-#include "anatomy/predicates.h"
+#include "anatomy/mesh/predicates.h"
 
 #include <limits.h>
 #include <math.h>

@@ -13,9 +13,9 @@
  * All that happens in a grid with room around the label, so that it does not matter where the
  * volume ends. */
 #include "anatomy/base/memory.h"
-#include "anatomy/distance-transform.h"
 #include "anatomy/levelset/levelset.h"
 #include "anatomy/segment/components.h"
+#include "anatomy/volume/distance-transform.h"
 
 #include <math.h>
 #include <stdlib.h>

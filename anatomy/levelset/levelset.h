@@ -8,7 +8,7 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
-#include "anatomy/volume.h"
+#include "anatomy/volume/volume.h"
 
 #include <stddef.h>
 #include <stdint.h>

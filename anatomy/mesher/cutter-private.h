@@ -1,7 +1,7 @@
 /* What the steps from a lattice to conforming tets share. */
 #pragma once
 
-#include "anatomy/mesher/lattice.h"
+#include "anatomy/mesher/mesher-lattice.h"
 #include "anatomy/mesher/tets.h"
 #include "anatomy/mesher/tissues.h"
 #include "anatomy/mesher/vert-table.h"

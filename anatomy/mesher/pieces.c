@@ -2,8 +2,8 @@
 
 #include "anatomy/base/memory.h"
 #include "anatomy/base/union-find.h"
+#include "anatomy/mesh/tet-locator.h"
 #include "anatomy/mesher/tets.h"
-#include "anatomy/tet-locator.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The pieces of a mesh of tets. */
 #pragma once
 
-#include "anatomy/mesh.h"
+#include "anatomy/mesh/mesh.h"
 
 /* Keeps the largest piece of tets joined by faces, every other that has at least @share of its tets
  * and

@@ -9,8 +9,8 @@
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
 #include "anatomy/levelset/levelset.h"
-#include "anatomy/mesh.h"
-#include "anatomy/volume.h"
+#include "anatomy/mesh/mesh.h"
+#include "anatomy/volume/volume.h"
 
 /* Cell field, int32: the id of the tissue. */
 #define PLA_MESH_REGION "region"

@@ -4,7 +4,7 @@
  *
  * The gradient at a vertex comes from the quadratic that fits the values around it best (Zhang and
  * Naga 2005), which keeps second order at free surfaces, where fibres matter most. */
-#include "anatomy/muscle/fibre.h"
+#include "anatomy/muscle/muscle-fibre.h"
 
 #include "anatomy/base/blas.h"
 #include "anatomy/base/mat3.h"

@@ -9,7 +9,7 @@
  * Descriptions are in RAS millimetres, as label volumes and phantoms are. */
 #pragma once
 
-#include "anatomy/muscle/fibre.h"
+#include "anatomy/muscle/muscle-fibre.h"
 #include "anatomy/muscle/overlap.h"
 #include "anatomy/muscle/region.h"
 #include "anatomy/phantom/phantom.h"

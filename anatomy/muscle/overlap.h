@@ -8,9 +8,9 @@
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
 #include "anatomy/levelset/levelset.h"
-#include "anatomy/mesh.h"
-#include "anatomy/surface/tri-tree.h"
-#include "anatomy/surface/winding.h"
+#include "anatomy/mesh/mesh.h"
+#include "anatomy/mesh/tri-tree.h"
+#include "anatomy/mesh/winding.h"
 
 /* A solid as a signed distance in RAS mm, negative inside, and the box that holds it. */
 typedef struct {

@@ -4,7 +4,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "anatomy/point-tree.h"
+#include "anatomy/mesh/point-tree.h"
 
 #include <math.h>
 #include <stdlib.h>

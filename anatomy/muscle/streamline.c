@@ -2,7 +2,7 @@
  * third of an element long, sliding along the boundary where they touch it. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "anatomy/muscle/fibre.h"
+#include "anatomy/muscle/muscle-fibre.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/svd3.h"
-#include "anatomy/muscle/fibre.h"
-#include "anatomy/point-tree.h"
+#include "anatomy/mesh/point-tree.h"
+#include "anatomy/muscle/muscle-fibre.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
-#include "anatomy/mesh.h"
+#include "anatomy/mesh/mesh.h"
 #include "anatomy/phantom/scene.h"
-#include "anatomy/volume.h"
+#include "anatomy/volume/volume.h"
 
 typedef enum {
   PLA_PHANTOM_LABELS = 0,

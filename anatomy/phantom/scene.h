@@ -15,7 +15,7 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
-#include "anatomy/volume.h"
+#include "anatomy/volume/volume.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 #include "anatomy/phantom/phantom-private.h"
 
 #include "anatomy/base/memory.h"
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  * eigenvalue of their matrix tells whether a motion is free. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/mesh/tri-tree.h"
 #include "anatomy/registration/registration.h"
-#include "anatomy/surface/tri-tree.h"
 
 #include <lapack.h>
 #include <math.h>

@@ -6,8 +6,8 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
-#include "anatomy/mesh.h"
-#include "anatomy/volume.h"
+#include "anatomy/mesh/mesh.h"
+#include "anatomy/volume/volume.h"
 
 #include <stdbool.h>
 

@@ -2,9 +2,9 @@
 #include "anatomy/segment/morphology.h"
 
 #include "anatomy/base/memory.h"
-#include "anatomy/distance-transform.h"
 #include "anatomy/segment/components.h"
-#include "anatomy/volume.h"
+#include "anatomy/volume/distance-transform.h"
+#include "anatomy/volume/volume.h"
 
 #include <limits.h>
 #include <math.h>

@@ -17,11 +17,11 @@
  *    nose) are sealed too, but never lie deep: they are told apart by their depth.
  * 5. Bone is dense tissue in pieces larger than streaks and noise; small islands of one tissue
  *    wholly inside another (marrow in bone, streaks) join their surroundings. */
-#include "anatomy/segment/presets.h"
+#include "anatomy/segment/segment-presets.h"
 
 #include "anatomy/base/memory.h"
-#include "anatomy/distance-transform.h"
 #include "anatomy/segment/morphology.h"
+#include "anatomy/volume/distance-transform.h"
 
 #include <math.h>
 #include <stdlib.h>

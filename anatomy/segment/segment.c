@@ -4,7 +4,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/segment/morphology.h"
-#include "anatomy/segment/presets.h"
+#include "anatomy/segment/segment-presets.h"
 
 #include <assert.h>
 #include <math.h>

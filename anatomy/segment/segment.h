@@ -9,7 +9,7 @@
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
 #include "anatomy/segment/components.h"
-#include "anatomy/volume.h"
+#include "anatomy/volume/volume.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * the result still cuts itself, the vertices concerned are held and the work is done again. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/mesh/tri-tree.h"
 #include "anatomy/surface/surface.h"
-#include "anatomy/surface/tri-tree.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "anatomy/surface/winding.h"
+#include "anatomy/mesh/winding.h"
 
 #include <limits.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
-#include "anatomy/mesh.h"
+#include "anatomy/mesh/mesh.h"
 
 typedef struct {
   int welded_verts; /* vertices that stood where another one does */

@@ -5,9 +5,9 @@
  * side, so all samples fall into few connected sets, and one winding number each tells the side. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/union-find.h"
+#include "anatomy/mesh/tri-tree.h"
+#include "anatomy/mesh/winding.h"
 #include "anatomy/surface/surface.h"
-#include "anatomy/surface/tri-tree.h"
-#include "anatomy/surface/winding.h"
 
 #include <limits.h>
 #include <math.h>

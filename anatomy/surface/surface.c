@@ -3,7 +3,7 @@
 
 #include "anatomy/base/memory.h"
 #include "anatomy/levelset/contour.h"
-#include "anatomy/surface/tri-tree.h"
+#include "anatomy/mesh/tri-tree.h"
 
 #include <math.h>
 #include <stdlib.h>

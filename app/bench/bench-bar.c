@@ -3,9 +3,10 @@
  * stiffness matrix on one thread (METIS ordering, analysis not counted). */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "app/bench/bench-private.h"
-#include "sim/fem/system.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/system.h"
 
 #include <glib.h>
 #include <math.h>

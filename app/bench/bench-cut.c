@@ -2,14 +2,14 @@
  */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "app/bench/bench-private.h"
 #include "sim/cut/cut-mesh.h"
 #include "sim/fem/colouring.h"
-#include "sim/fem/pbng.h"
-#include "sim/fem/system.h"
+#include "sim/solve/pbng.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/system.h"
 #include "sim/surgery/surgery-live.h"
-#include "sim/surgery/surgery-private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -263,16 +263,16 @@ typedef struct {
 
 /* the least of the repeats; with colours and the order handed on, or found again */
 static PlaStatus
-measure_kept(const PlaSurgery *body, const PlaFemOrder *order, bool kept, int repeats, Kept *out,
+measure_kept(PlaSurgery *body, const PlaFemOrder *order, bool kept, int repeats, Kept *out,
              PlaError *err)
 {
-  const size_t n = (size_t)pla_cut_mesh_get(body->cut).mesh.n_verts;
+  const size_t n = (size_t)pla_cut_mesh_get(pla_surgery_get_mesh(body)).mesh.n_verts;
   g_autofree unsigned char *fixed = g_new(unsigned char, 3 * n);
   PlaFemModel *model = NULL;
   *out = (Kept){ INFINITY, INFINITY, INFINITY, 0.0, 0 };
   for (size_t i = 0; i < 3 * n; i++)
-    fixed[i] = body->held[i / 3];
-  const PlaFemConditions conditions = { .fixed = fixed, .target = body->pos };
+    fixed[i] = pla_surgery_get_held(body)[i / 3];
+  const PlaFemConditions conditions = { .fixed = fixed, .target = pla_surgery_get_pos(body) };
   PlaStatus st = pla_surgery_build_model(body, &model, err);
   if (st == PLA_OK && !kept)
     g_clear_pointer(&model->colour, free);
@@ -286,7 +286,7 @@ measure_kept(const PlaSurgery *body, const PlaFemOrder *order, bool kept, int re
     out->colour_s = fmin(out->colour_s, seconds_since(start));
     out->n_colours = colouring.n_colours;
     if (st == PLA_OK)
-      st = pla_pbng_new(model, &conditions, &options, body->pos, &sweeps, err);
+      st = pla_pbng_new(model, &conditions, &options, pla_surgery_get_pos(body), &sweeps, err);
     start = g_get_monotonic_time();
     if (st == PLA_OK)
       pla_pbng_sweep(sweeps, 1);
@@ -299,7 +299,7 @@ measure_kept(const PlaSurgery *body, const PlaFemOrder *order, bool kept, int re
     PlaFemOrder own = { .n_verts = (int)n, .flops = INFINITY };
     own.rank = kept ? pla_array_new(n, sizeof *own.rank) : NULL;
     for (size_t v = 0; own.rank && v < n; v++)
-      own.rank[v] = order->rank[pla_cut_mesh_get(body->cut).vert_source[v]];
+      own.rank[v] = order->rank[pla_cut_mesh_get(pla_surgery_get_mesh(body)).vert_source[v]];
     start = g_get_monotonic_time();
     if (st == PLA_OK)
       st = pla_fem_system_analyse(&system, &own, err);
@@ -316,15 +316,15 @@ measure_kept(const PlaSurgery *body, const PlaFemOrder *order, bool kept, int re
 
 /* the order that a solve of the body as it is would leave */
 static PlaStatus
-find_order(const PlaSurgery *body, PlaFemOrder *order, PlaError *err)
+find_order(PlaSurgery *body, PlaFemOrder *order, PlaError *err)
 {
-  const size_t n = (size_t)pla_cut_mesh_get(body->cut).mesh.n_verts;
+  const size_t n = (size_t)pla_cut_mesh_get(pla_surgery_get_mesh(body)).mesh.n_verts;
   g_autofree unsigned char *fixed = g_new(unsigned char, 3 * n);
   PlaFemModel *model = NULL;
   PlaFemSystem system = { 0 };
   for (size_t i = 0; i < 3 * n; i++)
-    fixed[i] = body->held[i / 3];
-  const PlaFemConditions conditions = { .fixed = fixed, .target = body->pos };
+    fixed[i] = pla_surgery_get_held(body)[i / 3];
+  const PlaFemConditions conditions = { .fixed = fixed, .target = pla_surgery_get_pos(body) };
   PlaStatus st = pla_surgery_build_model(body, &model, err);
   order->n_verts = (int)n;
   if (st == PLA_OK)
@@ -353,7 +353,7 @@ measure_survival(PlaBench *bench, double size, int repeats, PlaError *err)
   if (st == PLA_OK)
     st = measure_kept(table.body, &order, true, repeats, &kept, err);
   if (st == PLA_OK) {
-    const int n = pla_cut_mesh_get(table.body->cut).mesh.n_tets;
+    const int n = pla_cut_mesh_get(pla_surgery_get_mesh(table.body)).mesh.n_tets;
     pla_bench_begin_run(bench, "kept over the cut", n, repeats, kept.colour_s + kept.order_s);
     pla_bench_ratio(bench, "anew_over_kept",
                     (anew.colour_s + anew.order_s) / (kept.colour_s + kept.order_s));

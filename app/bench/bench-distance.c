@@ -2,8 +2,8 @@
  * smooth level set that surfaces and meshes start from. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/distance-transform.h"
 #include "anatomy/levelset/levelset.h"
+#include "anatomy/volume/distance-transform.h"
 #include "app/bench/bench-private.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Fitting a face: how long a frame takes, and what derivatives by all muscles cost beside a factor.
  */
 #include "anatomy/base/memory.h"
-#include "app/activation.h"
 #include "app/bench/bench-private.h"
+#include "app/motion/activation.h"
 
 #include <glib.h>
 #include <math.h>

@@ -3,9 +3,10 @@
  * recolouring takes after new links; and the time to a given residual against Newton's method. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "app/bench/bench-private.h"
-#include "sim/fem/pbng.h"
+#include "sim/solve/pbng.h"
+#include "sim/solve/solve.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 /* Speech as it is edited: the face of a line blended from stored shapes and drawn, against the
  * equilibria of the same controls. */
 #include "anatomy/base/memory.h"
-#include "app/activation.h"
+#include "app/base/json.h"
 #include "app/bench/bench-private.h"
-#include "app/json.h"
-#include "app/render.h"
-#include "app/session.h"
-#include "app/speaker.h"
+#include "app/case/session.h"
+#include "app/motion/activation.h"
+#include "app/motion/case-physemes.h"
+#include "app/show/render.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -29,7 +29,7 @@ static const struct {
 typedef struct {
   PlaSession *session;
   PlaPerformance *performance;
-  PlaSpeaker *speaker;
+  PlaCasePhysemes *speaker;
   PlaLine *line;
   const PlaRenderer *render;
   PlaScene *scene;
@@ -107,13 +107,14 @@ prepare(Preview *self, const char *path, double cell_mm, PlaProgress *progress, 
   if (st == PLA_OK)
     st = pla_performance_load(path, state, &items, progress, &self->performance, err);
   if (st == PLA_OK)
-    st = pla_speaker_load(path, state, self->performance->body->mesh->n_verts, progress,
-                          &self->speaker, err);
+    st = pla_case_physemes_load(path, state, self->performance->body->mesh->n_verts, progress,
+                                &self->speaker, err);
   for (size_t i = 0; i < G_N_ELEMENTS(line_phones) && st == PLA_OK; i++)
     st = pla_phones_add(&phones, line_phones[i].start_s, line_phones[i].end_s, line_phones[i].label,
                         err);
   if (st == PLA_OK)
-    st = pla_line_new(pla_speaker_get_library(self->speaker)->bank, &phones, &self->line, err);
+    st =
+        pla_line_new(pla_case_physemes_get_library(self->speaker)->bank, &phones, &self->line, err);
   if (st == PLA_OK)
     st = pla_line_choose(self->line, &cost, err);
   if (st == PLA_OK)
@@ -134,8 +135,8 @@ show_next(void *data, PlaError *err)
 {
   Preview *self = data;
   const double time = self->frame++ % self->n_frames / RATE_HZ;
-  if (!pla_speaker_shape(self->speaker, self->line, time, self->performance->body->mesh->pos,
-                         self->pos))
+  if (!pla_case_physemes_shape(self->speaker, self->line, time, self->performance->body->mesh->pos,
+                               self->pos))
     return pla_fail(err, PLA_ERR_EMPTY, "the shapes of what was said are not stored");
   if (!self->draw)
     return PLA_OK;
@@ -175,7 +176,7 @@ simulate(Preview *self, double *seconds, Compared *compared, PlaProgress *progre
   PlaTrack *track = NULL;
   PlaActivation moves = { 0 };
   PlaActivationReport report;
-  PlaStatus st = pla_physeme_library_speak(pla_speaker_get_library(self->speaker), self->line,
+  PlaStatus st = pla_physeme_library_speak(pla_case_physemes_get_library(self->speaker), self->line,
                                            &opts, &track, err);
   if (st == PLA_OK)
     st = pla_activation_from_track(body->model, track, &moves, err);
@@ -227,7 +228,7 @@ run_preview(PlaBench *bench, PlaError *err)
   free(self.pixel);
   free(self.pos);
   pla_line_free(self.line);
-  pla_speaker_free(self.speaker);
+  pla_case_physemes_free(self.speaker);
   pla_performance_free(self.performance);
   g_clear_object(&self.session);
   g_remove(path);

@@ -1,7 +1,7 @@
 /* Every benchmark, for the table in bench.c. */
 #pragma once
 
-#include "anatomy/volume.h"
+#include "anatomy/volume/volume.h"
 #include "app/bench/bench.h"
 
 /* A made CT of a head, 512 x 512 x n_slices int16 with noise; caller frees *out. */

@@ -4,7 +4,7 @@
  * are those of one thread, with the free end led in a circle. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "app/bench/bench-private.h"
 #include "sim/reduced/reduced.h"
 #include "sim/reduced/weights.h"

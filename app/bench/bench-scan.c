@@ -6,7 +6,7 @@
 #include "anatomy/segment/segment.h"
 #include "anatomy/surface/surface.h"
 #include "app/bench/bench-private.h"
-#include "app/mesh-method.h"
+#include "app/simulate/mesh-method.h"
 
 #include <glib.h>
 

@@ -3,11 +3,12 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "app/bench/bench-private.h"
-#include "io/format.h"
-#include "sim/fem/solver.h"
-#include "sim/fem/system.h"
+#include "io/formats/format.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/solver.h"
+#include "sim/solve/system.h"
 
 #include <glib.h>
 #include <math.h>

@@ -5,13 +5,14 @@
  * sentence. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/boundary.h"
+#include "anatomy/mesh/boundary.h"
 #include "anatomy/registration/registration.h"
 #include "anatomy/surface/surface.h"
 #include "app/bench/bench-private.h"
-#include "app/tongue-motion.h"
-#include "io/format.h"
-#include "sim/tongue/volume.h"
+#include "app/speech/tongue-motion.h"
+#include "io/formats/format.h"
+#include "sim/solve/solve.h"
+#include "sim/tongue/tongue-volume.h"
 
 #include <glib.h>
 #include <math.h>

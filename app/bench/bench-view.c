@@ -3,10 +3,10 @@
  * the same in the window, with what the toolkit adds. */
 #include "anatomy/base/memory.h"
 #include "anatomy/phantom/phantom.h"
-#include "anatomy/slice.h"
+#include "anatomy/volume/slice.h"
 #include "app/bench/bench-private.h"
-#include "app/picture.h"
-#include "app/render.h"
+#include "app/show/picture.h"
+#include "app/show/render.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  *
  * The scan is made here: an elliptic head of soft tissue with a bony shell in air, and Gaussian
  * noise of 12 HU, which is what makes real scans hard to compress. */
-#include "anatomy/volume.h"
+#include "anatomy/volume/volume.h"
 #include "app/bench/bench-private.h"
-#include "io/format.h"
-#include "io/store.h"
+#include "io/formats/format.h"
+#include "io/store/store.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>

@@ -1,9 +1,8 @@
-/* The table of benchmarks, and the verb `bench` that runs them. */
+/* The table of benchmarks, and what they measure with. */
 #include "app/bench/bench.h"
 
 #include "anatomy/base/parallel.h"
 #include "app/bench/bench-private.h"
-#include "app/cli/cli-private.h"
 
 #include <glib.h>
 #include <math.h>
@@ -34,56 +33,50 @@ pla_benchmarks_get(void)
   return benchmarks;
 }
 
-typedef struct {
-  char *key;
-  double value;
-} Number;
-
-typedef struct {
-  char *label;
-  double size, median_s;
-  int repeats;
-  GArray *ratios;  /* of Number */
-  GArray *numbers; /* of Number */
-} Run;
-
-struct PlaBench {
-  PlaInvocation *inv;
-  GPtrArray *runs; /* of Run */
-};
-
 static void
 number_clear(void *data)
 {
-  g_free(((Number *)data)->key);
+  g_free(((PlaBenchNumber *)data)->key);
 }
 
 static void
 run_free(void *data)
 {
-  Run *run = data;
+  PlaBenchRun *run = data;
   g_free(run->label);
   g_array_unref(run->ratios);
   g_array_unref(run->numbers);
   g_free(run);
 }
 
+void
+pla_bench_init(PlaBench *self)
+{
+  *self = (PlaBench){ .size = NAN, .runs = g_ptr_array_new_with_free_func(run_free) };
+}
+
+void
+pla_bench_clear(PlaBench *self)
+{
+  g_ptr_array_unref(self->runs);
+}
+
 double
 pla_bench_size(const PlaBench *bench, double otherwise)
 {
-  return pla_invocation_number(bench->inv, "size", otherwise);
+  return isnan(bench->size) ? otherwise : bench->size;
 }
 
 int
 pla_bench_repeats(const PlaBench *bench, int otherwise)
 {
-  return pla_invocation_int(bench->inv, "repeats", otherwise);
+  return bench->repeats > 0 ? bench->repeats : otherwise;
 }
 
 PlaProgress *
 pla_bench_progress(PlaBench *bench)
 {
-  return pla_invocation_progress(bench->inv);
+  return bench->progress;
 }
 
 static int
@@ -116,19 +109,19 @@ pla_bench_time(PlaBench *bench, PlaBenchFunc func, void *data, int repeats, doub
 void
 pla_bench_begin_run(PlaBench *bench, const char *label, double size, int repeats, double median_s)
 {
-  Run *run = g_new0(Run, 1);
+  PlaBenchRun *run = g_new0(PlaBenchRun, 1);
   run->label = g_strdup(label);
   run->size = size;
   run->repeats = repeats;
   run->median_s = median_s;
-  run->ratios = g_array_new(FALSE, FALSE, sizeof(Number));
-  run->numbers = g_array_new(FALSE, FALSE, sizeof(Number));
+  run->ratios = g_array_new(FALSE, FALSE, sizeof(PlaBenchNumber));
+  run->numbers = g_array_new(FALSE, FALSE, sizeof(PlaBenchNumber));
   g_array_set_clear_func(run->ratios, number_clear);
   g_array_set_clear_func(run->numbers, number_clear);
   g_ptr_array_add(bench->runs, run);
 }
 
-static Run *
+static PlaBenchRun *
 last_run(PlaBench *bench)
 {
   g_assert(bench->runs->len > 0);
@@ -138,32 +131,33 @@ last_run(PlaBench *bench)
 void
 pla_bench_ratio(PlaBench *bench, const char *name, double value)
 {
-  Number number = { g_strdup(name), value };
+  PlaBenchNumber number = { g_strdup(name), value };
   g_array_append_val(last_run(bench)->ratios, number);
 }
 
 void
 pla_bench_number(PlaBench *bench, const char *name, double value)
 {
-  Number number = { g_strdup(name), value };
+  PlaBenchNumber number = { g_strdup(name), value };
   g_array_append_val(last_run(bench)->numbers, number);
 }
 
 void
 pla_bench_end_run(PlaBench *bench)
 {
-  Run *run = last_run(bench);
+  PlaBenchRun *run = last_run(bench);
   g_autoptr(GString) line = g_string_new(NULL);
   g_string_printf(line, "%s, size %g: %.4g s", run->label, run->size, run->median_s);
   for (guint i = 0; i < run->ratios->len; i++) {
-    const Number *n = &g_array_index(run->ratios, Number, i);
+    const PlaBenchNumber *n = &g_array_index(run->ratios, PlaBenchNumber, i);
     g_string_append_printf(line, ", %s %.3g", n->key, n->value);
   }
   for (guint i = 0; i < run->numbers->len; i++) {
-    const Number *n = &g_array_index(run->numbers, Number, i);
+    const PlaBenchNumber *n = &g_array_index(run->numbers, PlaBenchNumber, i);
     g_string_append_printf(line, ", %s %.4g", n->key, n->value);
   }
-  pla_say(bench->inv, "%s", line->str);
+  if (bench->say)
+    bench->say(line->str, bench->say_data);
 }
 
 static double
@@ -200,105 +194,3 @@ pla_bench_peak_rss_mib(void)
   getrusage(RUSAGE_SELF, &usage);
   return (double)usage.ru_maxrss / 1024.0;
 }
-
-static void
-put_numbers(JsonBuilder *json, const GArray *numbers)
-{
-  for (guint i = 0; i < numbers->len; i++) {
-    const Number *n = &g_array_index(numbers, Number, i);
-    pla_json_number(json, n->key, n->value);
-  }
-}
-
-static void
-put_run(JsonBuilder *json, const Run *run)
-{
-  pla_json_text(json, "label", run->label);
-  pla_json_number(json, "size", run->size);
-  pla_json_int(json, "repeats", run->repeats);
-  pla_json_number(json, "median_s", run->median_s);
-  json_builder_set_member_name(json, "ratios");
-  json_builder_begin_object(json);
-  put_numbers(json, run->ratios);
-  json_builder_end_object(json);
-  put_numbers(json, run->numbers);
-}
-
-static void
-put_result(JsonBuilder *json, const PlaBenchmark *benchmark, const GPtrArray *runs)
-{
-  pla_json_text(json, "name", benchmark->name);
-  if (runs->len == 1) {
-    put_run(json, g_ptr_array_index(runs, 0));
-  } else {
-    json_builder_set_member_name(json, "runs");
-    json_builder_begin_array(json);
-    for (guint i = 0; i < runs->len; i++) {
-      json_builder_begin_object(json);
-      put_run(json, g_ptr_array_index(runs, i));
-      json_builder_end_object(json);
-    }
-    json_builder_end_array(json);
-  }
-  pla_json_number(json, "peak_rss_mib", pla_bench_peak_rss_mib());
-  pla_json_int(json, "threads", pla_threads_get());
-  pla_json_text(json, "kernel", pla_kernel_name(pla_kernel_get()));
-}
-
-static void
-list_benchmarks(PlaInvocation *inv)
-{
-  JsonBuilder *json = pla_invocation_json(inv);
-  json_builder_set_member_name(json, "benchmarks");
-  json_builder_begin_array(json);
-  for (const PlaBenchmark *const *b = benchmarks; *b; b++) {
-    pla_say(inv, "%-16s %s", (*b)->name, (*b)->summary);
-    json_builder_add_string_value(json, (*b)->name);
-  }
-  json_builder_end_array(json);
-}
-
-static PlaStatus
-run_bench(PlaInvocation *inv, PlaError *err)
-{
-  if (pla_invocation_has(inv, "list")) {
-    list_benchmarks(inv);
-    return PLA_OK;
-  }
-  const char *name = pla_invocation_file(inv, 0);
-  const PlaBenchmark *benchmark = NULL;
-  for (const PlaBenchmark *const *b = benchmarks; *b && name; b++)
-    if (strcmp((*b)->name, name) == 0)
-      benchmark = *b;
-  if (!benchmark)
-    return pla_fail(err, PLA_ERR_USAGE, "%s%s%s; 'platysma-cli bench --list' shows them all",
-                    name ? "there is no benchmark '" : "name a benchmark", name ? name : "",
-                    name ? "'" : "");
-  PlaBench bench = { .inv = inv, .runs = g_ptr_array_new_with_free_func(run_free) };
-  PlaStatus st = benchmark->run(&bench, err);
-  if (st == PLA_OK)
-    put_result(pla_invocation_json(inv), benchmark, bench.runs);
-  g_ptr_array_unref(bench.runs);
-  return st;
-}
-
-static const PlaOpt options[] = {
-  { "list", 0, PLA_OPT_FLAG, NULL, "list the benchmarks" },
-  { "size", 0, PLA_OPT_NUMBER, "N", "problem size instead of the benchmark's own", 1, 1e12 },
-  { "repeats", 0, PLA_OPT_INT, "N", "measurements of which the median counts", 1, 1000 },
-  { NULL },
-};
-
-const PlaVerb pla_verb_bench = {
-  .name = "bench",
-  .args = "NAME",
-  .summary = "runs a named benchmark",
-  .description =
-      "Measures one thing and the plain alternative to it in the same run, and prints the median\n"
-      "time and the ratios.",
-  .example = "platysma-cli bench svd --json",
-  .max_files = 1,
-  .options = options,
-  .writes_at_once = true, /* and reads them again */
-  .run = run_bench,
-};

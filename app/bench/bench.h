@@ -4,9 +4,35 @@
  * Machines are noisy: what counts are the ratios. */
 #pragma once
 
-#include "app/cli/verb.h"
+#include "anatomy/base/progress.h"
+#include "anatomy/base/status.h"
 
-typedef struct PlaBench PlaBench;
+#include <glib.h>
+
+typedef struct {
+  char *key; /* owned */
+  double value;
+} PlaBenchNumber;
+
+typedef struct {
+  char *label; /* owned */
+  double size, median_s;
+  int repeats;
+  GArray *ratios;  /* of PlaBenchNumber */
+  GArray *numbers; /* of PlaBenchNumber */
+} PlaBenchRun;
+
+/* What is asked of a benchmark, and what it measured. */
+typedef struct {
+  double size; /* NaN: the benchmark's own */
+  int repeats; /* 0: the benchmark's own */
+  PlaProgress *progress;
+  void (*say)(const char *line, void *data); /* each run as it ends; NULL: nobody listens */
+  void *say_data;
+  GPtrArray *runs; /* of PlaBenchRun */
+} PlaBench;
+void pla_bench_init(PlaBench *self);
+void pla_bench_clear(PlaBench *self);
 
 typedef struct {
   const char *name;    /* "svd" */
@@ -16,7 +42,7 @@ typedef struct {
 
 const PlaBenchmark *const *pla_benchmarks_get(void); /* NULL-terminated */
 
-/* --size as given, or @otherwise; --repeats likewise. */
+/* The size that was asked for, or @otherwise; the repeats likewise. */
 double pla_bench_size(const PlaBench *bench, double otherwise);
 int pla_bench_repeats(const PlaBench *bench, int otherwise);
 PlaProgress *pla_bench_progress(PlaBench *bench);

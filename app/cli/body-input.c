@@ -1,8 +1,8 @@
 /* Inputs that `fit` and `muscles activate` share. */
 #include "app/cli/body-input.h"
 
-#include "app/session.h"
-#include "io/format.h"
+#include "app/case/session.h"
+#include "io/formats/format.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Bodies with muscles and performances as verbs name them. */
 #pragma once
 
-#include "app/activation.h"
 #include "app/cli/verb.h"
+#include "app/motion/activation.h"
 
 /* "phantom:face" and so on, with --cell-mm and --young-pa; or a case, whose newest muscles (or
  * --muscles ITEM) are taken. */

@@ -1,7 +1,7 @@
 /* Shared between the command line and its verbs. */
 #pragma once
 
-#include "anatomy/mesh.h"
+#include "anatomy/mesh/mesh.h"
 #include "app/cli/verb.h"
 
 extern const PlaVerb pla_verb_bench;

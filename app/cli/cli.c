@@ -1,10 +1,10 @@
 /* The command line: parsing by table, help, man page, completion, progress, Ctrl-C, exit codes. */
+#include "app/base/json.h"
 #include "app/cli/cli-private.h"
-#include "app/json.h"
-#include "io/format.h"
+#include "io/formats/format.h"
 
 #include "anatomy/base/parallel.h"
-#include "io/output.h"
+#include "io/stream/output.h"
 #include "platysma-config.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/verb.h"
-#include "io/format.h"
+#include "io/formats/format.h"
 
 /* Adds the keys of @item to the invocation's JSON object and says the same in lines. */
 PlaStatus pla_describe_item(PlaInvocation *inv, const PlaItem *item, PlaError *err);

@@ -2,8 +2,8 @@
 #include "app/cli/labels-input.h"
 
 #include "app/cli/cli-private.h"
-#include "app/operations/operations.h"
-#include "io/format.h"
+#include "app/verbs/operations.h"
+#include "io/formats/format.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* What verbs that work on labels read: a label volume, and which of its labels are meant. */
 #pragma once
 
-#include "anatomy/mesh.h"
-#include "anatomy/volume.h"
+#include "anatomy/mesh/mesh.h"
+#include "anatomy/volume/volume.h"
 #include "app/cli/verb.h"
 
 #include <glib.h>

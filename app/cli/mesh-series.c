@@ -1,8 +1,8 @@
 /* Series of meshes. */
 #include "app/cli/mesh-series.h"
 
-#include "io/format.h"
-#include "io/pvd.h"
+#include "io/formats/format.h"
+#include "io/formats/pvd.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * take their names together, and frames of an older, longer motion go. */
 #pragma once
 
-#include "anatomy/mesh.h"
+#include "anatomy/mesh/mesh.h"
 
 #include <glib.h>
 

@@ -3,10 +3,10 @@
 
 #include "anatomy/base/memory.h"
 #include "app/cli/mesh-series.h"
-#include "app/picture.h"
-#include "app/tongue-motion.h"
-#include "app/tongue-muscles.h"
-#include "app/tongue-picture.h"
+#include "app/show/picture.h"
+#include "app/speech/tongue-motion.h"
+#include "app/speech/tongue-muscles.h"
+#include "app/speech/tongue-picture.h"
 #include "sim/speech/formants.h"
 
 #include <glib.h>

@@ -1,9 +1,9 @@
 /* The second stage of `speak`: a tongue that follows the track. */
 #pragma once
 
-#include "anatomy/signal.h"
+#include "anatomy/signal/signal.h"
 #include "app/cli/cli-private.h"
-#include "io/format.h"
+#include "io/formats/format.h"
 
 /* Options of the verb that concern the tongue. */
 #define PLA_SPEAK_TONGUE_OPTIONS                                                                     \

@@ -4,8 +4,8 @@
 #include "app/cli/body-input.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/mesh-series.h"
-#include "app/surroundings.h"
-#include "io/format.h"
+#include "app/motion/surroundings.h"
+#include "io/formats/format.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,15 +1,15 @@
 /* `case`: case files from the command line. */
 #include "anatomy/base/parallel.h"
-#include "app/case-check.h"
+#include "app/base/json.h"
+#include "app/case/case-check.h"
+#include "app/case/case-table.h"
+#include "app/case/session.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/verb-reached.h"
-#include "app/json.h"
-#include "app/plan-compare.h"
-#include "app/session.h"
-#include "app/table.h"
-#include "io/label-files.h"
-#include "io/output.h"
-#include "io/source.h"
+#include "app/surgery/plan-compare.h"
+#include "io/formats/label-files.h"
+#include "io/stream/output.h"
+#include "io/stream/source.h"
 #include "platysma-config.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* `convert`: any volume, mesh, take, track or sound from one format into another. */
 #include "app/cli/cli-private.h"
 #include "app/cli/describe.h"
-#include "io/format.h"
-#include "io/output.h"
+#include "io/formats/format.h"
+#include "io/stream/output.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* `cut`: a tet mesh along triangulated surfaces. */
 #include "app/cli/cli-private.h"
-#include "app/cutting.h"
-#include "io/format.h"
+#include "app/surgery/cutting.h"
+#include "io/formats/format.h"
 
 #include <glib.h>
 

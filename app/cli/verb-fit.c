@@ -1,10 +1,10 @@
 /* `fit`: muscle activations from markers. */
 #include "anatomy/base/mat3.h"
+#include "app/base/csv.h"
 #include "app/cli/body-input.h"
 #include "app/cli/cli-private.h"
-#include "app/csv.h"
-#include "io/format.h"
-#include "io/output.h"
+#include "io/formats/format.h"
+#include "io/stream/output.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* `info`: says what any supported file is. */
+#include "app/case/session.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/describe.h"
-#include "app/session.h"
-#include "io/format.h"
-#include "io/source.h"
+#include "io/formats/format.h"
+#include "io/stream/source.h"
 
 #include <glib.h>
 

@@ -1,8 +1,8 @@
 /* `mesh`: volume meshes of labels and surfaces. */
 #include "app/cli/cli-private.h"
 #include "app/cli/labels-input.h"
-#include "app/mesh-method.h"
-#include "io/format.h"
+#include "app/simulate/mesh-method.h"
+#include "io/formats/format.h"
 
 #include <glib.h>
 

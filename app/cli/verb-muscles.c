@@ -1,11 +1,11 @@
 /* `muscles`: fibres, overlaps and attachments of muscles in a mesh. */
+#include "app/base/json.h"
+#include "app/case/session.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/verb-activate.h"
-#include "app/json.h"
-#include "app/muscles.h"
-#include "app/session.h"
-#include "io/format.h"
-#include "io/output.h"
+#include "app/motion/muscles.h"
+#include "io/formats/format.h"
+#include "io/stream/output.h"
 
 #include <glib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* `operate`: carries out a surgical plan. */
+#include "app/case/session.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/verb-reached.h"
-#include "app/landmarks.h"
-#include "app/plan.h"
-#include "app/session.h"
+#include "app/motion/landmark-table.h"
+#include "app/surgery/plan.h"
+#include "sim/solve/solve.h"
 
 #include <glib.h>
 #include <string.h>

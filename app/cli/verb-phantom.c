@@ -2,8 +2,8 @@
 #include "anatomy/phantom/phantom.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/describe.h"
-#include "io/format.h"
-#include "io/label-files.h"
+#include "io/formats/format.h"
+#include "io/formats/label-files.h"
 
 #include <string.h>
 

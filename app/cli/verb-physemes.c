@@ -1,7 +1,7 @@
 /* `physemes`: libraries of fitted takes, and new sentences from them. */
 #include "app/cli/cli-private.h"
-#include "app/physemes.h"
-#include "io/format.h"
+#include "app/motion/physemes.h"
+#include "io/formats/format.h"
 
 #include <glib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "app/cli/verb-reached.h"
 
-#include "app/body.h"
+#include "app/surgery/surgery-body.h"
 
 /* the last solve of a surgery: -1 none, 0 did not converge, 1 did */
 static int

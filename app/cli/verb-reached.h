@@ -1,7 +1,7 @@
 /* Whether what was written into a case is what was asked for. */
 #pragma once
 
-#include "app/session.h"
+#include "app/case/session.h"
 
 /* PLA_ERR_CONVERGENCE with a sentence where @content says of itself that it did not converge, or
  * holds frames without equilibrium. */

@@ -1,7 +1,7 @@
 /* `register`: the rigid motion that aligns volumes, surfaces or landmarks. */
 #include "app/cli/cli-private.h"
-#include "app/landmarks.h"
-#include "io/format.h"
+#include "app/motion/landmark-table.h"
+#include "io/formats/format.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* `report` and `demo`. */
+#include "app/case/demo.h"
 #include "app/cli/cli-private.h"
-#include "app/demo.h"
-#include "app/report.h"
+#include "app/report/report.h"
 
 #include <glib.h>
 #include <string.h>

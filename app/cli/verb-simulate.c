@@ -2,8 +2,9 @@
 #include "anatomy/base/parallel.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/mesh-series.h"
-#include "app/simulation.h"
-#include "io/format.h"
+#include "app/simulate/simulation.h"
+#include "io/formats/format.h"
+#include "sim/solve/solve.h"
 
 #include <glib.h>
 #include <string.h>

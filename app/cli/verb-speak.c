@@ -4,12 +4,12 @@
  * other. */
 #include "app/cli/cli-private.h"
 #include "app/cli/speak-tongue.h"
-#include "app/speech-live.h"
-#include "app/speech-net.h"
-#include "app/speech-text.h"
-#include "io/format.h"
+#include "app/speech/speech-live.h"
+#include "app/speech/speech-net.h"
+#include "app/speech/speech-text.h"
+#include "io/formats/format.h"
 #include "sim/speech/formants.h"
-#include "sim/speech/model.h"
+#include "sim/speech/speech-model.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* `speech-train` and `speech-eval`: the inversion from sound to sensors, learnt and judged. */
 #include "anatomy/base/memory.h"
 #include "app/cli/cli-private.h"
-#include "app/speech-corpus.h"
-#include "app/speech-made.h"
-#include "app/speech-net.h"
+#include "app/speech/speech-corpus.h"
+#include "app/speech/speech-made.h"
+#include "app/speech/speech-net.h"
 
 #include <glib.h>
 #include <math.h>

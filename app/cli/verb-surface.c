@@ -5,7 +5,7 @@
 #include "anatomy/surface/surface.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/labels-input.h"
-#include "io/format.h"
+#include "io/formats/format.h"
 
 #include <glib.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "app/cli/body-input.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/verb-activate.h"
-#include "app/limb.h"
+#include "app/motion/limb.h"
 
 #include <math.h>
 #include <string.h>

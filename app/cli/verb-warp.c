@@ -1,11 +1,11 @@
 /* `warp`: a template carried onto a patient by landmarks. */
+#include "app/base/json.h"
 #include "app/cli/cli-private.h"
-#include "app/json.h"
-#include "app/landmarks.h"
-#include "app/muscles.h"
-#include "io/format.h"
-#include "io/label-files.h"
-#include "io/output.h"
+#include "app/motion/landmark-table.h"
+#include "app/motion/muscles.h"
+#include "io/formats/format.h"
+#include "io/formats/label-files.h"
+#include "io/stream/output.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The workstation. */
-#include "app/main/settle.h"
-#include "ui/application.h"
+#include "app/main/start-openmp.h"
+#include "ui/main/application.h"
 
 int
 main(int argc, char **argv)

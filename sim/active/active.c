@@ -9,7 +9,8 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "sim/fem/system.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/system.h"
 
 #include <assert.h>
 #include <lapack.h>

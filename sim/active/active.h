@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "anatomy/base/progress.h"
 #include "sim/active/jaw.h"
 #include "sim/fem/model.h"
 

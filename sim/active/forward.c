@@ -4,7 +4,8 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "sim/dynamics/dynamics.h"
-#include "sim/fem/model-private.h"
+#include "sim/fem/model-data.h"
+#include "sim/solve/solve.h"
 
 #include <math.h>
 #include <stdlib.h>

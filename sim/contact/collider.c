@@ -3,8 +3,8 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "anatomy/surface/tri-tree.h"
-#include "anatomy/surface/winding.h"
+#include "anatomy/mesh/tri-tree.h"
+#include "anatomy/mesh/winding.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "anatomy/base/status.h"
-#include "anatomy/mesh.h"
-#include "sim/contact/features.h"
+#include "anatomy/mesh/mesh.h"
+#include "sim/contact/contact-features.h"
 
 typedef struct PlaCollider PlaCollider;
 

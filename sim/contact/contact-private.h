@@ -1,7 +1,7 @@
 /* The inside of a set of contacts. */
 #pragma once
 
-#include "anatomy/surface/tri-tree.h"
+#include "anatomy/mesh/tri-tree.h"
 #include "sim/contact/contact.h"
 
 /* A point of the surface: a vertex, the middle of an edge, or of a triangle. */

@@ -9,7 +9,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "sim/contact/contact-private.h"
-#include "sim/fem/model-private.h"
+#include "sim/fem/model-data.h"
 
 #include <assert.h>
 #include <math.h>

@@ -46,7 +46,7 @@ forget(PlaCutComplex *self, int n_verts, int n_planes)
 static int
 patches_overlap(PlaCutComplex *a, int p, PlaCutComplex *b, int q, const int corner_b[4])
 {
-  PlaCutInsertion ins = { .complex = a };
+  PlaCutInsertion ins = { .refined = a };
   PlaCutLoop inner = { 0 }, below = { 0 }, above = { 0 };
   const int n_verts = a->n_verts, n_planes = a->n_planes;
   const PlaCutPatch *other = &b->patch[q];
@@ -105,7 +105,7 @@ pla_cut_complex_faces_overlap(PlaCutComplex *a, int face_a, PlaCutComplex *b, in
 static int
 invite(PlaCutComplex *self, const PlaCutGuest *guest)
 {
-  const PlaCutVert *v = &guest->complex->vert[guest->vert];
+  const PlaCutVert *v = &guest->refined->vert[guest->vert];
   int zero[4], n_zero = 0; /* our faces that the point is on */
   for (int i = 0; i < 4; i++)
     if (guest->corner[i] < 0 || v->faces >> guest->corner[i] & 1)
@@ -115,7 +115,7 @@ invite(PlaCutComplex *self, const PlaCutGuest *guest)
     return pla_cut_add_vert(self, zero[0], zero[1], zero[2]);
   int plane[3];
   for (int k = 0; k < 3; k++) {
-    PlaCutPlane carried = carry_plane(&guest->complex->plane[v->plane[k]], guest->corner);
+    PlaCutPlane carried = carry_plane(&guest->refined->plane[v->plane[k]], guest->corner);
     plane[k] = pla_cut_add_plane(self, &carried);
     if (plane[k] < 0)
       return -1;

@@ -14,7 +14,7 @@ typedef struct {
 
 /* what one insertion works with */
 typedef struct {
-  PlaCutComplex *complex;
+  PlaCutComplex *refined;
   int plane[4]; /* of the triangle */
   int id;
   int n_pending, cap_pending;

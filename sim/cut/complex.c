@@ -310,7 +310,7 @@ edge_vert(PlaCutInsertion *ins, int u, int v, int support, int along, int plane)
   for (int i = 0; i < ins->n_pending; i++)
     if (ins->pending[i].from == from && ins->pending[i].to == to)
       return ins->pending[i].mid;
-  int mid = pla_cut_add_vert(ins->complex, support, along, plane);
+  int mid = pla_cut_add_vert(ins->refined, support, along, plane);
   assert(mid != -2);
   if (mid < 0 || !pla_array_reserve(&ins->pending, ins->n_pending + 1, &ins->cap_pending,
                                     sizeof *ins->pending))
@@ -358,7 +358,7 @@ bool
 pla_cut_split_loop(PlaCutInsertion *ins, const PlaCutCorner *corner, int n, int support, int plane,
                    PlaCutLoop *below, PlaCutLoop *above)
 {
-  PlaCutComplex *self = ins->complex;
+  PlaCutComplex *self = ins->refined;
   below->n = above->n = 0;
   bool ok = true;
   for (int i = 0; ok && i < n; i++) {
@@ -396,7 +396,7 @@ static bool
 clip_to_triangle(PlaCutInsertion *ins, const PlaCutCorner *corner, int n, int support,
                  PlaCutLoop *inner, PlaCutLoop outer[3])
 {
-  PlaCutComplex *self = ins->complex;
+  PlaCutComplex *self = ins->refined;
   PlaCutLoop rest = { 0 };
   bool ok = pla_cut_loop_copy(inner, corner, n);
   for (int k = 0; ok && k < 3; k++) {
@@ -425,7 +425,7 @@ static bool
 add_segments(PlaCutInsertion *ins, const PlaCutPatch *patch, bool flip, PlaCutLoop *from,
              PlaCutLoop *to)
 {
-  PlaCutComplex *self = ins->complex;
+  PlaCutComplex *self = ins->refined;
   const int plane = ins->plane[0], n = patch->n_corners;
   int leave = -1, enter = -1; /* corners before which the loop turns away from below and back */
   bool above = false;
@@ -482,7 +482,7 @@ add_section_patch(PlaCutInsertion *ins, const PlaCutLoop *loop, int below, int a
 {
   if (loop->n == 0)
     return true;
-  PlaCutComplex *self = ins->complex;
+  PlaCutComplex *self = ins->refined;
   int p = self->n_patches;
   PlaCutPatch *patch = pla_cut_add_patch(self, loop->corner, loop->n);
   if (!patch)
@@ -532,7 +532,7 @@ patch_set_loop(PlaCutPatch *patch, const PlaCutLoop *loop)
 static bool
 part_patches(PlaCutInsertion *ins, int cell, int above_cell)
 {
-  PlaCutComplex *self = ins->complex;
+  PlaCutComplex *self = ins->refined;
   PlaCutLoop below = { 0 }, above = { 0 };
   const int n = self->cell[cell].n_patches;
   int *patches = pla_array_dup(self->cell[cell].patch, (size_t)n, sizeof *patches);
@@ -569,7 +569,7 @@ part_patches(PlaCutInsertion *ins, int cell, int above_cell)
 static bool
 split_cell(PlaCutInsertion *ins, int cell, bool *changed)
 {
-  PlaCutComplex *self = ins->complex;
+  PlaCutComplex *self = ins->refined;
   PlaCutLoop from = { 0 }, to = { 0 }, section = { 0 }, inner = { 0 }, outer[3] = { { 0 } };
   const int n_verts = self->n_verts;
   bool ok = true;
@@ -604,7 +604,7 @@ split_cell(PlaCutInsertion *ins, int cell, bool *changed)
 static bool
 cover_patch(PlaCutInsertion *ins, int p, bool *changed)
 {
-  PlaCutComplex *self = ins->complex;
+  PlaCutComplex *self = ins->refined;
   if (self->patch[p].triangle >= 0 || self->patch[p].seen == ins->id)
     return true;
   self->patch[p].seen = ins->id;
@@ -633,7 +633,7 @@ cover_patch(PlaCutInsertion *ins, int p, bool *changed)
 static void
 cell_sides(PlaCutInsertion *ins, int cell, bool *below, bool *above, bool *reached)
 {
-  PlaCutComplex *self = ins->complex;
+  PlaCutComplex *self = ins->refined;
   bool inside[3] = { false, false, false };
   *below = *above = false;
   for (int i = 0; i < self->cell[cell].n_patches; i++) {
@@ -653,7 +653,7 @@ cell_sides(PlaCutInsertion *ins, int cell, bool *below, bool *above, bool *reach
 static bool
 insert_into_cell(PlaCutInsertion *ins, int cell, bool *changed)
 {
-  PlaCutComplex *self = ins->complex;
+  PlaCutComplex *self = ins->refined;
   bool ok = true, below, above, reached;
   for (int i = 0; ok && i < self->cell[cell].n_patches; i++)
     ok = patch_update(ins, &self->patch[self->cell[cell].patch[i]]);
@@ -680,7 +680,7 @@ insert_into_cell(PlaCutInsertion *ins, int cell, bool *changed)
 bool
 pla_cut_complex_insert(PlaCutComplex *self, const PlaCutTriangle *triangle, int id, bool *changed)
 {
-  PlaCutInsertion ins = { .complex = self, .id = id };
+  PlaCutInsertion ins = { .refined = self, .id = id };
   const int n_planes = self->n_planes, n_cells = self->n_cells;
   bool ok = true;
   *changed = false;

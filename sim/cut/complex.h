@@ -116,7 +116,7 @@ bool pla_cut_complex_has_face(const PlaCutComplex *self, int face);
 /* A point of another tet that lies on a face or edge which both have: corner i here is corner
  * corner[i] there, -1 where the other tet has no such corner. */
 typedef struct {
-  const PlaCutComplex *complex;
+  const PlaCutComplex *refined;
   int vert;
   int corner[4];
 } PlaCutGuest;

@@ -24,7 +24,7 @@ struct PlaCutMesh {
   int *link_head;   /* first link of each face (n_tets x 4), -1: none */
   PlaCutLink *link; /* dropped ones are chained from free_link */
   int free_link;
-  PlaCutComplex **complex; /* NULL: the tet is whole */
+  PlaCutComplex **refined; /* NULL: the tet is whole */
   double *shape;           /* m (n_verts x 3); NULL: at rest */
   PlaCutTree tree;         /* around the tets in that shape */
   int *chain;              /* the tree's (n_tets) */
@@ -33,9 +33,6 @@ struct PlaCutMesh {
   uint8_t *met;  /* bit c: corner c has its node (n_tets) */
   uint8_t *kept; /* the node went to a group of corners already (n_verts) */
 };
-
-/* corners of face i, counter-clockwise from outside; face i lies opposite corner i */
-extern const int pla_cut_face_corner[4][3];
 
 /* Once the tets are there, room for scratch included: makes the tree for the rest shape. */
 bool pla_cut_mesh_make_tree(PlaCutMesh *self);

@@ -44,7 +44,7 @@ reserve_tets(PlaCutMesh *self, int n)
             grow(&self->tet_copied, wanted, 0, sizeof *self->tet_copied) &&
             grow(&self->skin, wanted, 0, sizeof *self->skin) &&
             grow(&self->link_head, 4 * wanted, 0, sizeof *self->link_head) &&
-            grow(&self->complex, wanted, 0, sizeof(PlaCutComplex *)) &&
+            grow(&self->refined, wanted, 0, sizeof(PlaCutComplex *)) &&
             grow(&self->chain, wanted, 0, sizeof *self->chain) &&
             grow_zeroed(&self->slot, self->cap_tets, wanted, sizeof *self->slot) &&
             grow_zeroed(&self->met, self->cap_tets, wanted, sizeof *self->met);
@@ -207,7 +207,7 @@ pla_cut_mesh_new(const PlaTetMesh *mesh, PlaCutMesh **out, PlaError *err)
     for (int t = 0; t < mesh->n_tets; t++) {
       self->tet_source[t] = self->tet_copied[t] = t;
       self->skin[t] = 0;
-      self->complex[t] = NULL;
+      self->refined[t] = NULL;
       for (int f = 0; f < 4; f++)
         self->link_head[4 * t + f] = -1;
     }
@@ -253,8 +253,8 @@ pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err)
     copy->n_triangles = self->n_triangles;
     copy->free_link = self->free_link;
     for (int t = 0; ok && t < self->n_tets; t++) {
-      copy->complex[t] = self->complex[t] ? pla_cut_complex_dup(self->complex[t]) : NULL;
-      ok = !self->complex[t] || copy->complex[t];
+      copy->refined[t] = self->refined[t] ? pla_cut_complex_dup(self->refined[t]) : NULL;
+      ok = !self->refined[t] || copy->refined[t];
       copy->n_tets = t + 1;
     }
   }
@@ -272,7 +272,7 @@ pla_cut_mesh_free(PlaCutMesh *self)
   if (!self)
     return;
   for (int t = 0; t < self->n_tets; t++)
-    pla_cut_complex_free(self->complex[t]);
+    pla_cut_complex_free(self->refined[t]);
   free(self->rest);
   free(self->vert_source);
   free(self->tet);
@@ -281,7 +281,7 @@ pla_cut_mesh_free(PlaCutMesh *self)
   free(self->skin);
   free(self->link_head);
   free(self->link);
-  free(self->complex);
+  free(self->refined);
   pla_cut_tree_clear(&self->tree);
   free(self->chain);
   free(self->slot);
@@ -332,7 +332,7 @@ pla_cut_mesh_set_shape(PlaCutMesh *self, const double *pos, PlaError *err)
 /* a tet that the blade reaches */
 typedef struct {
   int tet;
-  PlaCutComplex *complex; /* the new one; NULL: untouched after all */
+  PlaCutComplex *refined; /* the new one; NULL: untouched after all */
   int n_pieces;
   PlaCutComplex **piece; /* owned until they go into the mesh */
   int first_copy;        /* piece k > 0 is tet first_copy + k - 1, piece 0 is the tet itself */
@@ -422,24 +422,24 @@ cut_tet(const Cut *cut, Touched *at, int **found, int *capacity)
       snap(cut, &cut->blade->pos[3 * cut->blade->tri[3 * (*found)[k] + c]], tri[c]);
     if (!pla_cut_triangle_init(&triangle, (const int64_t(*)[3])tri, (const int64_t(*)[3])pos))
       continue;
-    if (!at->complex)
-      at->complex = mesh->complex[at->tet] ? pla_cut_complex_dup(mesh->complex[at->tet])
+    if (!at->refined)
+      at->refined = mesh->refined[at->tet] ? pla_cut_complex_dup(mesh->refined[at->tet])
                                            : pla_cut_complex_new();
     bool changed = false;
-    ok = at->complex &&
-         pla_cut_complex_insert(at->complex, &triangle, mesh->n_triangles + (*found)[k], &changed);
+    ok = at->refined &&
+         pla_cut_complex_insert(at->refined, &triangle, mesh->n_triangles + (*found)[k], &changed);
     touched |= changed;
   }
   if (ok && !touched) {
-    pla_cut_complex_free(at->complex);
-    at->complex = NULL;
+    pla_cut_complex_free(at->refined);
+    at->refined = NULL;
   } else if (ok) {
-    int *piece = pla_array_new((size_t)at->complex->n_cells, sizeof *piece);
-    at->n_pieces = piece ? pla_cut_complex_pieces(at->complex, piece) : -1;
+    int *piece = pla_array_new((size_t)at->refined->n_cells, sizeof *piece);
+    at->n_pieces = piece ? pla_cut_complex_pieces(at->refined, piece) : -1;
     at->piece = at->n_pieces > 0 ? pla_array_new0((size_t)at->n_pieces, sizeof *at->piece) : NULL;
     ok = at->piece != NULL;
     for (int k = 0; ok && k < at->n_pieces; k++)
-      ok = (at->piece[k] = pla_cut_complex_extract(at->complex, piece, k)) != NULL;
+      ok = (at->piece[k] = pla_cut_complex_extract(at->refined, piece, k)) != NULL;
     free(piece);
   }
   return ok;
@@ -472,7 +472,7 @@ cut_tets(Cut *cut, PlaProgress *progress, PlaError *err)
   /* the tets that were only near the blade go */
   int n = 0;
   for (int i = 0; i < cut->n; i++)
-    if (cut->touched[i].complex)
+    if (cut->touched[i].refined)
       cut->touched[n++] = cut->touched[i];
   cut->n = n;
   for (int i = 0; i < n; i++)
@@ -501,7 +501,7 @@ piece_tet(const Cut *cut, int slot, int tet, int k)
 static PlaCutComplex *
 piece_complex(const Cut *cut, int slot, int tet, int k)
 {
-  return slot < 0 ? cut->mesh->complex[tet] : cut->touched[slot].piece[k];
+  return slot < 0 ? cut->mesh->refined[tet] : cut->touched[slot].piece[k];
 }
 
 /* whether material of a at face fa meets material of b at face fb: 1, 0, -1 */
@@ -582,7 +582,7 @@ commit_tets(Cut *cut, const LinkList *list)
     for (int k = 0; k < at->n_pieces; k++) {
       int t = piece_tet(cut, i, at->tet, k);
       if (k == 0) {
-        pla_cut_complex_free(mesh->complex[t]);
+        pla_cut_complex_free(mesh->refined[t]);
       } else {
         memcpy(&mesh->tet[4 * t], &mesh->tet[4 * at->tet], 4 * sizeof *mesh->tet);
         mesh->tet_source[t] = mesh->tet_source[at->tet];
@@ -592,7 +592,7 @@ commit_tets(Cut *cut, const LinkList *list)
         for (int f = 0; f < 4; f++)
           mesh->link_head[4 * t + f] = -1;
       }
-      mesh->complex[t] = at->piece[k];
+      mesh->refined[t] = at->piece[k];
       at->piece[k] = NULL;
     }
   }
@@ -809,7 +809,7 @@ pla_cut_mesh_cut_among(PlaCutMesh *self, const PlaTriMesh *blade, const bool *am
   }
   for (int i = 0; i < cut.n; i++) {
     self->slot[cut.touched[i].tet] = 0;
-    pla_cut_complex_free(cut.touched[i].complex);
+    pla_cut_complex_free(cut.touched[i].refined);
     for (int k = 0; cut.touched[i].piece && k < cut.touched[i].n_pieces; k++)
       pla_cut_complex_free(cut.touched[i].piece[k]);
     free(cut.touched[i].piece);

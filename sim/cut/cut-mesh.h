@@ -10,7 +10,7 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
-#include "anatomy/mesh.h"
+#include "anatomy/mesh/mesh.h"
 
 #include <stdint.h>
 
@@ -29,6 +29,20 @@ typedef struct {
   const int *vert_source; /* vertex of the original mesh (n_verts) */
 } PlaCutMeshView;
 PlaCutMeshView pla_cut_mesh_get(const PlaCutMesh *self);
+
+/* corners of face i, counter-clockwise from outside; face i lies opposite corner i */
+extern const int pla_cut_face_corner[4][3];
+
+/* The tets whose material meets that of a tet across one of its faces; several where a cut has
+ * split the other side:
+ *   for (PlaCutAcross a = pla_cut_mesh_across(cut, t, f); a.tet >= 0; pla_cut_mesh_next(cut, &a))
+ */
+typedef struct {
+  int tet; /* -1: no more */
+  int link;
+} PlaCutAcross;
+PlaCutAcross pla_cut_mesh_across(const PlaCutMesh *self, int tet, int face);
+void pla_cut_mesh_next(const PlaCutMesh *self, PlaCutAcross *across);
 
 typedef struct {
   int n_touched;     /* tets that the blade reached */

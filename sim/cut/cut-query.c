@@ -13,13 +13,13 @@
 int
 pla_cut_mesh_follow(const PlaCutMesh *self, int tet, const double weight[4], int n_before)
 {
-  if (!self->complex[tet])
+  if (!self->refined[tet])
     return tet;
   int best = tet;
-  double depth = pla_cut_complex_depth(self->complex[tet], weight);
+  double depth = pla_cut_complex_depth(self->refined[tet], weight);
   for (int t = n_before; t < self->n_tets; t++)
     if (self->tet_copied[t] == tet) {
-      double other = pla_cut_complex_depth(self->complex[t], weight);
+      double other = pla_cut_complex_depth(self->refined[t], weight);
       if (other > depth) {
         best = t;
         depth = other;
@@ -59,7 +59,7 @@ pla_cut_mesh_remove(PlaCutMesh *self, const bool *remove, int *vert, int *tet, P
       }
   for (int t = 0; t < self->n_tets; t++) {
     if (remove[t]) {
-      pla_cut_complex_free(self->complex[t]);
+      pla_cut_complex_free(self->refined[t]);
       continue;
     }
     int to = tet[t];
@@ -72,7 +72,7 @@ pla_cut_mesh_remove(PlaCutMesh *self, const bool *remove, int *vert, int *tet, P
     self->tet_source[to] = self->tet_source[t];
     self->tet_copied[to] = to;
     self->skin[to] = self->skin[t];
-    self->complex[to] = self->complex[t];
+    self->refined[to] = self->refined[t];
   }
   pla_cut_tree_renumber(&self->tree, tet, self->n_tets);
   self->n_tets = n_tets;
@@ -113,7 +113,7 @@ pla_cut_mesh_fractions(const PlaCutMesh *self, double *fraction)
 {
 #pragma omp parallel for schedule(static) if (self->n_tets > PLA_BLOCK)
   for (int t = 0; t < self->n_tets; t++)
-    fraction[t] = self->complex[t] ? pla_cut_complex_volume(self->complex[t]) : 1.0;
+    fraction[t] = self->refined[t] ? pla_cut_complex_volume(self->refined[t]) : 1.0;
 }
 
 void
@@ -128,5 +128,23 @@ bool
 pla_cut_mesh_has_corner(const PlaCutMesh *self, int tet, int corner)
 {
   const double weight[4] = { corner == 0, corner == 1, corner == 2, corner == 3 };
-  return !self->complex[tet] || pla_cut_complex_depth(self->complex[tet], weight) >= -1e-12;
+  return !self->refined[tet] || pla_cut_complex_depth(self->refined[tet], weight) >= -1e-12;
+}
+
+static PlaCutAcross
+across_link(const PlaCutMesh *self, int link)
+{
+  return (PlaCutAcross){ link < 0 ? -1 : self->link[link].tet, link };
+}
+
+PlaCutAcross
+pla_cut_mesh_across(const PlaCutMesh *self, int tet, int face)
+{
+  return across_link(self, self->link_head[4 * (size_t)tet + (size_t)face]);
+}
+
+void
+pla_cut_mesh_next(const PlaCutMesh *self, PlaCutAcross *across)
+{
+  *across = across_link(self, self->link[across->link].next);
 }

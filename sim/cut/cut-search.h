@@ -4,7 +4,7 @@
  * answer does not depend on how the tree was built or how often it was changed. */
 #pragma once
 
-#include "anatomy/mesh.h"
+#include "anatomy/mesh/mesh.h"
 
 #include <stdbool.h>
 

@@ -44,7 +44,7 @@ count_complex(const PlaCutComplex *c, Sizes *sizes)
 
 /* where the next complex goes, or comes from */
 typedef struct {
-  int *complex;
+  int *refined;
   uint64_t *plane;
   int *point_plane;
   int8_t *point_side;
@@ -56,8 +56,8 @@ static void
 save_complex(const PlaCutComplex *c, int tet, Cursor *at)
 {
   const int head[5] = { tet, c->n_planes, c->n_verts, c->n_patches, c->n_cells };
-  memcpy(at->complex, head, sizeof head);
-  at->complex += 5;
+  memcpy(at->refined, head, sizeof head);
+  at->refined += 5;
   for (int p = 0; p < c->n_planes; p++)
     for (int i = 0; i < 4; i++) {
       *at->plane++ = (uint64_t)c->plane[p].d[i];
@@ -97,11 +97,11 @@ save_complexes(const PlaCutMesh *self, PlaNamedArrays *out)
 {
   Sizes n = { 0 };
   for (int t = 0; t < self->n_tets; t++)
-    if (self->complex[t])
-      count_complex(self->complex[t], &n);
+    if (self->refined[t])
+      count_complex(self->refined[t], &n);
   Cursor at = { 0 };
   bool ok =
-      (at.complex = pla_named_arrays_add(out, "cut/complex", PLA_I32, 5, n.n_complexes)) &&
+      (at.refined = pla_named_arrays_add(out, "cut/complex", PLA_I32, 5, n.n_complexes)) &&
       (at.plane = pla_named_arrays_add(out, "cut/plane", PLA_U64, 8, n.n_planes)) &&
       (at.point_plane = pla_named_arrays_add(out, "cut/point_plane", PLA_I32, 3, n.n_verts)) &&
       (at.point_side = pla_named_arrays_add(out, "cut/point_side", PLA_I8, 2, n.n_verts)) &&
@@ -111,8 +111,8 @@ save_complexes(const PlaCutMesh *self, PlaNamedArrays *out)
       (at.cell = pla_named_arrays_add(out, "cut/cell", PLA_I32, 1, n.n_cells)) &&
       (at.cell_patch = pla_named_arrays_add(out, "cut/cell_patch", PLA_I32, 1, n.n_cell_patches));
   for (int t = 0; ok && t < self->n_tets; t++)
-    if (self->complex[t])
-      save_complex(self->complex[t], t, &at);
+    if (self->refined[t])
+      save_complex(self->refined[t], t, &at);
   return ok;
 }
 
@@ -225,7 +225,7 @@ load_points(PlaCutComplex *c, Cursor *at)
 static PlaCutComplex *
 load_complex(Cursor *at, Left *left)
 {
-  const int *head = at->complex;
+  const int *head = at->refined;
   if (!pla_ints_within(head + 1, 4, 1, INT_MAX) || head[1] < PLA_CUT_FACES ||
       head[1] > left->plane || head[2] > left->point || head[3] > left->patch ||
       head[4] > left->cell)
@@ -249,7 +249,7 @@ load_complex(Cursor *at, Left *left)
     left->cell -= head[4];
     ok = load_points(c, at) && load_patches(c, at, left) && load_cells(c, at, left);
   }
-  at->complex += 5;
+  at->refined += 5;
   if (ok)
     return c;
   pla_cut_complex_free(c);
@@ -285,12 +285,12 @@ load_complexes(PlaCutMesh *self, const PlaNamedArrays *arrays, PlaError *err)
                 (int *)data[6],    (int *)data[7],      (int *)data[8] };
   Left left = { n[1], n[2], n[5], n[6], n[7], n[8] };
   for (int i = 0; i < n[0]; i++) {
-    const int tet = at.complex[0];
+    const int tet = at.refined[0];
     PlaCutComplex *c =
-        tet >= 0 && tet < self->n_tets && !self->complex[tet] ? load_complex(&at, &left) : NULL;
+        tet >= 0 && tet < self->n_tets && !self->refined[tet] ? load_complex(&at, &left) : NULL;
     if (!c)
       return pla_fail(err, PLA_ERR_FORMAT, "the cut through tet %d is damaged", tet);
-    self->complex[tet] = c;
+    self->refined[tet] = c;
   }
   return PLA_OK;
 }
@@ -359,12 +359,12 @@ pla_cut_mesh_load(const PlaNamedArrays *arrays, PlaCutMesh **out, PlaError *err)
   if (st == PLA_OK)
     st = pla_named_arrays_get(arrays, "cut/count", PLA_I32, 1, &two, &count, err);
   if (st == PLA_OK) {
-    self->complex = pla_array_new0((size_t)n_tets, sizeof(PlaCutComplex *));
+    self->refined = pla_array_new0((size_t)n_tets, sizeof(PlaCutComplex *));
     self->chain = pla_array_new((size_t)n_tets, sizeof *self->chain);
     self->slot = pla_array_new0((size_t)n_tets, sizeof *self->slot);
     self->met = pla_array_new0((size_t)n_tets, sizeof *self->met);
     self->kept = pla_array_new0((size_t)n_verts, sizeof *self->kept);
-    if (!self->complex || !self->chain || !self->slot || !self->met || !self->kept)
+    if (!self->refined || !self->chain || !self->slot || !self->met || !self->kept)
       st = pla_fail_memory(err, "the cut mesh");
   }
   if (st == PLA_OK) {

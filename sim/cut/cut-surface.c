@@ -46,7 +46,7 @@ typedef struct {
 static PlaCutComplex *
 complex_of(const Builder *self, int tet)
 {
-  return self->mesh->complex[tet] ? self->mesh->complex[tet] : self->whole;
+  return self->mesh->refined[tet] ? self->mesh->refined[tet] : self->whole;
 }
 
 /* nodes with weight, rising; their number */
@@ -101,7 +101,7 @@ static PlaCutGuest
 guest_of(const Builder *self, int tet, int vert)
 {
   const Vert *v = &self->vert[vert];
-  PlaCutGuest guest = { .complex = complex_of(self, v->tet), .vert = v->local };
+  PlaCutGuest guest = { .refined = complex_of(self, v->tet), .vert = v->local };
   for (int i = 0; i < 4; i++) {
     guest.corner[i] = -1;
     for (int j = 0; j < 4; j++)
@@ -115,9 +115,9 @@ guest_of(const Builder *self, int tet, int vert)
 static int
 vert_of(Builder *self, int tet, int local)
 {
-  PlaCutComplex *complex = complex_of(self, tet);
+  PlaCutComplex *refined = complex_of(self, tet);
   Vert v = { .tet = tet, .local = local, .node = { -1, -1, -1 }, .next = -1 };
-  int node[4], n = nodes_of(self, tet, complex->vert[local].faces, node);
+  int node[4], n = nodes_of(self, tet, refined->vert[local].faces, node);
   if (!rehash(self))
     return -1;
   if (n < 4) {
@@ -126,14 +126,14 @@ vert_of(Builder *self, int tet, int local)
       if (memcmp(self->vert[i].node, v.node, sizeof v.node) != 0)
         continue;
       PlaCutGuest guest = guest_of(self, tet, i);
-      int same = n == 1 ? 1 : pla_cut_complex_same_point(complex, local, &guest);
+      int same = n == 1 ? 1 : pla_cut_complex_same_point(refined, local, &guest);
       if (same != 0)
         return same < 0 ? -1 : i;
     }
   }
   if (!pla_array_reserve(&self->vert, self->n_verts + 1, &self->cap_verts, sizeof *self->vert))
     return -1;
-  pla_cut_complex_weights(complex, local, v.weight);
+  pla_cut_complex_weights(refined, local, v.weight);
   if (n < 4) {
     int *chain = chain_of(self, v.node);
     v.next = *chain;
@@ -156,13 +156,13 @@ on_surface(const Builder *self, int tet, const PlaCutPatch *patch)
 static bool
 add_tet_verts(Builder *self, int tet)
 {
-  PlaCutComplex *complex = complex_of(self, tet);
-  if (!pla_array_reserve(&self->local, complex->n_verts, &self->cap_local, sizeof *self->local))
+  PlaCutComplex *refined = complex_of(self, tet);
+  if (!pla_array_reserve(&self->local, refined->n_verts, &self->cap_local, sizeof *self->local))
     return false;
-  for (int v = 0; v < complex->n_verts; v++)
+  for (int v = 0; v < refined->n_verts; v++)
     self->local[v] = -1;
-  for (int p = 0; p < complex->n_patches; p++) {
-    const PlaCutPatch *patch = &complex->patch[p];
+  for (int p = 0; p < refined->n_patches; p++) {
+    const PlaCutPatch *patch = &refined->patch[p];
     if (!on_surface(self, tet, patch))
       continue;
     Polygon polygon = { tet, patch->triangle, self->n_corners, patch->n_corners };
@@ -266,10 +266,10 @@ compare_on_edge(const void *a, const void *b)
 static int
 points_inside(Builder *self, int tet, int p, int k, int from, int to, OnEdge **out, int *capacity)
 {
-  PlaCutComplex *complex = complex_of(self, tet);
-  const PlaCutPatch *patch = &complex->patch[p];
+  PlaCutComplex *refined = complex_of(self, tet);
+  const PlaCutPatch *patch = &refined->patch[p];
   int u = patch->corner[k].vert, v = patch->corner[(k + 1) % patch->n_corners].vert;
-  unsigned faces = complex->vert[u].faces & complex->vert[v].faces;
+  unsigned faces = refined->vert[u].faces & refined->vert[v].faces;
   int node[4], n = 0;
   if (faces == 0)
     return 0;
@@ -278,13 +278,13 @@ points_inside(Builder *self, int tet, int p, int k, int from, int to, OnEdge **o
     return 0;
   memcpy(key, node, (size_t)n_nodes * sizeof *node);
   double a[4], b[4];
-  pla_cut_complex_weights(complex, u, a);
-  pla_cut_complex_weights(complex, v, b);
+  pla_cut_complex_weights(refined, u, a);
+  pla_cut_complex_weights(refined, v, b);
   for (int i = *chain_of(self, key); i >= 0; i = self->vert[i].next) {
     if (i == from || i == to || memcmp(self->vert[i].node, key, sizeof key) != 0)
       continue;
     PlaCutGuest guest = guest_of(self, tet, i);
-    int inside = pla_cut_complex_inside_edge(complex, p, k, &guest);
+    int inside = pla_cut_complex_inside_edge(refined, p, k, &guest);
     if (inside < 0 || (inside && !pla_array_reserve(out, n + 1, capacity, sizeof **out)))
       return -1;
     if (!inside)
@@ -312,8 +312,8 @@ triangulate(Builder *self)
     const Polygon *polygon = &self->polygon[i];
     if (i == 0 || self->polygon[i - 1].tet != polygon->tet)
       p = 0;
-    const PlaCutComplex *complex = complex_of(self, polygon->tet);
-    while (!on_surface(self, polygon->tet, &complex->patch[p]))
+    const PlaCutComplex *refined = complex_of(self, polygon->tet);
+    while (!on_surface(self, polygon->tet, &refined->patch[p]))
       p++;
     int n = 0;
     for (int k = 0; ok && k < polygon->n; k++) {
@@ -327,7 +327,7 @@ triangulate(Builder *self)
       for (int j = 0; j < m; j++)
         loop[n++] = (Corner){ inside[j].vert, c->plane };
     }
-    ok = ok && add_fan(self, i, loop, n, complex->patch[p].cell[0] < 0);
+    ok = ok && add_fan(self, i, loop, n, refined->patch[p].cell[0] < 0);
   }
   free(inside);
   free(loop);
@@ -341,7 +341,7 @@ pla_cut_mesh_surface(PlaCutMesh *self, PlaCutSurface *out, PlaError *err)
   bool ok = b.whole != NULL;
   *out = (PlaCutSurface){ 0 };
   for (int t = 0; ok && t < self->n_tets; t++)
-    if (self->skin[t] || self->complex[t])
+    if (self->skin[t] || self->refined[t])
       ok = add_tet_verts(&b, t);
   ok = ok && triangulate(&b);
   if (ok) {

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "sim/dynamics/dynamics.h"
-#include "sim/fem/system.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/system.h"
 
 struct PlaDynamics {
   const PlaFemModel *model;           /* borrowed */

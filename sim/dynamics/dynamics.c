@@ -6,8 +6,9 @@
 #include "anatomy/base/parallel.h"
 #include "sim/contact/contact.h"
 #include "sim/dynamics/dynamics-private.h"
-#include "sim/fem/solvers.h"
-#include "sim/fem/terms.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/solvers.h"
+#include "sim/solve/terms.h"
 
 #include <float.h>
 #include <math.h>

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "sim/fem/model.h"
+#include "sim/solve/solve.h"
 
 typedef struct {
   double dt_s;

@@ -7,7 +7,8 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "sim/contact/contact.h"
-#include "sim/fem/terms.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/terms.h"
 
 #include <math.h>
 #include <stdlib.h>

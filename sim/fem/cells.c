@@ -1,5 +1,5 @@
 /* What cells have of their own: constants, prestretch, fibres; and the activation of muscles. */
-#include "sim/fem/model-private.h"
+#include "sim/fem/model-data.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"

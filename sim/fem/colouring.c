@@ -2,7 +2,7 @@
 #include "sim/fem/colouring.h"
 
 #include "anatomy/base/memory.h"
-#include "sim/fem/model-private.h"
+#include "sim/fem/model-data.h"
 
 #include <stdlib.h>
 #include <string.h>

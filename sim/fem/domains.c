@@ -6,7 +6,7 @@
  * x_a g_a^T,   E = sum_d sum_(t in d) V_t / 6 Psi_t(F_d) (Liu, Nguyen-Thoi and Lam 2009; with
  * averaged volumes, Onishi and Amaya 2014).  Coarse meshes of tets then answer about as well as
  * hexes, from the same unknowns. */
-#include "sim/fem/model-private.h"
+#include "sim/fem/model-data.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"

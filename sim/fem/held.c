@@ -4,7 +4,7 @@
  * For each connected piece, the six rigid modes (three shifts, three turns about its centroid,
  * turns scaled to unit size) restricted to the prescribed coordinates form a matrix; the piece is
  * held when its Gram matrix has full rank. */
-#include "sim/fem/model-private.h"
+#include "sim/fem/model-data.h"
 
 #include "anatomy/base/memory.h"
 #include "anatomy/base/union-find.h"

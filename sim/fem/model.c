@@ -4,7 +4,7 @@
  * stiffness blocks K_ab[i][j] = w sum_kl gradN_a[k] dP_ik/dF_jl gradN_b[l].
  * Forces are written per corner and gathered per vertex in stored order, so that the result does
  * not depend on the number of threads. */
-#include "sim/fem/model-private.h"
+#include "sim/fem/model-data.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"

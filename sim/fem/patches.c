@@ -13,12 +13,12 @@
  * is lost in the limit.
  *
  * All of it is one energy: its slope and its second derivatives are exact. */
-#include "sim/fem/model-private.h"
+#include "sim/fem/model-data.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/boundary.h"
+#include "anatomy/mesh/boundary.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "sim/fit/box-qp.h"
+#include "sim/fit/fit-smooth.h"
 #include "sim/fit/frame.h"
 #include "sim/fit/median.h"
-#include "sim/fit/smooth.h"
 
 #include <lapack.h>
 #include <math.h>

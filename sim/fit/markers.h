@@ -4,8 +4,8 @@
  * 2007): its position in the frame of the cranium is sum_k weight_k x_k + offset. */
 #pragma once
 
-#include "anatomy/mesh.h"
-#include "anatomy/signal.h"
+#include "anatomy/mesh/mesh.h"
+#include "anatomy/signal/signal.h"
 
 #include <stdbool.h>
 

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "anatomy/base/status.h"
-#include "anatomy/phones.h"
+#include "anatomy/signal/phones.h"
 
 #include <stdbool.h>
 #include <stdint.h>

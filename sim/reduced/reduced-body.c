@@ -10,7 +10,7 @@
 #include "anatomy/base/blas.h"
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "anatomy/boundary.h"
+#include "anatomy/mesh/boundary.h"
 #include "sim/linear/dense.h"
 
 #include <cblas.h>

@@ -393,3 +393,9 @@ pla_reduced_elastic(const PlaReducedModel *self, const double *q, const double *
   pla_reduced_scratch_clear(&scratch);
   return energy;
 }
+
+PlaReducedView
+pla_reduced_model_view(const PlaReducedModel *self)
+{
+  return (PlaReducedView){ &self->basis, self->n_points, self->tet, self->weight };
+}

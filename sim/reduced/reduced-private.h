@@ -1,7 +1,7 @@
 /* The inside of a reduced model, for the files of this folder and their tests. */
 #pragma once
 
-#include "sim/fem/model-private.h"
+#include "sim/fem/model-data.h"
 #include "sim/reduced/reduced.h"
 
 struct PlaReducedModel {

@@ -10,7 +10,7 @@
 #include "anatomy/base/progress.h"
 #include "anatomy/levelset/levelset.h"
 #include "sim/fem/model.h"
-#include "sim/reduced/domains.h"
+#include "sim/reduced/reduced-domains.h"
 
 typedef struct {
   int n_verts, n_funcs;
@@ -72,6 +72,15 @@ PlaStatus pla_reduced_model_new(const PlaFemModel *fem, const PlaReducedBasis *b
                                 const double *lift, const PlaCubature *cubature,
                                 PlaReducedModel **out, PlaError *err);
 void pla_reduced_model_free(PlaReducedModel *self); /* NULL is fine */
+
+/* What a model was trained to be; borrowed. */
+typedef struct {
+  const PlaReducedBasis *basis;
+  int n_points; /* of the cubature */
+  const int *tet;
+  const double *weight; /* m^3 (n_points) */
+} PlaReducedView;
+PlaReducedView pla_reduced_model_view(const PlaReducedModel *self);
 int pla_reduced_model_n_funcs(const PlaReducedModel *self);
 int pla_reduced_model_n_points(const PlaReducedModel *self);
 

@@ -8,8 +8,8 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
-#include "anatomy/mesh.h"
-#include "sim/reduced/domains.h"
+#include "anatomy/mesh/mesh.h"
+#include "sim/reduced/reduced-domains.h"
 
 typedef enum {
   PLA_WEIGHT_PRINCIPAL = 0, /* held along the direction only */

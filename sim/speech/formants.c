@@ -3,7 +3,7 @@
  * logarithms. */
 #include "sim/speech/formants.h"
 
-#include "sim/speech/features.h"
+#include "sim/speech/speech-features.h"
 
 #include <complex.h>
 #include <math.h>

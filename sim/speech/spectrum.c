@@ -1,8 +1,8 @@
 #include "sim/speech/spectrum.h"
 
 #include "anatomy/base/memory.h"
-#include "sim/speech/features.h"
 #include "sim/speech/fft.h"
+#include "sim/speech/speech-features.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * them where recorded coils usually are. */
 #pragma once
 
-#include "sim/speech/model.h"
+#include "sim/speech/speech-model.h"
 #include "sim/speech/tube.h"
 
 #define PLA_SENSOR_X0 120.0 /* mm */

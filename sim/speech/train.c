@@ -8,7 +8,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/base/random.h"
-#include "sim/speech/smooth.h"
+#include "sim/speech/speech-smooth.h"
 
 #include <assert.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
-#include "sim/speech/model.h"
+#include "sim/speech/speech-model.h"
 
 /* Utterances one after the other, a row of features and of targets each 10 ms. */
 typedef struct {

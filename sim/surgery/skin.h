@@ -1,7 +1,7 @@
 /* The skin of a body that is operated on, and blades made from it. */
 #pragma once
 
-#include "anatomy/surface/tri-tree.h"
+#include "anatomy/mesh/tri-tree.h"
 #include "sim/cut/cut-mesh.h"
 
 /* The skin at one moment: surface triangles that no blade made, vertices that coincide taken as

@@ -2,7 +2,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "anatomy/surface/tri-tree.h"
+#include "anatomy/mesh/tri-tree.h"
 
 #include <math.h>
 #include <stdlib.h>

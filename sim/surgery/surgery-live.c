@@ -2,7 +2,8 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "sim/fem/pbng.h"
+#include "sim/solve/pbng.h"
+#include "sim/solve/solve.h"
 #include "sim/surgery/surgery-contact.h"
 
 #include <stdlib.h>

@@ -122,8 +122,7 @@ PlaStatus pla_surgery_need_wound(const PlaSurgery *self, const char *name, PlaSu
 /* Colours the vertices, once for all cuts. */
 PlaStatus pla_surgery_find_colours(PlaSurgery *self, PlaError *err);
 
-/* For solves: the elements, and what stitches, then hooks do (@out: stitches.n + hooks.n). */
-PlaStatus pla_surgery_build_model(const PlaSurgery *self, PlaFemModel **out, PlaError *err);
+/* For solves: what stitches, then hooks do (@out: stitches.n + hooks.n). */
 void pla_surgery_make_springs(const PlaSurgery *self, PlaSpring *out);
 
 void pla_surgery_wound_clear(PlaSurgeryWound *self);

@@ -4,6 +4,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "sim/fem/colouring.h"
+#include "sim/solve/solve.h"
 
 #include <math.h>
 #include <stdlib.h>

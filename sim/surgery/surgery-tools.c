@@ -4,7 +4,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/union-find.h"
-#include "sim/cut/cut-mesh-private.h"
+#include "sim/cut/cut-mesh.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -668,9 +668,10 @@ pla_surgery_count_pieces(const PlaSurgery *self, const char *tissue)
   for (int t = 0; parent && t < n_tets; t++)
     parent[t] = t;
   for (int i = 0; parent && i < 4 * n_tets; i++)
-    for (int l = self->cut->link_head[i]; among[i / 4] && l >= 0; l = self->cut->link[l].next)
-      if (among[self->cut->link[l].tet])
-        pla_union_find_join(parent, i / 4, self->cut->link[l].tet);
+    for (PlaCutAcross a = pla_cut_mesh_across(self->cut, i / 4, i % 4); among[i / 4] && a.tet >= 0;
+         pla_cut_mesh_next(self->cut, &a))
+      if (among[a.tet])
+        pla_union_find_join(parent, i / 4, a.tet);
   for (int t = 0; parent && t < n_tets; t++)
     n += among[t] && parent[t] == t;
   free(among);

@@ -3,7 +3,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "sim/cut/cut-mesh-private.h"
+#include "sim/cut/cut-mesh.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -176,8 +176,9 @@ tissue_surface(const PlaSurgery *self, int material, PlaBlade *out, PlaError *er
     for (int f = 0; f < 4; f++) {
       double place[9];
       bool inside = false;
-      for (int l = self->cut->link_head[4 * t + f]; l >= 0 && !inside; l = self->cut->link[l].next)
-        inside = self->cell_material[view.tet_source[self->cut->link[l].tet]] == material;
+      for (PlaCutAcross a = pla_cut_mesh_across(self->cut, t, f); a.tet >= 0 && !inside;
+           pla_cut_mesh_next(self->cut, &a))
+        inside = self->cell_material[view.tet_source[a.tet]] == material;
       for (int k = 0; k < 3; k++)
         memcpy(&place[3 * k], &self->pos[3 * view.mesh.tet[4 * t + pla_cut_face_corner[f][k]]],
                3 * sizeof *place);

@@ -162,6 +162,12 @@ pla_surgery_get_tool(const PlaSurgery *self)
   return &self->tool;
 }
 
+const unsigned char *
+pla_surgery_get_held(const PlaSurgery *self)
+{
+  return self->held;
+}
+
 const double *
 pla_surgery_get_pos(const PlaSurgery *self)
 {

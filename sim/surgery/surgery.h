@@ -7,6 +7,7 @@
 
 #include "sim/cut/cut-mesh.h"
 #include "sim/fem/model.h"
+#include "sim/solve/solve.h"
 
 typedef struct PlaSurgery PlaSurgery;
 
@@ -24,6 +25,8 @@ PlaStatus pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *er
 void pla_surgery_free(PlaSurgery *self); /* NULL is fine */
 /* Where @st is a failure, @self becomes what *backup is; *backup is freed. */
 void pla_surgery_settle(PlaSurgery *self, PlaSurgery **backup, PlaStatus st);
+/* The finite elements of the body as it is now; caller frees *out. */
+PlaStatus pla_surgery_build_model(const PlaSurgery *self, PlaFemModel **out, PlaError *err);
 
 /* The largest distance at which a point is still snapped to the skin, m. */
 #define PLA_SURGERY_SNAP 0.005
@@ -183,6 +186,8 @@ int pla_surgery_get_stitches(const PlaSurgery *self, PlaSurgeryStitch *out);
 /* The body as it is, borrowed until the next change. */
 PlaCutMesh *pla_surgery_get_mesh(PlaSurgery *self);
 const double *pla_surgery_get_pos(const PlaSurgery *self); /* m (n_verts x 3) */
+const unsigned char *
+pla_surgery_get_held(const PlaSurgery *self); /* 1: a vertex that does not move (n_verts) */
 /* The surface and its vertices' positions, m; borrowed until the next change. */
 PlaStatus pla_surgery_get_surface(PlaSurgery *self, const PlaCutSurface **surface,
                                   const double **pos, PlaError *err);

@@ -8,10 +8,11 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "anatomy/boundary.h"
+#include "anatomy/mesh/boundary.h"
 #include "anatomy/surface/surface.h"
 #include "sim/contact/contact.h"
 #include "sim/dynamics/dynamics.h"
+#include "sim/solve/solve.h"
 
 #include <math.h>
 #include <stdlib.h>

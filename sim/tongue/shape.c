@@ -2,8 +2,8 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "anatomy/boundary.h"
-#include "anatomy/point-tree.h"
+#include "anatomy/mesh/boundary.h"
+#include "anatomy/mesh/point-tree.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "anatomy/base/status.h"
-#include "anatomy/mesh.h"
-#include "anatomy/signal.h"
+#include "anatomy/mesh/mesh.h"
+#include "anatomy/signal/signal.h"
 
 #include <stdbool.h>
 

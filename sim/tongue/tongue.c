@@ -3,7 +3,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "sim/reduced/reduced-private.h"
+#include "sim/reduced/reduced.h"
 #include "sim/reduced/weights.h"
 #include "sim/speech/sounds.h"
 #include "sim/tongue/palate.h"
@@ -603,14 +603,14 @@ pla_tongue_cubature_error(const PlaTongue *self)
 void
 pla_tongue_get_training(const PlaTongue *self, PlaTongueTraining *out)
 {
-  const PlaReducedModel *model = self->model;
-  *out = (PlaTongueTraining){ .n_verts = model->basis.n_verts,
-                              .n_funcs = model->basis.n_funcs,
-                              .phi = model->basis.phi,
+  const PlaReducedView view = pla_reduced_model_view(self->model);
+  *out = (PlaTongueTraining){ .n_verts = view.basis->n_verts,
+                              .n_funcs = view.basis->n_funcs,
+                              .phi = view.basis->phi,
                               .lift = self->lift,
-                              .n_points = model->n_points,
-                              .tet = model->tet,
-                              .weight = model->weight,
+                              .n_points = view.n_points,
+                              .tet = view.tet,
+                              .weight = view.weight,
                               .n_changes = self->n_changes,
                               .change = self->change,
                               .cubature_error = self->cubature_error };

@@ -8,6 +8,7 @@
 #include "anatomy/base/progress.h"
 #include "anatomy/levelset/levelset.h"
 #include "sim/reduced/reduced.h"
+#include "sim/solve/solve.h"
 #include "sim/tongue/shape.h"
 
 /* Something the tongue touches; the level set is borrowed until pla_tongue_new() returns. */

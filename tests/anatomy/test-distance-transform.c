@@ -1,7 +1,7 @@
 /* The distance transform against a search over all pairs, on straight, uneven and sheared grids. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/distance-transform.h"
+#include "anatomy/volume/distance-transform.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Label editing against shapes whose voxels can be told one by one. */
-#include "anatomy/label-edit.h"
+#include "anatomy/segment/label-edit.h"
 
 #include "anatomy/base/mat3.h"
 

@@ -1,6 +1,6 @@
 /* What is said of a mesh, against shapes whose answer is known. */
 #include "anatomy/base/parallel.h"
-#include "anatomy/mesh.h"
+#include "anatomy/mesh/mesh.h"
 
 #include <glib.h>
 #include <math.h>

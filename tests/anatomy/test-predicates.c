@@ -1,5 +1,5 @@
 /* Orientation signs against exact integer arithmetic, far into the range where doubles round. */
-#include "anatomy/predicates.h"
+#include "anatomy/mesh/predicates.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Rays through volumes whose transparency has a closed form. */
-#include "anatomy/raycast.h"
+#include "anatomy/volume/raycast.h"
 
 #include "anatomy/base/parallel.h"
 

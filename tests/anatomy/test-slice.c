@@ -1,4 +1,4 @@
-#include "anatomy/slice.h"
+#include "anatomy/volume/slice.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Volumes and label maps: ranges, narrowing and counts against plain loops, for any number of
  * threads; frames. */
 #include "anatomy/base/parallel.h"
-#include "anatomy/volume.h"
+#include "anatomy/volume/volume.h"
 
 #include <glib.h>
 #include <math.h>

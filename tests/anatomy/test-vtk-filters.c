@@ -1,6 +1,6 @@
 #include "anatomy/base/parallel.h"
-#include "anatomy/occlusion.h"
-#include "anatomy/vtk-filters.h"
+#include "anatomy/mesh/occlusion.h"
+#include "anatomy/surface/vtk-filters.h"
 
 #include <glib.h>
 #include <math.h>

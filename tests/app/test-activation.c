@@ -1,8 +1,8 @@
 /* Activation tracks, takes in every format, bodies in cases; and, in long runs, the face and the
  * tongue. */
-#include "app/activation.h"
-#include "app/surroundings.h"
-#include "io/format.h"
+#include "app/motion/activation.h"
+#include "app/motion/surroundings.h"
+#include "io/formats/format.h"
 #include "tests/sim/active/bars.h"
 
 #include <glib/gstdio.h>

@@ -1,8 +1,8 @@
 /* Kept results: there and back, for their own key only, never half or damaged, and not without
  * bound. */
-#include "app/active-body.h"
-#include "app/cache.h"
-#include "app/json.h"
+#include "app/base/cache.h"
+#include "app/base/json.h"
+#include "app/motion/active-body.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -51,8 +51,8 @@ static const double numbers[6] = { 1, -2, 3, 0.1, 1e300, 6 };
 static void
 write_sample(const char *key)
 {
-  const PlaNamedArray array[] = { pla_cache_array("numbers", PLA_F64, 3, 2, numbers),
-                                  pla_cache_array("none", PLA_I32, 1, 0, numbers) };
+  const PlaFileArray array[] = { pla_cache_array("numbers", PLA_F64, 3, 2, numbers),
+                                 pla_cache_array("none", PLA_I32, 1, 0, numbers) };
   pla_cache_write("sample", key, array, 2);
 }
 

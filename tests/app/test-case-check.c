@@ -1,10 +1,10 @@
 /* Cases whose bytes are whole but whose texts are not: written by an older version, or by nobody
  * that we know. */
 #include "anatomy/base/memory.h"
-#include "app/case-check.h"
-#include "app/json.h"
-#include "app/session.h"
-#include "io/store-private.h"
+#include "app/base/json.h"
+#include "app/case/case-check.h"
+#include "app/case/session.h"
+#include "io/store/store-private.h"
 #include "tests/app/verb-test.h"
 
 #include <glib/gstdio.h>

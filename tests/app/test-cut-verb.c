@@ -1,6 +1,6 @@
 /* `platysma-cli cut` and `operate` from file to file: keys, fields that are carried, refusals. */
-#include "anatomy/box-mesh.h"
-#include "io/format.h"
+#include "anatomy/mesh/box-mesh.h"
+#include "io/formats/format.h"
 #include "tests/app/verb-test.h"
 
 #include <glib/gstdio.h>

@@ -1,12 +1,12 @@
 /* Everything that draws, with data that leave nothing to divide by: no hang, no coordinate that
  * cairo cannot hold, no label that is no number, no two ticks of one name. */
-#include "app/field-view.h"
-#include "app/gif.h"
-#include "app/overlay.h"
-#include "app/picture.h"
-#include "app/plot.h"
-#include "app/spoken-picture.h"
-#include "app/tongue-picture.h"
+#include "app/show/field-view.h"
+#include "app/show/gif.h"
+#include "app/show/overlay.h"
+#include "app/show/picture.h"
+#include "app/show/plot.h"
+#include "app/speech/spoken-picture.h"
+#include "app/speech/tongue-picture.h"
 
 #include <cairo.h>
 #include <dlfcn.h>

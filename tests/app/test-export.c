@@ -1,6 +1,6 @@
 /* What leaves a case: tables of its numbers, surfaces that a printer takes. */
-#include "app/print-check.h"
-#include "app/table.h"
+#include "app/case/case-table.h"
+#include "app/show/print-check.h"
 
 #include <glib/gstdio.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Ctrl-C and kill -9 at any moment: the exit status, and what stands in the folder of the outputs
  * afterwards: the old files or the new ones, never some of each. */
-#include "io/pvd.h"
+#include "io/formats/pvd.h"
 
 #include <fcntl.h>
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* The JSON module: what it reads, refuses and writes, against json-glib as another reader. */
-#include "app/json.h"
+#include "app/base/json.h"
 #include "tests/app/verb-test.h"
 
 #include <fcntl.h>
@@ -329,7 +329,7 @@ test_one_module(void)
         n_files++;
         for (int c = 0; calls[c]; c++)
           if (strstr(text, calls[c]))
-            g_error("%s calls %s: use app/json.h", path, calls[c]);
+            g_error("%s calls %s: use app/base/json.h", path, calls[c]);
       }
     }
   }

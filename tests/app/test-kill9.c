@@ -4,7 +4,7 @@
  * The test runs itself as the worker, which tells each committed step on a pipe.  PLA_KILLS sets
  * the number of kills (20; the long form is 200). */
 #include "anatomy/base/parallel.h"
-#include "app/session.h"
+#include "app/case/session.h"
 
 #include <fcntl.h>
 #include <glib.h>

@@ -1,6 +1,6 @@
 /* `platysma-cli mesh --method lattice` from labels, surfaces and fine meshes, and `simulate` on
  * what it makes. */
-#include "io/format.h"
+#include "io/formats/format.h"
 #include "tests/app/verb-test.h"
 
 #include <glib/gstdio.h>

@@ -1,6 +1,6 @@
 /* Limbs: moment arms against the principle of virtual work, heavier loads, other joints from JSON.
  */
-#include "app/limb.h"
+#include "app/motion/limb.h"
 
 #include <glib/gstdio.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* `platysma-cli muscles`, `warp` and `register` from file to file and in cases. */
-#include "anatomy/box-mesh.h"
-#include "app/landmarks.h"
-#include "app/muscles.h"
-#include "app/session.h"
-#include "io/label-files.h"
+#include "anatomy/mesh/box-mesh.h"
+#include "app/case/session.h"
+#include "app/motion/landmark-table.h"
+#include "app/motion/muscles.h"
+#include "io/formats/label-files.h"
 #include "tests/app/verb-test.h"
 
 #include <glib/gstdio.h>

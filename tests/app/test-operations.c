@@ -1,8 +1,8 @@
 /* Every operation keeps the rules of the table, and does what its name says. */
-#include "anatomy/label-edit.h"
-#include "app/annotation.h"
-#include "app/operations/operations.h"
-#include "app/session.h"
+#include "anatomy/segment/label-edit.h"
+#include "app/case/session.h"
+#include "app/content/annotation.h"
+#include "app/verbs/operations.h"
 
 #include <glib.h>
 #include <math.h>

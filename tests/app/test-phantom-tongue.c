@@ -1,6 +1,6 @@
 /* The phantom's tongue as it was kept moves as the one that was made, to the bit; a damaged one is
  * made again. */
-#include "app/phantom-tongue.h"
+#include "app/speech/tongue-cache.h"
 #include "sim/speech/sounds.h"
 
 #include <glib.h>

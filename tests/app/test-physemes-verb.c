@@ -1,5 +1,5 @@
 /* `platysma-cli physemes`: from takes with phonemes to a new sentence. */
-#include "io/format.h"
+#include "io/formats/format.h"
 #include "tests/app/verb-test.h"
 
 #include <glib/gstdio.h>

@@ -1,5 +1,5 @@
 /* Plots: counts that add up, places that fit, values under the pointer, files. */
-#include "app/plot.h"
+#include "app/show/plot.h"
 
 #include <glib/gstdio.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Reports: what stands in them, what must not, pages that hold their content. */
-#include "anatomy/volume.h"
-#include "app/report.h"
-#include "io/format.h"
+#include "anatomy/volume/volume.h"
+#include "app/report/report.h"
+#include "io/formats/format.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

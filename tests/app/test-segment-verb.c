@@ -1,5 +1,5 @@
 /* `platysma-cli segment` from file to file: frame, names, numbers and exit status. */
-#include "io/format.h"
+#include "io/formats/format.h"
 #include "tests/app/verb-test.h"
 
 #include <glib.h>

@@ -1,8 +1,8 @@
 /* The open case: undo and redo across reopening, branches, two programs at once, work in the
  * background, replay, and items that come back bit for bit. */
 #include "anatomy/base/parallel.h"
-#include "app/error.h"
-#include "app/session.h"
+#include "app/base/error.h"
+#include "app/case/session.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>

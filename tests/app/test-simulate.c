@@ -1,9 +1,9 @@
 /* The operation "simulate" on a case, and the solver that follows the hand. */
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
-#include "app/live-solve.h"
-#include "app/session.h"
-#include "io/format.h"
+#include "anatomy/mesh/box-mesh.h"
+#include "app/case/session.h"
+#include "app/verbs/live-solve.h"
+#include "io/formats/format.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>

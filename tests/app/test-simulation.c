@@ -1,9 +1,10 @@
 /* Scenes: closed-form answers, symmetric motions, and a sentence for everything that can be wrong.
  */
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
-#include "app/simulation.h"
-#include "io/format.h"
+#include "anatomy/mesh/box-mesh.h"
+#include "app/simulate/simulation.h"
+#include "io/formats/format.h"
+#include "sim/solve/solve.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>

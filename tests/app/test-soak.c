@@ -1,7 +1,7 @@
 /* What only shows after a while: hundreds of operations in one process, two programs on one case, a
  * wall clock that jumps. */
-#include "app/json.h"
-#include "app/session.h"
+#include "app/base/json.h"
+#include "app/case/session.h"
 #include "tests/app/verb-test.h"
 
 #include <glib/gstdio.h>

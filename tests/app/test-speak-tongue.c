@@ -1,9 +1,9 @@
 /* `speak --sensors`: a tongue given as a mesh follows a recorded track; what it writes, and what it
  * refuses. */
-#include "anatomy/signal.h"
+#include "anatomy/signal/signal.h"
 #include "app/cli/verb.h"
-#include "io/format.h"
-#include "io/pvd.h"
+#include "io/formats/format.h"
+#include "io/formats/pvd.h"
 #include "tests/app/verb-test.h"
 
 #include <glib.h>

@@ -1,7 +1,7 @@
 /* The built-in speech model: voices it has not heard, and sounds that are no speech. */
-#include "app/speech-made.h"
-#include "app/speech-net.h"
-#include "app/speech-text.h"
+#include "app/speech/speech-made.h"
+#include "app/speech/speech-net.h"
+#include "app/speech/speech-text.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* Speech in a case: a text said, a tongue that follows it; the same bits again and for any number
  * of threads, and shapes that a phonetician would expect. */
 #include "anatomy/base/parallel.h"
-#include "app/report.h"
-#include "app/session.h"
-#include "app/speech-text.h"
-#include "app/spoken-muscles.h"
-#include "app/spoken-picture.h"
+#include "app/case/session.h"
+#include "app/report/report.h"
+#include "app/speech/speech-text.h"
+#include "app/speech/spoken-muscles.h"
+#include "app/speech/spoken-picture.h"
 
 #include <glib/gstdio.h>
 #include <math.h>

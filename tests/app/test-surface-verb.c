@@ -1,5 +1,5 @@
 /* `platysma-cli surface` and `mesh` from file to file: keys, caps, regions, exit status. */
-#include "io/format.h"
+#include "io/formats/format.h"
 #include "tests/app/verb-test.h"
 
 #include <glib.h>

@@ -1,7 +1,7 @@
 /* Surgery as operations of a case: undone, redone, replayed, branched, refused. */
 #include "anatomy/base/parallel.h"
-#include "app/body.h"
-#include "app/session.h"
+#include "app/case/session.h"
+#include "app/surgery/surgery-body.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>

@@ -1,7 +1,7 @@
 /* Stretches that run side by side against one run, and the muscles behind a motion. */
 #include "anatomy/base/memory.h"
-#include "app/tongue-muscles.h"
-#include "app/tongue-picture.h"
+#include "app/speech/tongue-muscles.h"
+#include "app/speech/tongue-picture.h"
 #include "sim/speech/sounds.h"
 
 #include <glib.h>

@@ -5,7 +5,7 @@
  * tells how to run one. */
 #pragma once
 
-#include "io/format.h"
+#include "io/formats/format.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,8 +45,9 @@ void pla_fuzz_look_at_bytes(const void *data, size_t size);
 void pla_fuzz_look_at_mesh(const PlaMesh *mesh);
 void pla_fuzz_look_at_volume(const PlaVolume *volume);
 
-/* In place of io/helper-process.c: decoders run in this process, where coverage and sanitizers see
- * them.  With a reply, they do not run: a hostile helper sends these bytes instead.  NULL: back. */
+/* In place of io/stream/helper-process.c: decoders run in this process, where coverage and
+ * sanitizers see them.  With a reply, they do not run: a hostile helper sends these bytes instead.
+ * NULL: back. */
 void pla_fuzz_helper_reply(const void *data, size_t size);
 
 /* ---- one input ---- */

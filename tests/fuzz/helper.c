@@ -1,4 +1,4 @@
-/* io/helper-process.h without the process.
+/* io/stream/helper-process.h without the process.
  *
  * The decoders that the product runs in a forked child (GDCM, matio, libsndfile behind our own
  * code) run here, so that coverage guides the fuzzer into them and sanitizers watch our side of
@@ -7,7 +7,7 @@
  * fault in our own code stops the target. */
 #include "tests/fuzz/fuzz.h"
 
-#include "io/helper-process.h"
+#include "io/stream/helper-process.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

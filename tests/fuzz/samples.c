@@ -1,6 +1,6 @@
 #include "tests/fuzz/samples.h"
 
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/io/dicom-writer.h"
 

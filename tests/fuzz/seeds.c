@@ -5,11 +5,11 @@
  * units come from here. */
 #include "tests/fuzz/fuzz.h"
 
-#include "anatomy/box-mesh.h"
-#include "app/body.h"
-#include "app/content.h"
-#include "app/speech-net.h"
-#include "io/arrays-file.h"
+#include "anatomy/mesh/box-mesh.h"
+#include "app/content/content.h"
+#include "app/speech/speech-net.h"
+#include "app/surgery/surgery-body.h"
+#include "io/store/arrays-file.h"
 #include "sim/material/presets.h"
 
 #include <glib.h>
@@ -46,14 +46,14 @@ put_content(const char *folder, const PlaContent *content)
   PlaError err = { 0 };
   if (pla_content_to_bundle(content, "item", &bundle, &err) != PLA_OK)
     g_error("%s", err.message);
-  g_autofree PlaNamedArray *array = g_new0(PlaNamedArray, (gsize)bundle.n_arrays + 2);
-  array[0] = (PlaNamedArray){ "@kind", PLA_U8, 1, { strlen(bundle.kind) }, bundle.kind };
-  array[1] = (PlaNamedArray){ "@meta", PLA_U8, 1, { strlen(bundle.meta) }, bundle.meta };
+  g_autofree PlaFileArray *array = g_new0(PlaFileArray, (gsize)bundle.n_arrays + 2);
+  array[0] = (PlaFileArray){ "@kind", PLA_U8, 1, { strlen(bundle.kind) }, bundle.kind };
+  array[1] = (PlaFileArray){ "@meta", PLA_U8, 1, { strlen(bundle.meta) }, bundle.meta };
   bool fits = true;
   for (int a = 0; a < bundle.n_arrays; a++) {
     const PlaStoreArray *from = &bundle.array[a];
-    PlaNamedArray *to = &array[a + 2];
-    *to = (PlaNamedArray){ .dtype = from->dtype, .n_dims = from->n_dims, .data = from->data };
+    PlaFileArray *to = &array[a + 2];
+    *to = (PlaFileArray){ .dtype = from->dtype, .n_dims = from->n_dims, .data = from->data };
     g_strlcpy(to->name, from->name, sizeof to->name);
     fits = fits && from->n_dims <= PLA_ARRAYS_DIMS;
     for (int d = 0; fits && d < from->n_dims; d++)

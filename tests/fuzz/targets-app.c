@@ -2,23 +2,23 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "anatomy/mesher/tets.h"
-#include "app/annotation.h"
-#include "app/body.h"
-#include "app/case-check.h"
-#include "app/content.h"
-#include "app/json.h"
-#include "app/landmarks.h"
-#include "app/muscles.h"
-#include "app/operation.h"
-#include "app/physemes.h"
-#include "app/plan.h"
-#include "app/simulation.h"
-#include "app/speech-corpus.h"
-#include "app/speech-net.h"
-#include "io/arrays-file.h"
-#include "io/store.h"
+#include "app/base/json.h"
+#include "app/case/case-check.h"
+#include "app/content/annotation.h"
+#include "app/content/content.h"
+#include "app/motion/landmark-table.h"
+#include "app/motion/muscles.h"
+#include "app/motion/physemes.h"
+#include "app/simulate/simulation.h"
+#include "app/speech/speech-corpus.h"
+#include "app/speech/speech-net.h"
+#include "app/surgery/plan.h"
+#include "app/surgery/surgery-body.h"
+#include "app/verbs/operation.h"
+#include "io/store/arrays-file.h"
+#include "io/store/store.h"
 #include "sim/material/presets.h"
 
 #include <glib.h>
@@ -624,8 +624,8 @@ run_recover(const uint8_t *data, size_t size)
   pla_store_salvage_clear(&salvage);
 }
 
-/* One item by itself, whose hashes are right: an arrays file (io/arrays-file.h) in which "@kind"
- * and "@meta" are texts and all else are arrays of the item. */
+/* One item by itself, whose hashes are right: an arrays file (io/store/arrays-file.h) in which
+ * "@kind" and "@meta" are texts and all else are arrays of the item. */
 static void
 run_content(const uint8_t *data, size_t size)
 {
@@ -644,19 +644,19 @@ run_content(const uint8_t *data, size_t size)
   memcpy(whole + size, &hash, 8);
   if (pla_arrays_read_memory("the item", whole, size + 8, "content", &arrays, &err) != PLA_OK)
     return;
-  const PlaNamedArray *kind = pla_arrays_find(&arrays, "@kind");
-  const PlaNamedArray *meta = pla_arrays_find(&arrays, "@meta");
+  const PlaFileArray *kind = pla_arrays_find(&arrays, "@kind");
+  const PlaFileArray *meta = pla_arrays_find(&arrays, "@meta");
   g_autofree char *kind_text =
-      kind && kind->dtype == PLA_U8 ? g_strndup(kind->data, pla_named_array_count(kind)) : NULL;
+      kind && kind->dtype == PLA_U8 ? g_strndup(kind->data, pla_file_array_count(kind)) : NULL;
   g_autofree char *meta_text =
-      meta && meta->dtype == PLA_U8 ? g_strndup(meta->data, pla_named_array_count(meta)) : NULL;
+      meta && meta->dtype == PLA_U8 ? g_strndup(meta->data, pla_file_array_count(meta)) : NULL;
   g_autofree PlaStoreArray *array = g_new0(PlaStoreArray, (gsize)arrays.n);
   bundle = (PlaBundle){ .kind = kind_text ? kind_text : (char *)(uintptr_t) "note",
                         .name = (char *)(uintptr_t) "item",
                         .meta = meta_text ? meta_text : (char *)(uintptr_t) "{}",
                         .array = array };
   for (int i = 0; i < arrays.n; i++) {
-    PlaNamedArray *a = &arrays.array[i];
+    PlaFileArray *a = &arrays.array[i];
     if (a->name[0] == '@')
       continue;
     PlaStoreArray *to = &array[bundle.n_arrays++];

@@ -1,17 +1,17 @@
 /* Readers of files, the parsers under them, and what comes back from helper processes. */
 #include "tests/fuzz/fuzz.h"
 
-#include "io/arrays-file.h"
-#include "io/base64.h"
-#include "io/format-inv3.h"
-#include "io/formats.h"
-#include "io/label-files.h"
-#include "io/plist.h"
-#include "io/pvd.h"
-#include "io/reader.h"
-#include "io/source.h"
-#include "io/table.h"
-#include "io/xml.h"
+#include "io/formats/format-inv3.h"
+#include "io/formats/formats.h"
+#include "io/formats/label-files.h"
+#include "io/formats/plist.h"
+#include "io/formats/pvd.h"
+#include "io/store/arrays-file.h"
+#include "io/stream/base64.h"
+#include "io/stream/reader.h"
+#include "io/stream/source.h"
+#include "io/stream/text-table.h"
+#include "io/stream/xml.h"
 #include "tests/fuzz/samples.h"
 
 #include <glib.h>
@@ -522,9 +522,9 @@ run_arrays(const uint8_t *data, size_t size)
   PlaStatus st = pla_arrays_read(pla_fuzz_write("a.net", copy, size), "speech-net", &arrays, &err);
   pla_fuzz_check(st, &err);
   for (int i = 0; st == PLA_OK && i < arrays.n; i++) {
-    const PlaNamedArray *a = &arrays.array[i];
+    const PlaFileArray *a = &arrays.array[i];
     const void *found;
-    pla_fuzz_look_at_bytes(a->data, pla_named_array_count(a) * pla_dtype_size(a->dtype));
+    pla_fuzz_look_at_bytes(a->data, pla_file_array_count(a) * pla_dtype_size(a->dtype));
     pla_arrays_get(&arrays, a->name, a->dtype, 6, &found, &err);
   }
   if (st != PLA_OK)

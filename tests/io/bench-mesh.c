@@ -1,6 +1,6 @@
 /* Times of every mesh format on a million tets (or their surface), and of the summary.
  *   bench_mesh [FOLDER]     (default: the current one) */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/mesh-samples.h"
 
 #include <glib.h>

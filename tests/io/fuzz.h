@@ -6,7 +6,7 @@
  * only in builds without sanitizers, which replace malloc themselves. */
 #pragma once
 
-#include "io/format.h"
+#include "io/formats/format.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Meshes for the tests of mesh formats, and what "the same mesh" means. */
 #pragma once
 
-#include "io/format.h"
+#include "io/formats/format.h"
 
 typedef enum {
   PLA_SAMPLE_TRIS = 1,

@@ -1,7 +1,7 @@
 /* Takes, tracks and small files for the tests of signal formats. */
 #pragma once
 
-#include "io/format.h"
+#include "io/formats/format.h"
 #include "tests/io/fuzz.h"
 
 /* Repeatable motion of @n_markers around 0.1 m with some markers missing; @single: every coordinate

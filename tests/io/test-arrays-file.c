@@ -1,5 +1,5 @@
 /* Named arrays: there and back, cut, mutated, and hostile with a checksum that is right. */
-#include "io/arrays-file.h"
+#include "io/store/arrays-file.h"
 #include "tests/io/fuzz.h"
 
 #include <glib.h>
@@ -11,7 +11,7 @@ write_sample(const char *path)
 {
   static const float weight[6] = { 1, 2, 3, 4, 5, 6.5f };
   static const int8_t small[5] = { -1, 2, -3, 4, 127 };
-  const PlaNamedArray array[] = {
+  const PlaFileArray array[] = {
     { "weight", PLA_F32, 2, { 2, 3 }, weight },
     { "small", PLA_I8, 1, { 5 }, small },
     { "nothing", PLA_F64, 1, { 0 }, weight },
@@ -72,7 +72,7 @@ test_hostile(void)
       continue;
     uint64_t total = 0;
     for (int i = 0; i < arrays.n; i++) {
-      const size_t n = pla_named_array_count(&arrays.array[i]);
+      const size_t n = pla_file_array_count(&arrays.array[i]);
       for (size_t e = 0; e < n * pla_dtype_size(arrays.array[i].dtype); e++)
         total += ((const uint8_t *)arrays.array[i].data)[e];
     }

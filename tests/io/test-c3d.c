@@ -1,5 +1,5 @@
 /* C3D in all its number formats. */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/signal-samples.h"
 
 #include <glib.h>

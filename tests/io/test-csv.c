@@ -1,5 +1,5 @@
 /* Markers and tracks in comma-separated text, and the plain table of coils. */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/signal-samples.h"
 
 #include <glib.h>

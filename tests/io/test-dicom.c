@@ -1,7 +1,7 @@
 /* DICOM series: places, sides, types, packings, refusals, privacy and damage. */
 #include "anatomy/base/sanitizer.h"
-#include "io/format-dicom.h"
-#include "io/formats.h"
+#include "io/formats/format-dicom.h"
+#include "io/formats/formats.h"
 #include "tests/io/dicom-writer.h"
 #include "tests/io/fuzz.h"
 

@@ -1,5 +1,5 @@
 /* Edinburgh Speech Tools tracks, text and both byte orders. */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/signal-samples.h"
 
 #include <glib.h>

@@ -1,6 +1,6 @@
 /* Every writer of the registry, under each of its endings: what it writes is found to be of its
  * kind and read back, whatever the names, units and sizes. */
-#include "io/format.h"
+#include "io/formats/format.h"
 #include "tests/io/fuzz.h"
 #include "tests/io/mesh-samples.h"
 #include "tests/io/signal-samples.h"

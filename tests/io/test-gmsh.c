@@ -1,5 +1,5 @@
 /* Gmsh 2.2 and 4.1, text and binary: there and back, through other formats, bad files. */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/fuzz.h"
 #include "tests/io/mesh-samples.h"
 

@@ -1,6 +1,6 @@
 /* Helper processes: data come through, and crashes, greed, hangs and writes stay inside. */
 #include "anatomy/base/sanitizer.h"
-#include "io/helper-process.h"
+#include "io/stream/helper-process.h"
 #include "tests/io/fuzz.h"
 
 #include <fcntl.h>

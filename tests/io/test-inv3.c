@@ -1,7 +1,7 @@
 /* InVesalius projects: image, axes, masks, property lists, tar oddities and damage. */
-#include "io/format-inv3.h"
-#include "io/formats.h"
-#include "io/plist.h"
+#include "io/formats/format-inv3.h"
+#include "io/formats/formats.h"
+#include "io/formats/plist.h"
 #include "tests/io/fuzz.h"
 
 #include <glib.h>

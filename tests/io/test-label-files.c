@@ -1,6 +1,6 @@
 /* Label tables of other programs, as those programs write them, and damage to them. */
-#include "io/formats.h"
-#include "io/label-files.h"
+#include "io/formats/formats.h"
+#include "io/formats/label-files.h"
 #include "tests/io/fuzz.h"
 
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* MATLAB files: the track among their variables, and what is refused before matio sees it. */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/signal-samples.h"
 
 #include <glib.h>

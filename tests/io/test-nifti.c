@@ -1,9 +1,9 @@
 /* NIfTI: one asymmetric phantom in every frame, version, byte order and container; round trips to
  * the bit; hostile files.  Files are laid out here byte by byte from the published offsets, so that
  * reader and writer do not only agree with each other. */
-#include "io/formats.h"
-#include "io/label-files.h"
-#include "io/source.h"
+#include "io/formats/formats.h"
+#include "io/formats/label-files.h"
+#include "io/stream/source.h"
 #include "tests/io/fuzz.h"
 
 #include <glib.h>

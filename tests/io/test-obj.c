@@ -1,5 +1,5 @@
 /* OBJ: there and back, polygons, negative indices, bad files. */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/fuzz.h"
 #include "tests/io/mesh-samples.h"
 

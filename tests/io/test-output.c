@@ -1,7 +1,7 @@
 /* Sets of files: all or none, whatever fails; and a program killed at any call of the system leaves
  * the old set or the new one. */
-#include "io/output.h"
-#include "io/pvd.h"
+#include "io/formats/pvd.h"
+#include "io/stream/output.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Phonemes with their times: TextGrid, HTK and label files. */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/signal-samples.h"
 
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* PLY in its three flavours: there and back, other writers' habits, bad files. */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/fuzz.h"
 #include "tests/io/mesh-samples.h"
 

@@ -1,5 +1,5 @@
 /* Series of meshes: there and back, and lists that must be refused. */
-#include "io/pvd.h"
+#include "io/formats/pvd.h"
 #include "tests/io/fuzz.h"
 
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* Sound files: every sample type keeps its bits, bad lengths are refused. */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/signal-samples.h"
 
 #include <glib.h>

@@ -1,6 +1,6 @@
 /* Numbers in text, whole files, gzip and atomic output. */
-#include "io/output.h"
-#include "io/source.h"
+#include "io/stream/output.h"
+#include "io/stream/source.h"
 #include "tests/io/fuzz.h"
 
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* STL, binary and text: there and back, corners merged, bad files. */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/fuzz.h"
 #include "tests/io/mesh-samples.h"
 

@@ -2,7 +2,7 @@
  * committed is lost to a full disk, a second program or a file that cannot be written. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "io/store-private.h"
+#include "io/store/store-private.h"
 #include "tests/io/fuzz.h"
 
 #include <glib.h>

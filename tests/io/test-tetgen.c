@@ -1,5 +1,5 @@
 /* TetGen's three files: there and back, from 0 and 1, attributes and markers, bad files. */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/fuzz.h"
 #include "tests/io/mesh-samples.h"
 

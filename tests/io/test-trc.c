@@ -1,5 +1,5 @@
 /* TRC marker files. */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/signal-samples.h"
 
 #include <glib.h>

@@ -3,7 +3,7 @@
 #include <atomic>
 using std::atomic_bool; /* C++17 has no stdatomic.h */
 extern "C" {
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/fuzz.h"
 #include "tests/io/mesh-samples.h"
 }

@@ -1,6 +1,6 @@
 /* Legacy VTK, text and binary, old and new cell layout: there and back, other writers, bad files.
  */
-#include "io/formats.h"
+#include "io/formats/formats.h"
 #include "tests/io/fuzz.h"
 #include "tests/io/mesh-samples.h"
 

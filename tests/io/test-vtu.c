@@ -1,8 +1,8 @@
 /* VTU and VTP in every flavour: there and back, odd cells, bad files. */
 #include "anatomy/base/parallel.h"
-#include "io/base64.h"
-#include "io/formats.h"
-#include "io/pvd.h"
+#include "io/formats/formats.h"
+#include "io/formats/pvd.h"
+#include "io/stream/base64.h"
 #include "tests/io/fuzz.h"
 #include "tests/io/mesh-samples.h"
 

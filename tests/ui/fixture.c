@@ -1,8 +1,8 @@
 #include "tests/ui/fixture.h"
 
-#include "io/format.h"
-#include "ui/application.h"
-#include "ui/settings.h"
+#include "io/formats/format.h"
+#include "ui/main/application.h"
+#include "ui/widgets/settings.h"
 
 #include <cairo.h>
 #include <glib/gstdio.h>

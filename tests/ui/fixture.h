@@ -1,7 +1,7 @@
 /* What tests of the window share: a small scan, a window that has come to rest, its pixels. */
 #pragma once
 
-#include "ui/window.h"
+#include "ui/main/window.h"
 
 extern char *fixture_dir; /* of this test's files */
 

@@ -1,18 +1,18 @@
 /* The table of actions and what is made from it, preferences, files of the desktop. */
-#include "io/format.h"
-#include "io/pvd.h"
+#include "io/formats/format.h"
+#include "io/formats/pvd.h"
 #include "tests/ui/fixture.h"
-#include "ui/actions.h"
-#include "ui/export-window.h"
-#include "ui/export.h"
-#include "ui/help.h"
-#include "ui/palette.h"
+#include "ui/main/actions.h"
+#include "ui/main/palette.h"
+#include "ui/main/preferences.h"
+#include "ui/main/workspace.h"
 #include "ui/panels/report-panel.h"
-#include "ui/plot-window.h"
-#include "ui/preferences.h"
-#include "ui/settings.h"
-#include "ui/slice-view.h"
-#include "ui/workspace.h"
+#include "ui/views/export-window.h"
+#include "ui/views/export.h"
+#include "ui/views/plot-window.h"
+#include "ui/views/slice-view.h"
+#include "ui/widgets/help.h"
+#include "ui/widgets/settings.h"
 
 #include <math.h>
 #include <string.h>
@@ -68,7 +68,7 @@ test_table(void)
     for (int i = 0; names[i]; i++) {
       g_autofree char *full = g_strconcat(k == 0 ? "win." : "app.", names[i], NULL);
       if (!g_hash_table_contains(listed, full))
-        g_error("%s has no row in ui/actions.c", full);
+        g_error("%s has no row in ui/main/actions.c", full);
     }
   }
   close_window(window);

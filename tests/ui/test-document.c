@@ -1,7 +1,7 @@
 /* The window's document without a window: opening and closing a case again and again leaves nothing
  * behind.  Under the address sanitizer the end of the program looks for what was lost. */
-#include "app/session.h"
-#include "ui/document.h"
+#include "app/case/session.h"
+#include "ui/document/document.h"
 
 #include <glib/gstdio.h>
 #include <malloc.h>

@@ -1,10 +1,10 @@
 /* The draft that is drawn while a view moves: fewer faces than the surface, and as closed as it is.
  */
 #include "anatomy/phantom/phantom.h"
-#include "app/picture.h"
-#include "app/render.h"
-#include "io/format.h"
-#include "ui/view/draft.h"
+#include "app/show/picture.h"
+#include "app/show/render.h"
+#include "io/formats/format.h"
+#include "ui/views/draft.h"
 
 #include <cairo.h>
 #include <glib.h>

@@ -1,12 +1,12 @@
 /* The Muscles workspace by hand: a body is built, moved by sliders, recorded, fitted, played and
  * exported; everything is undone and redone. */
-#include "app/session.h"
-#include "io/format.h"
+#include "app/case/session.h"
+#include "io/formats/format.h"
 #include "tests/ui/fixture.h"
 #include "tests/ui/pointer.h"
 #include "ui/panels/muscles-panel.h"
-#include "ui/scene-view.h"
-#include "ui/timeline.h"
+#include "ui/views/scene-view.h"
+#include "ui/views/timeline.h"
 
 #include <math.h>
 #include <string.h>

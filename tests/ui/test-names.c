@@ -3,7 +3,7 @@
  *
  * The walk runs on a thread of its own: the toolkit answers on the main one. */
 #include "tests/ui/fixture.h"
-#include "ui/workspace.h"
+#include "ui/main/workspace.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* The Speech workspace by hand: a text is said, the tongue moves, the moment is chosen with the
  * pointer, played and looped; a second recording is compared; tables and pictures are saved; all
  * undone, redone. */
-#include "io/microphone.h"
+#include "io/stream/microphone.h"
 #include "tests/ui/fixture.h"
 #include "tests/ui/pointer.h"
 #include "ui/panels/speech-panel.h"
-#include "ui/scene-view.h"
-#include "ui/speech-desk.h"
-#include "ui/speech-sound.h"
+#include "ui/speech/speech-desk.h"
+#include "ui/speech/speech-sound.h"
+#include "ui/views/scene-view.h"
 
 #include <math.h>
 #include <string.h>
@@ -364,7 +364,7 @@ test_speech(void)
   g_assert_nonnull(u);
   g_assert_cmpstr(u->name, ==, "two keys");
   g_assert_null(u->spoken);
-  g_assert_cmpint(u->spectrogram.n_columns, >, 50);
+  g_assert_cmpint(u->heard.spectrogram.n_columns, >, 50);
   g_assert_cmpint(count_colours(window, sound), >, 20);
   shoot(window, "2-said");
 

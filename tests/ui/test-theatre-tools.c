@@ -2,8 +2,8 @@
  * expander in a pocket; then the whole as a plan that replays to the same body. */
 #include "tests/ui/pointer.h"
 #include "tests/ui/theatre.h"
-#include "ui/panels/surgery-panel.h"
-#include "ui/scene-view.h"
+#include "ui/surgery/surgery-panel.h"
+#include "ui/views/scene-view.h"
 
 #include <math.h>
 #include <string.h>

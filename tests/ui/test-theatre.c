@@ -3,9 +3,9 @@
 #include "tests/ui/fixture.h"
 #include "tests/ui/pointer.h"
 #include "tests/ui/theatre.h"
-#include "ui/compare-window.h"
-#include "ui/panels/surgery-panel.h"
-#include "ui/scene-view.h"
+#include "ui/surgery/surgery-panel.h"
+#include "ui/views/compare-window.h"
+#include "ui/views/scene-view.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* A scan is in a case from the moment it is opened: nothing that was done is lost without a word.
  */
 #include "tests/ui/fixture.h"
-#include "ui/recent.h"
-#include "ui/unsaved.h"
+#include "ui/document/unsaved.h"
+#include "ui/widgets/recent.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

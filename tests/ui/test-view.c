@@ -1,7 +1,7 @@
 /* Pictures without a display: where things are drawn, picked and written. */
-#include "app/colour-map.h"
-#include "app/picture.h"
-#include "app/render.h"
+#include "app/show/colour-map.h"
+#include "app/show/picture.h"
+#include "app/show/render.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>

@@ -1,9 +1,9 @@
 /* The window under Xvfb: what it shows, its actions, its sentences. */
-#include "anatomy/slice.h"
+#include "anatomy/volume/slice.h"
 #include "tests/ui/fixture.h"
-#include "ui/scene-view.h"
-#include "ui/slice-view.h"
-#include "ui/workspace.h"
+#include "ui/main/workspace.h"
+#include "ui/views/scene-view.h"
+#include "ui/views/slice-view.h"
 
 #include <math.h>
 #include <string.h>

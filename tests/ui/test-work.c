@@ -1,16 +1,16 @@
 /* A whole session as a clinician would have it, by actions and by a real pointer: a scan is opened
  * and segmented, a tissue painted on a slice, a surface and a mesh made, the body held by bone and
  * pulled by a hook on the cheek, solved and coloured; then everything is undone and redone. */
-#include "app/report.h"
-#include "io/format.h"
+#include "app/report/report.h"
+#include "io/formats/format.h"
 #include "tests/ui/fixture.h"
 #include "tests/ui/pointer.h"
+#include "ui/main/workspace.h"
 #include "ui/panels/anatomy-panel.h"
 #include "ui/panels/mesh-panel.h"
 #include "ui/panels/simulate-panel.h"
-#include "ui/scene-view.h"
-#include "ui/slice-view.h"
-#include "ui/workspace.h"
+#include "ui/views/scene-view.h"
+#include "ui/views/slice-view.h"
 
 #include <cairo.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 #include "tests/ui/theatre.h"
 
 #include "tests/ui/pointer.h"
-#include "ui/panels/surgery-panel.h"
-#include "ui/scene-view.h"
+#include "ui/surgery/surgery-panel.h"
+#include "ui/views/scene-view.h"
 
 #include <string.h>
 

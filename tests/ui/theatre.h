@@ -1,8 +1,8 @@
 /* What tests of the Surgery workspace share: a case with a body, and the panel's rows. */
 #pragma once
 
-#include "app/body.h"
-#include "app/session.h"
+#include "app/case/session.h"
+#include "app/surgery/surgery-body.h"
 #include "tests/ui/fixture.h"
 
 /* Does an operation of @session, with @params as JSON. */

@@ -1,7 +1,7 @@
 /* Tissues from the scan: a preset for the kind of scan, or one range of values. */
 #pragma once
 
-#include "ui/document.h"
+#include "ui/document/document.h"
 
 #include <adwaita.h>
 

@@ -1,7 +1,7 @@
 #include "ui/panels/history-panel.h"
 
-#include "app/json.h"
-#include "app/thumbnail.h"
+#include "app/base/json.h"
+#include "app/show/thumbnail.h"
 
 #include <glib/gi18n.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * to, and the branches that grew from it. */
 #pragma once
 
-#include "ui/document.h"
+#include "ui/document/document.h"
 
 #include <adwaita.h>
 

@@ -1,6 +1,6 @@
 #include "ui/panels/import-panel.h"
 
-#include "ui/panels/panel-rows.h"
+#include "ui/widgets/panel-rows.h"
 
 #include <glib/gi18n.h>
 

@@ -1,7 +1,7 @@
 /* What was read: size, spacing, axes, where the frame came from and how far it can be trusted. */
 #pragma once
 
-#include "ui/document.h"
+#include "ui/document/document.h"
 
 #include <adwaita.h>
 

@@ -1,8 +1,8 @@
 #include "ui/panels/mesh-panel.h"
 
-#include "app/mesh-method.h"
-#include "app/picture.h"
-#include "ui/panels/panel-rows.h"
+#include "app/show/picture.h"
+#include "app/simulate/mesh-method.h"
+#include "ui/widgets/panel-rows.h"
 
 #include <glib/gi18n.h>
 #include <math.h>

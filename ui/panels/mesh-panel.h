@@ -1,7 +1,7 @@
 /* Tissues filled with elements: which, how fine, and how good the mesh became. */
 #pragma once
 
-#include "ui/document.h"
+#include "ui/document/document.h"
 
 #include <adwaita.h>
 

@@ -2,8 +2,8 @@
  * drawn. */
 #pragma once
 
-#include "ui/performer.h"
-#include "ui/plot.h"
+#include "ui/document/performer.h"
+#include "ui/widgets/plot-area.h"
 
 #include <adwaita.h>
 

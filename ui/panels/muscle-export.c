@@ -1,6 +1,6 @@
 #include "ui/panels/muscle-export.h"
 
-#include "io/format.h"
+#include "app/content/files.h"
 
 #include <glib/gi18n.h>
 
@@ -29,15 +29,11 @@ write_table(gpointer data, PlaProgress *progress, PlaError *err)
   Table *table = data;
   PlaStore *store = NULL;
   g_autoptr(PlaContent) content = NULL;
-  PlaItem item;
-  const PlaWriteOptions opts = pla_write_options_default();
   PlaStatus st = pla_store_open(table->store, &store, err);
   if (st == PLA_OK)
     st = pla_content_load(store, &table->hash, progress, &content, err);
   if (st == PLA_OK)
-    st = pla_content_borrow_item(content, &item, err);
-  if (st == PLA_OK)
-    st = pla_item_write(table->path, &item, &opts, err);
+    st = pla_content_write_file(content, table->path, err);
   pla_store_close(store);
   return st;
 }

@@ -1,7 +1,7 @@
 /* Tables of the Muscles workspace, written by a job of their own. */
 #pragma once
 
-#include "ui/document.h"
+#include "ui/document/document.h"
 
 /* Why a table was not written. */
 typedef void (*PlaTableFailed)(gpointer owner, const char *failure);

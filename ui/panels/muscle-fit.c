@@ -1,6 +1,6 @@
 #include "ui/panels/muscle-fit.h"
 
-#include "ui/panels/panel-rows.h"
+#include "ui/widgets/panel-rows.h"
 
 #include <glib/gi18n.h>
 #include <math.h>

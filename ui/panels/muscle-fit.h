@@ -2,7 +2,7 @@
  * takes, how well markers were met, worst first, and how far each muscle can be trusted. */
 #pragma once
 
-#include "app/performance.h"
+#include "app/motion/performance.h"
 
 #include <adwaita.h>
 

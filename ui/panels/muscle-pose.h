@@ -2,7 +2,7 @@
  * together or apart; the body follows. */
 #pragma once
 
-#include "ui/performer.h"
+#include "ui/document/performer.h"
 
 #include <adwaita.h>
 

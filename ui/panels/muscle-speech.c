@@ -1,7 +1,7 @@
 #include "ui/panels/muscle-speech.h"
 
-#include "app/speaker.h"
-#include "io/format.h"
+#include "app/content/files.h"
+#include "app/motion/case-physemes.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -15,8 +15,8 @@ struct _PlaMuscleSpeech {
   GtkWidget *lane_group;
   PlaPhonemeLane *lane;
   GtkLabel *learned, *how;
-  PlaSpeaker *speaker; /* or NULL: not read yet */
-  PlaLine *line;       /* or NULL: by rule */
+  PlaCasePhysemes *speaker; /* or NULL: not read yet */
+  PlaLine *line;            /* or NULL: by rule */
   PlaPhones phones;
   char *name;          /* of what is said */
   GHashTable *choices; /* phoneme of the line -> candidate, by hand */
@@ -59,7 +59,7 @@ show_frame(int frame, double *pos, double *control, gpointer data)
     return FALSE;
   }
   /* the library has the units of tracks, in the order of its own names */
-  const PlaPhysemeLibrary *library = pla_speaker_get_library(self->speaker);
+  const PlaPhysemeLibrary *library = pla_case_physemes_get_library(self->speaker);
   g_autofree double *value = g_new(double, (gsize)library->n_controls + 1);
   static const char *const jaw[PLA_JAW_DOFS] = { "jaw opening", "jaw slide right",
                                                  "jaw slide left" };
@@ -74,7 +74,7 @@ show_frame(int frame, double *pos, double *control, gpointer data)
       if (strcmp(library->control[c], jaw[k]) == 0)
         control[n_muscles + k] = value[c] * (k == 0 ? G_PI / 180.0 : 1e-3);
   }
-  return pla_speaker_shape(self->speaker, self->line, time, p->body->mesh->pos, pos);
+  return pla_case_physemes_shape(self->speaker, self->line, time, p->body->mesh->pos, pos);
 }
 
 static void
@@ -114,9 +114,10 @@ show_candidates(PlaMuscleSpeech *self)
     const PlaLinePhone phone = pla_line_get(self->line, at);
     for (int i = 0; i < phone.n_candidates; i++) {
       const PlaPhyseme from =
-          pla_physeme_bank_get(pla_speaker_get_library(self->speaker)->bank, phone.candidate[i]);
+          pla_physeme_bank_get(pla_case_physemes_get_library(self->speaker)->bank,
+                               phone.candidate[i]);
       g_autofree char *text =
-          g_strdup_printf(_("%s, at %.2f s"), pla_speaker_get_track(self->speaker, from.take),
+          g_strdup_printf(_("%s, at %.2f s"), pla_case_physemes_get_track(self->speaker, from.take),
                           from.start_s);
       gtk_string_list_append(list, text);
       if (phone.candidate[i] == phone.physeme)
@@ -136,22 +137,22 @@ show_candidates(PlaMuscleSpeech *self)
 static void
 show_learned(PlaMuscleSpeech *self)
 {
-  const int n = self->speaker ? pla_speaker_n_tracks(self->speaker) : 0;
+  const int n = self->speaker ? pla_case_physemes_n_tracks(self->speaker) : 0;
   if (n == 0) {
     gtk_label_set_label(
         self->learned, _("Nothing was learned yet: a face speaks by rule, roughly. Fit a recording "
                          "whose phonemes are known to hear its own way."));
     return;
   }
-  const PlaPhysemeLibrary *library = pla_speaker_get_library(self->speaker);
+  const PlaPhysemeLibrary *library = pla_case_physemes_get_library(self->speaker);
   g_autoptr(GHashTable) kinds = g_hash_table_new(g_str_hash, g_str_equal);
   const int count = pla_physeme_bank_count(library->bank);
   for (int i = 0; i < count; i++)
     g_hash_table_add(kinds, (gpointer)pla_physeme_bank_get(library->bank, i).label);
   g_autofree char *text =
       g_strdup_printf(_("Learned from %s%s: %d stretches of %u phonemes."),
-                      pla_speaker_get_track(self->speaker, 0), n > 1 ? _(" and others") : "", count,
-                      g_hash_table_size(kinds));
+                      pla_case_physemes_get_track(self->speaker, 0), n > 1 ? _(" and others") : "",
+                      count, g_hash_table_size(kinds));
   gtk_label_set_label(self->learned, text);
 }
 
@@ -178,9 +179,9 @@ make_line(PlaMuscleSpeech *self)
   g_clear_pointer(&self->line, pla_line_free);
   const char *how = NULL;
   g_autofree char *why = NULL;
-  if (self->phones.n > 0 && self->speaker && pla_speaker_n_tracks(self->speaker) > 0) {
+  if (self->phones.n > 0 && self->speaker && pla_case_physemes_n_tracks(self->speaker) > 0) {
     double cost;
-    PlaStatus st = pla_line_new(pla_speaker_get_library(self->speaker)->bank, &self->phones,
+    PlaStatus st = pla_line_new(pla_case_physemes_get_library(self->speaker)->bank, &self->phones,
                                 &self->line, &err);
     if (st == PLA_OK)
       st = pla_line_choose(self->line, &cost, &err);
@@ -278,7 +279,7 @@ typedef struct {
   PlaState state;
   int n_verts;
   PlaPhones phones;
-  PlaSpeaker *speaker;
+  PlaCasePhysemes *speaker;
 } Work;
 
 static void
@@ -290,7 +291,7 @@ work_free(gpointer data)
   g_free(work->path);
   pla_state_clear(&work->state);
   pla_phones_clear(&work->phones);
-  pla_speaker_free(work->speaker);
+  pla_case_physemes_free(work->speaker);
   g_free(work);
 }
 
@@ -300,21 +301,7 @@ find_phones(gpointer data, PlaProgress *progress, PlaError *err)
   Work *work = data;
   if (work->text)
     return pla_phones_from_text(work->text, NULL, &work->phones, NULL, err);
-  PlaReadOptions opts = pla_read_options_default();
-  PlaItem item;
-  opts.progress = progress;
-  PlaStatus st = pla_item_read(work->path, &opts, &item, err);
-  if (st != PLA_OK)
-    return st;
-  if (item.kind == PLA_KIND_PHONES) {
-    work->phones = item.phones;
-    item.phones = (PlaPhones){ 0 };
-  } else {
-    st = pla_fail(err, PLA_ERR_USAGE,
-                  "%s has no phonemes with their times; TextGrid and label files do", work->path);
-  }
-  pla_item_clear(&item);
-  return st;
+  return pla_phones_read_file(work->path, progress, &work->phones, err);
 }
 
 static void
@@ -382,7 +369,8 @@ static PlaStatus
 load_speaker(gpointer data, PlaProgress *progress, PlaError *err)
 {
   Work *work = data;
-  return pla_speaker_load(work->path, &work->state, work->n_verts, progress, &work->speaker, err);
+  return pla_case_physemes_load(work->path, &work->state, work->n_verts, progress, &work->speaker,
+                                err);
 }
 
 static void
@@ -394,7 +382,7 @@ on_speaker(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
     return;
   if (work->serial == self->speaker_serial) {
     g_clear_pointer(&self->line, pla_line_free);
-    g_clear_pointer(&self->speaker, pla_speaker_free);
+    g_clear_pointer(&self->speaker, pla_case_physemes_free);
     self->speaker = g_steal_pointer(&work->speaker);
     if (status != PLA_OK && status != PLA_ERR_CANCELLED)
       fail(self, err->message);
@@ -414,7 +402,7 @@ on_performer_changed(PlaMuscleSpeech *self)
   self->speaker_serial++;
   if (!p || !session) {
     g_clear_pointer(&self->line, pla_line_free);
-    g_clear_pointer(&self->speaker, pla_speaker_free);
+    g_clear_pointer(&self->speaker, pla_case_physemes_free);
     show_learned(self);
     return;
   }
@@ -465,8 +453,8 @@ pla_muscle_speech_get_operation(PlaMuscleSpeech *self, JsonObject **params)
     return "perform";
   }
   JsonArray *tracks = json_array_new(), *choices = json_array_new();
-  for (int i = 0; i < pla_speaker_n_tracks(self->speaker); i++)
-    json_array_add_string_element(tracks, pla_speaker_get_track(self->speaker, i));
+  for (int i = 0; i < pla_case_physemes_n_tracks(self->speaker); i++)
+    json_array_add_string_element(tracks, pla_case_physemes_get_track(self->speaker, i));
   GHashTableIter iter;
   gpointer at, candidate;
   g_hash_table_iter_init(&iter, self->choices);
@@ -497,7 +485,7 @@ pla_muscle_speech_dispose(GObject *object)
 {
   PlaMuscleSpeech *self = PLA_MUSCLE_SPEECH(object);
   g_clear_pointer(&self->line, pla_line_free);
-  g_clear_pointer(&self->speaker, pla_speaker_free);
+  g_clear_pointer(&self->speaker, pla_case_physemes_free);
   pla_phones_clear(&self->phones);
   pla_activation_clear(&self->rule);
   g_clear_pointer(&self->name, g_free);

@@ -2,8 +2,8 @@
  * and can be changed by hand in a lane; the preview blends stored shapes, saying it simulates. */
 #pragma once
 
-#include "ui/performer.h"
-#include "ui/phoneme-lane.h"
+#include "ui/document/performer.h"
+#include "ui/widgets/phoneme-lane.h"
 
 #include <adwaita.h>
 

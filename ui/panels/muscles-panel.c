@@ -1,10 +1,10 @@
 #include "ui/panels/muscles-panel.h"
 
-#include "app/physemes.h"
+#include "app/motion/physemes.h"
 #include "ui/panels/muscle-curves.h"
 #include "ui/panels/muscle-export.h"
 #include "ui/panels/muscle-fit.h"
-#include "ui/panels/panel-rows.h"
+#include "ui/widgets/panel-rows.h"
 
 #include <glib/gi18n.h>
 #include <math.h>

@@ -4,9 +4,9 @@
  * changes the case is an operation of it. */
 #pragma once
 
+#include "ui/document/performer.h"
 #include "ui/panels/muscle-pose.h"
 #include "ui/panels/muscle-speech.h"
-#include "ui/performer.h"
 
 #include <adwaita.h>
 

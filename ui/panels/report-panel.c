@@ -1,10 +1,9 @@
 #include "ui/panels/report-panel.h"
 
-#include "app/report.h"
-#include "ui/report-preview.h"
-#include "ui/scene-view.h"
-#include "ui/settings.h"
-#include "ui/window.h"
+#include "app/report/report.h"
+#include "ui/views/report-preview.h"
+#include "ui/views/scene-view.h"
+#include "ui/widgets/settings.h"
 
 #include <glib/gi18n.h>
 #include <string.h>
@@ -293,14 +292,13 @@ static gboolean
 on_draw_view(gpointer data)
 {
   PlaReportPanel *self = data;
-  GtkRoot *root = gtk_widget_get_root(GTK_WIDGET(self));
+  PlaSceneView *scene = pla_scene_view_find(GTK_WIDGET(gtk_widget_get_root(GTK_WIDGET(self))));
   const gboolean open = pla_document_get_session(self->document) != NULL; /* or closed meanwhile */
   while (self->next_view < N_VIEWS && !(self->views & 1u << self->next_view))
     self->next_view++;
   if (open && self->next_view < N_VIEWS && (self->sections & PLA_REPORT_VIEWS) && !self->fresh &&
-      PLA_IS_WINDOW(root)) {
+      scene) {
     const int v = self->next_view++;
-    PlaSceneView *scene = PLA_SCENE_VIEW(pla_window_get_scene(PLA_WINDOW(root)));
     PlaViewPreset preset = (PlaViewPreset)v;
     PlaReportPicture picture = { NULL, g_strdup(_(view_titles[v])) };
     PlaError err;

@@ -1,10 +1,10 @@
 #include "ui/panels/simulate-panel.h"
 
-#include "app/json.h"
-#include "app/live-solve.h"
-#include "app/picture.h"
-#include "sim/material/presets.h"
-#include "ui/panels/panel-rows.h"
+#include "app/base/json.h"
+#include "app/show/picture.h"
+#include "app/simulate/tissue-choice.h"
+#include "app/verbs/live-solve.h"
+#include "ui/widgets/panel-rows.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -51,6 +51,10 @@ struct _PlaSimulatePanel {
 };
 
 G_DEFINE_FINAL_TYPE(PlaSimulatePanel, pla_simulate_panel, ADW_TYPE_BIN)
+
+/* stiffness in the order of its row, as operations name it */
+enum { TYPICAL = 1 };
+static const char *const levels[] = { "low", "typical", "high" };
 
 static void update_pull_rows(PlaSimulatePanel *self);
 
@@ -167,7 +171,6 @@ near(const Place *place)
 static JsonObject *
 build_params(PlaSimulatePanel *self)
 {
-  static const char *const levels[] = { "low", "typical", "high" };
   static const double gravities[][3] = {
     { 0, 0, 0 }, { 0, 0, -9.81 }, { 0, -9.81, 0 }, { 0, 9.81, 0 }
   };
@@ -189,7 +192,7 @@ build_params(PlaSimulatePanel *self)
     JsonObject *material = json_object_new();
     guint preset = adw_combo_row_get_selected(self->presets->pdata[r]);
     json_object_set_int_member(material, "region", g_array_index(self->regions, int, r));
-    json_object_set_string_member(material, "preset", pla_presets_get()[preset]->id);
+    json_object_set_string_member(material, "preset", pla_tissue_id((int)preset));
     json_object_set_string_member(material, "stiffness",
                                   levels[adw_combo_row_get_selected(self->stiffness)]);
     json_array_add_object_element(materials, material);
@@ -538,21 +541,20 @@ set_up(PlaSimulatePanel *self, PlaEntry *body)
   const PlaMesh *mesh = content->mesh;
   const PlaLabelMap *labels = pla_document_get_labels(self->document);
   g_autoptr(GtkStringList) titles = gtk_string_list_new(NULL);
-  for (const PlaPreset *const *p = pla_presets_get(); *p; p++)
-    gtk_string_list_append(titles, _((*p)->title));
+  for (int t = 0; t < pla_tissues_count(); t++)
+    gtk_string_list_append(titles, _(pla_tissue_title(t)));
   find_regions(self, mesh);
   for (guint r = 0; r < self->regions->len; r++) {
     int id = g_array_index(self->regions, int, r);
     const PlaLabel *label = labels ? pla_label_table_find(&labels->table, id) : NULL;
     g_autofree char *name = label ? g_strdup(label->name) : g_strdup_printf(_("Region %d"), id);
-    const PlaPreset *preset = pla_preset_find(name);
+    const int tissue = pla_tissue_find(name);
     GtkWidget *row = adw_combo_row_new();
     adw_preferences_row_set_use_markup(ADW_PREFERENCES_ROW(row), FALSE);
     adw_preferences_row_set_title(ADW_PREFERENCES_ROW(row), name);
     adw_combo_row_set_model(ADW_COMBO_ROW(row), G_LIST_MODEL(titles));
-    for (guint p = 0; pla_presets_get()[p]; p++)
-      if (pla_presets_get()[p] == preset)
-        adw_combo_row_set_selected(ADW_COMBO_ROW(row), p);
+    if (tissue >= 0)
+      adw_combo_row_set_selected(ADW_COMBO_ROW(row), (guint)tissue);
     g_signal_connect_swapped(row, "notify::selected", G_CALLBACK(stop_live), self);
     pla_panel_rows_add(self->tissue_group, self->tissue_rows, row);
     g_ptr_array_add(self->presets, row);
@@ -910,7 +912,7 @@ pla_simulate_panel_init(PlaSimulatePanel *self)
   self->places = g_array_new(FALSE, FALSE, sizeof(Place));
   self->worst_element = -1;
   gtk_widget_init_template(GTK_WIDGET(self));
-  adw_combo_row_set_selected(self->stiffness, PLA_STIFFNESS_TYPICAL);
+  adw_combo_row_set_selected(self->stiffness, TYPICAL);
   adw_combo_row_set_selected(self->field, 1);
 }
 

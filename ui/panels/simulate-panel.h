@@ -4,7 +4,7 @@
  * the equilibrium as an operation of the case. */
 #pragma once
 
-#include "ui/document.h"
+#include "ui/document/document.h"
 
 #include <adwaita.h>
 

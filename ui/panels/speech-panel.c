@@ -1,9 +1,9 @@
 #include "ui/panels/speech-panel.h"
 
-#include "app/spoken-video.h"
-#include "io/espeak.h"
-#include "io/microphone.h"
-#include "ui/speech-desk.h"
+#include "app/content/files.h"
+#include "app/speech/recording.h"
+#include "app/speech/spoken-video.h"
+#include "ui/speech/speech-desk.h"
 
 #include <glib/gi18n.h>
 #include <glib/gstdio.h>
@@ -27,7 +27,7 @@ struct _PlaSpeechPanel {
   PlaDocument *document;
   PlaSpeechDesk *desk;
   GtkFileChooserNative *chooser;
-  PlaVoiceName *voices;
+  PlaVoiceChoice *voices;
   int n_voices;
   gboolean asked_voices;
   double cell_mm;
@@ -79,50 +79,12 @@ listening_free(gpointer data)
   g_free(l);
 }
 
-static PlaStatus
-write_recording(const GArray *samples, double rate_hz, const char *path, PlaError *err)
-{
-  PlaAudio audio = { .n_frames = samples->len,
-                     .n_channels = 1,
-                     .rate_hz = rate_hz,
-                     .dtype = PLA_I16,
-                     .bits = 16,
-                     .samples = samples->data };
-  const PlaItem item = { .kind = PLA_KIND_AUDIO, .audio = &audio };
-  PlaWriteOptions opts = pla_write_options_default();
-  if (samples->len == 0)
-    return pla_fail(err, PLA_ERR_EMPTY, "nothing was recorded");
-  return pla_item_write(path, &item, &opts, err);
-}
-
 /* until somebody stops it, which here is the way it ends */
 static PlaStatus
 listen(gpointer data, PlaProgress *progress, PlaError *err)
 {
   Listening *l = data;
-  PlaMicrophone *microphone = NULL;
-  double rate_hz = 44100.0;
-  PlaStatus st = pla_microphone_open(&rate_hz, &microphone, err);
-  if (st != PLA_OK)
-    return st;
-  const gsize piece = (gsize)(rate_hz / 50.0);
-  g_autofree double *sample = g_new(double, piece);
-  g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(gint16));
-  const int pieces = LONGEST_S * 50;
-  pla_progress_phase(progress, "Recording", 1.0);
-  for (int i = 0; st == PLA_OK && i < pieces && pla_progress_step(progress, (double)i / pieces);
-       i++) {
-    double most = 0.0;
-    st = pla_microphone_read(microphone, sample, piece, err);
-    for (gsize k = 0; st == PLA_OK && k < piece; k++) {
-      const gint16 value = (gint16)lround(32767.0 * CLAMP(sample[k], -1.0, 1.0));
-      most = fmax(most, fabs(sample[k]));
-      g_array_append_val(kept, value);
-    }
-    g_atomic_int_set(l->loudness, (gint)(1000.0 * most));
-  }
-  pla_microphone_close(microphone);
-  return st == PLA_OK ? write_recording(kept, rate_hz, l->path, err) : st;
+  return pla_recording_make(l->path, LONGEST_S, l->loudness, progress, err);
 }
 
 static void
@@ -230,10 +192,9 @@ on_open(GtkWidget *widget, const char *action, GVariant *param)
          G_CALLBACK(on_open_response));
   GtkFileFilter *known = gtk_file_filter_new();
   gtk_file_filter_set_name(known, _("Sounds and sensor tracks"));
-  for (const PlaFormat *const *f = pla_formats_get(); *f; f++)
-    for (const char *const *ext = (*f)->extensions;
-         ((*f)->kind == PLA_KIND_AUDIO || (*f)->kind == PLA_KIND_TRACK) && *ext; ext++)
-      gtk_file_filter_add_suffix(known, *ext + 1); /* without the dot */
+  g_auto(GStrv) endings = pla_file_endings(PLA_FILES_SPEECH);
+  for (char **ending = endings; *ending; ending++)
+    gtk_file_filter_add_suffix(known, *ending);
   gtk_file_chooser_add_filter(GTK_FILE_CHOOSER(self->chooser), known);
   g_object_unref(known);
 }
@@ -271,7 +232,7 @@ on_say(GtkWidget *widget, const char *action, GVariant *param)
 /* languages are listed by eSpeak, which takes a moment to start */
 typedef struct {
   PlaSpeechPanel *self;
-  PlaVoiceName *voices;
+  PlaVoiceChoice *voices;
   int n;
 } Voices;
 
@@ -280,7 +241,7 @@ voices_free(gpointer data)
 {
   Voices *v = data;
   g_object_unref(v->self);
-  free(v->voices);
+  g_free(v->voices);
   g_free(v);
 }
 
@@ -288,7 +249,7 @@ static PlaStatus
 read_voices(gpointer data, PlaProgress *progress, PlaError *err)
 {
   Voices *v = data;
-  return pla_espeak_voices(&v->voices, &v->n, err);
+  return pla_voices_read(&v->voices, &v->n, err);
 }
 
 static void
@@ -321,7 +282,7 @@ on_voices(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
     if (best == G_MAXINT && strcmp(v->voices[i].id, "en-us") == 0)
       wanted = (guint)i;
   }
-  free(self->voices);
+  g_free(self->voices);
   self->voices = g_steal_pointer(&v->voices);
   self->n_voices = v->n;
   adw_combo_row_set_model(self->voice, G_LIST_MODEL(titles));
@@ -454,9 +415,7 @@ save(gpointer data, PlaProgress *progress, PlaError *err)
   if (s->what == SAVE_TABLE)
     return pla_spoken_write_csv(s->spoken, s->path, err);
   if (s->what == SAVE_ACTIVATIONS) {
-    const PlaItem item = { .kind = PLA_KIND_TRACK, .track = s->muscles->track };
-    const PlaWriteOptions opts = pla_write_options_default();
-    return pla_item_write(s->path, &item, &opts, err);
+    return pla_track_write_file(s->muscles->track, s->path, err);
   }
   const PlaSpokenPair pair = { .n = s->spoken->n_frames, .other = s->pair };
   s->video.spoken = s->spoken;
@@ -869,7 +828,7 @@ pla_speech_panel_dispose(GObject *object)
   g_clear_object(&self->listening);
   forget_heard_file(self);
   g_clear_object(&self->chooser);
-  g_clear_pointer(&self->voices, free);
+  g_clear_pointer(&self->voices, g_free);
   g_clear_pointer(&self->loudness, g_rc_box_release);
   g_clear_object(&self->document);
   G_OBJECT_CLASS(pla_speech_panel_parent_class)->dispose(object);

@@ -2,7 +2,7 @@
  * listening, a second recording beside it, and what is kept of it all. */
 #pragma once
 
-#include "ui/document.h"
+#include "ui/document/document.h"
 
 #include <adwaita.h>
 

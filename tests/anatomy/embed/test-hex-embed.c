@@ -6,9 +6,9 @@
 #include "anatomy/base/parallel.h"
 #include "anatomy/base/union-find.h"
 #include "anatomy/embed/hex-private.h"
+#include "anatomy/mesh/tri-tree.h"
+#include "anatomy/mesh/winding.h"
 #include "anatomy/phantom/phantom.h"
-#include "anatomy/surface/tri-tree.h"
-#include "anatomy/surface/winding.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Lattice embeddings of fine tet meshes and of closed surfaces: pieces against independent counts,
  * volumes, what elements inherit, refusals. */
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
 #include "anatomy/embed/lattice-soup.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "anatomy/phantom/phantom.h"
 #include "anatomy/surface/surface.h"
 #include "tests/anatomy/embed/lattice-cases.h"

@@ -1,7 +1,7 @@
 /* Conforming tets: shape, volume, closeness to the level set, shared faces, threads. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/mesher/lattice.h"
+#include "anatomy/mesher/mesher-lattice.h"
 #include "anatomy/mesher/pieces.h"
 #include "anatomy/mesher/tets.h"
 #include "anatomy/phantom/phantom.h"

@@ -2,8 +2,8 @@
  * averaged vectors, streamlines. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
-#include "anatomy/muscle/fibre.h"
+#include "anatomy/mesh/box-mesh.h"
+#include "anatomy/muscle/muscle-fibre.h"
 #include "anatomy/muscle/spline-solid.h"
 
 #include <glib.h>

@@ -2,7 +2,7 @@
  * tables both ways, the phantoms, and what is refused. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "anatomy/muscle/muscle.h"
 #include "anatomy/surface/surface.h"
 

@@ -2,7 +2,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/segment/components.h"
 #include "anatomy/segment/morphology.h"
-#include "anatomy/volume.h"
+#include "anatomy/volume/volume.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* Surfaces: closed, without self-intersections, close to the voxels, decimated and asked. */
 #include "anatomy/base/parallel.h"
+#include "anatomy/mesh/tri-tree.h"
+#include "anatomy/mesh/winding.h"
 #include "anatomy/phantom/phantom.h"
 #include "anatomy/surface/repair.h"
 #include "anatomy/surface/surface.h"
-#include "anatomy/surface/tri-tree.h"
-#include "anatomy/surface/winding.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Small bodies with muscles for tests: a bar between a fixed end and a jaw. */
 #pragma once
 
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "sim/active/active.h"
 #include "sim/fit/markers.h"
 #include "sim/material/registry.h"

@@ -2,7 +2,8 @@
  * derivatives. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
-#include "sim/fem/model-private.h"
+#include "sim/fem/model-data.h"
+#include "sim/solve/solve.h"
 #include "tests/sim/active/bars.h"
 
 /* ---- the jaw ---- */

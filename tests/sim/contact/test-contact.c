@@ -2,9 +2,10 @@
  * and any number of threads, nothing passes and nothing sticks, friction, sliding links. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/surface/winding.h"
+#include "anatomy/mesh/winding.h"
 #include "sim/contact/contact-private.h"
-#include "sim/fem/pbng.h"
+#include "sim/solve/pbng.h"
+#include "sim/solve/solve.h"
 #include "tests/sim/contact/scenes.h"
 
 /* ---- obstacles ---- */

@@ -1,7 +1,8 @@
 /* What a cut promises to those who simulate the pieces (Sifakis 2007, checklist 54, 57 and 59). */
 #include "anatomy/base/mat3.h"
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "sim/cut/cut-mesh-private.h"
+#include "sim/solve/solve.h"
 #include "tests/sim/fem/explicit-step.h"
 
 #include <string.h>
@@ -61,7 +62,7 @@ divided(const PlaCutMesh *c)
   g_autoptr(GArray) tet = g_array_new(FALSE, FALSE, sizeof(int));
   for (int t = 0; t < c->n_tets; t++) {
     const int *corner = &c->tet[4 * t];
-    const PlaCutComplex *x = c->complex[t];
+    const PlaCutComplex *x = c->refined[t];
     const int first = (int)pos->len;
     if (!x) {
       for (int k = 0; k < 4; k++) {
@@ -159,7 +160,7 @@ static void
 face_moments(const PlaCutMesh *c, int tet, int face, double out[4])
 {
   const int *corner = &c->tet[4 * tet];
-  const PlaCutComplex *x = c->complex[tet];
+  const PlaCutComplex *x = c->refined[tet];
   double place[64][3];
   for (int i = 0; i < (x ? x->n_patches : 1); i++) {
     int n = 3;

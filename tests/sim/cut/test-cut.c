@@ -1,6 +1,6 @@
 /* Cutting: pieces, volumes, connections and closed surfaces. */
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "sim/cut/cut-mesh-private.h"
 #include "sim/cut/cut-mesh.h"
 
@@ -159,7 +159,7 @@ static void
 assert_pieces_closed(const PlaCutMesh *mesh)
 {
   for (int t = 0; t < mesh->n_tets; t++) {
-    const PlaCutComplex *c = mesh->complex[t];
+    const PlaCutComplex *c = mesh->refined[t];
     if (!c)
       continue;
     for (int cell = 0; cell < c->n_cells; cell++) {

@@ -3,6 +3,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
 #include "sim/dynamics/dynamics.h"
+#include "sim/solve/solve.h"
 #include "tests/sim/contact/scenes.h"
 
 static PlaDynamics *

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "anatomy/base/memory.h"
-#include "anatomy/box-mesh.h"
-#include "sim/fem/model-private.h"
+#include "anatomy/mesh/box-mesh.h"
+#include "sim/fem/model-data.h"
+#include "sim/solve/solve.h"
 
 #include <glib.h>
 #include <math.h>

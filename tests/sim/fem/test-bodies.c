@@ -3,6 +3,7 @@
 #include "tests/sim/fem/boxes.h"
 
 #include "anatomy/base/mat3.h"
+#include "sim/solve/solve.h"
 
 static bool
 is_long(void)

@@ -4,9 +4,10 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
-#include "sim/fem/system.h"
 #include "sim/material/mixture.h"
 #include "sim/material/prestretch.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/system.h"
 
 static const double size[3] = { 0.04, 0.01, 0.01 };
 static const int cells_of[3] = { 6, 2, 2 };

@@ -1,7 +1,8 @@
 /* Solves on lattice embeddings: pieces are independent, T-junctions conform, steps stay large. */
 #include "anatomy/embed/hex-embed.h"
 #include "anatomy/phantom/phantom.h"
-#include "sim/fem/system.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/system.h"
 #include "tests/anatomy/embed/lattice-cases.h"
 #include "tests/sim/fem/explicit-step.h"
 

@@ -2,8 +2,9 @@
  * the same equilibrium from both solvers. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/boundary.h"
-#include "sim/fem/terms.h"
+#include "anatomy/mesh/boundary.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/terms.h"
 #include "tests/sim/contact/scenes.h"
 
 static const PlaBoxCells all_cells[3] = { PLA_BOX_HEXES, PLA_BOX_TETS_6, PLA_BOX_TETS_5 };

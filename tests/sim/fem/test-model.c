@@ -3,8 +3,8 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
-#include "sim/fem/model-private.h"
+#include "anatomy/mesh/box-mesh.h"
+#include "sim/fem/model-data.h"
 
 #include <glib.h>
 #include <math.h>

@@ -4,8 +4,9 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/base/svd3.h"
-#include "sim/fem/pbng-private.h"
-#include "sim/fem/system.h"
+#include "sim/solve/pbng-private.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/system.h"
 #include "tests/sim/fem/boxes.h"
 
 static bool

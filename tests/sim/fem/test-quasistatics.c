@@ -5,8 +5,9 @@
 
 #include "anatomy/base/parallel.h"
 #include "sim/dynamics/dynamics.h"
-#include "sim/fem/system.h"
-#include "sim/fem/terms.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/system.h"
+#include "sim/solve/terms.h"
 
 static const double bar_size[3] = { 0.1, 0.025, 0.025 };
 

@@ -3,7 +3,8 @@
 #include "tests/sim/fem/boxes.h"
 
 #include "anatomy/base/parallel.h"
-#include "sim/fem/solver.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/solver.h"
 
 static Case
 bar_new(int n)

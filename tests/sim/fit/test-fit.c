@@ -3,10 +3,10 @@
 #include "anatomy/base/parallel.h"
 #include "anatomy/registration/registration.h"
 #include "sim/fit/box-qp.h"
+#include "sim/fit/fit-smooth.h"
 #include "sim/fit/fit.h"
 #include "sim/fit/identify.h"
 #include "sim/fit/label.h"
-#include "sim/fit/smooth.h"
 #include "tests/sim/active/bars.h"
 
 #include <stdlib.h>

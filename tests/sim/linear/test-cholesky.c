@@ -3,7 +3,7 @@
  * GMRES around it. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "sim/linear/cholesky.h"
 #include "sim/linear/gmres.h"
 

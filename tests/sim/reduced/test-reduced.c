@@ -4,7 +4,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "sim/linear/dense.h"
 #include "sim/material/complex-step.h"
 #include "sim/reduced/reduced-private.h"

@@ -4,12 +4,13 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/box-mesh.h"
-#include "sim/fem/model-private.h"
+#include "anatomy/mesh/box-mesh.h"
+#include "sim/fem/model-data.h"
 #include "sim/linear/dense.h"
 #include "sim/reduced/envelope.h"
 #include "sim/reduced/reduced.h"
 #include "sim/reduced/weights.h"
+#include "sim/solve/solve.h"
 
 #include <glib.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/base/random.h"
-#include "sim/speech/model.h"
+#include "sim/speech/speech-model.h"
 #include "sim/speech/train.h"
 
 #include <complex.h>

@@ -1,8 +1,8 @@
 /* What is seen in a sound, two recordings at different pace, and sound made slower. */
 #include "sim/speech/align.h"
-#include "sim/speech/features.h"
 #include "sim/speech/spectrum.h"
-#include "sim/speech/stretch.h"
+#include "sim/speech/speech-features.h"
+#include "sim/speech/time-stretch.h"
 
 #include <glib.h>
 #include <math.h>

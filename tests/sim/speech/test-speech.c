@@ -1,9 +1,9 @@
 /* From sound to numbers: transforms, resampling, cepstra, smoothing. */
 #include "anatomy/base/random.h"
-#include "sim/speech/features.h"
 #include "sim/speech/fft.h"
 #include "sim/speech/resample.h"
-#include "sim/speech/smooth.h"
+#include "sim/speech/speech-features.h"
+#include "sim/speech/speech-smooth.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* A slab of skin to operate on, for the tests of tools and states. */
 #pragma once
 
-#include "anatomy/box-mesh.h"
+#include "anatomy/mesh/box-mesh.h"
 #include "sim/surgery/surgery.h"
 
 #include <glib.h>

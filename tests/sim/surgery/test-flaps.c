@@ -1,6 +1,7 @@
 /* Templates of flaps: their drawings, and what they do to skin under tension. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
+#include "sim/solve/solve.h"
 #include "sim/surgery/surgery-state.h"
 #include "sim/surgery/template.h"
 #include "tests/sim/surgery/slab.h"

@@ -1,6 +1,7 @@
 /* A body that follows the hand comes to where the solve of the same hook leads, and flaps do not
  * sink into what they lie on while it does. */
 #include "anatomy/base/parallel.h"
+#include "sim/solve/solve.h"
 #include "sim/surgery/surgery-live.h"
 #include "tests/sim/surgery/slab.h"
 

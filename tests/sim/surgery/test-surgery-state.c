@@ -1,5 +1,6 @@
 /* Bodies as arrays: what is stored and read again goes on as if nothing had happened. */
 #include "anatomy/base/parallel.h"
+#include "sim/solve/solve.h"
 #include "sim/surgery/surgery-state.h"
 #include "tests/sim/surgery/slab.h"
 

@@ -1,5 +1,6 @@
 /* Operations on a slab of skin: incision, undermining, excision, hooks, sutures. */
 #include "anatomy/base/parallel.h"
+#include "sim/solve/solve.h"
 #include "sim/surgery/surgery-private.h"
 #include "tests/sim/surgery/slab.h"
 

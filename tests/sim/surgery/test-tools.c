@@ -1,6 +1,7 @@
 /* Tools of the table one by one: levels, osteotomies, specimens, implants, rows, maps. */
 #include "anatomy/base/mat3.h"
 #include "sim/material/prestretch.h"
+#include "sim/solve/solve.h"
 #include "sim/surgery/surgery-map.h"
 #include "sim/surgery/surgery-state.h"
 #include "tests/sim/surgery/slab.h"

@@ -3,7 +3,7 @@
 #include "anatomy/base/mat3.h"
 #include "sim/speech/sounds.h"
 #include "sim/tongue/airway.h"
-#include "sim/tongue/phantom.h"
+#include "sim/tongue/tongue-phantom.h"
 
 #include <glib.h>
 #include <math.h>

@@ -2,12 +2,13 @@
  * airway, and how near the full-space tongue under the same drive is. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
-#include "anatomy/boundary.h"
+#include "anatomy/mesh/boundary.h"
 #include "anatomy/mesher/tets.h"
+#include "sim/solve/solve.h"
 #include "sim/speech/tube.h"
 #include "sim/tongue/airway.h"
+#include "sim/tongue/tongue-volume.h"
 #include "sim/tongue/tongue.h"
-#include "sim/tongue/volume.h"
 
 #include <glib.h>
 #include <math.h>

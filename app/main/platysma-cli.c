@@ -1,0 +1,10 @@
+/* platysma-cli: Platysma without a window. */
+#include "app/cli/verb.h"
+#include "app/main/start-openmp.h"
+
+int
+main(int argc, char **argv)
+{
+  pla_settle_environment(argv);
+  return pla_cli_main(argc, argv);
+}

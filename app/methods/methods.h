@@ -1,8 +1,0 @@
-/* Every meshing method, for the table. */
-#pragma once
-
-#include "app/mesh-method.h"
-
-extern const PlaMeshMethod pla_mesh_method_embed;
-extern const PlaMeshMethod pla_mesh_method_lattice;
-extern const PlaMeshMethod pla_mesh_method_tets;

@@ -1,0 +1,18 @@
+/* Selections of a scene. */
+#pragma once
+
+#include "anatomy/mesh/mesh.h"
+#include "anatomy/volume/volume.h"
+#include "app/base/json.h"
+
+typedef struct {
+  const PlaMesh *mesh;
+  const PlaLabelTable *labels; /* names of the mesh's labels, possibly none */
+} PlaSceneSelection;
+
+/* Marks the vertices or (by centroid) the cells, tets then hexes, that @where names; an empty
+ * selection is an error. */
+PlaStatus pla_scene_select(const PlaSceneSelection *self, PlaJson where, bool of_cells,
+                           bool *marked, size_t *count, PlaError *err);
+/* Vertices of cell @c of the solids: tets, then hexes. */
+int pla_scene_cell(const PlaMesh *mesh, size_t c, const int **verts);

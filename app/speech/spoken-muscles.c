@@ -1,0 +1,72 @@
+#include "app/speech/spoken-muscles.h"
+
+#include "app/speech/speech-text.h"
+#include "app/speech/spoken-tongue.h"
+#include "sim/speech/speech-model.h"
+
+#include <string.h>
+
+_Static_assert(PLA_SENSOR_CHANNELS == 2 * PLA_N_COILS,
+               "sensors of speech are the coils, in their order");
+
+/* the coils as they were asked for; turned forward and up, they stay so when they are read again */
+static PlaStatus
+track_of(const PlaSpoken *self, PlaTrack **out, PlaError *err)
+{
+  PlaStatus st = pla_sensor_track_new(self->n_frames, out, err);
+  if (st != PLA_OK)
+    return st;
+  (*out)->rate_hz = self->rate_hz;
+  (*out)->start_s = self->start_s;
+  memcpy((*out)->value, self->coil_mm,
+         (size_t)self->n_frames * PLA_SENSOR_CHANNELS * sizeof *self->coil_mm);
+  return PLA_OK;
+}
+
+static PlaStatus
+explain_all(PlaTongueMotion *motion, const PlaTrack *track, const PlaTongueMuscles *muscles,
+            PlaProgress *progress, PlaTongueActivations *out, PlaError *err)
+{
+  PlaStatus st = pla_tongue_motion_start(motion, track, err);
+  bool more = st == PLA_OK;
+  for (int f = 0; st == PLA_OK && more; f++) {
+    st = pla_tongue_motion_step(motion, &more, err);
+    if (st == PLA_OK && more)
+      st = pla_tongue_activations_explain(out, muscles, motion, f, err);
+    if (st == PLA_OK && !pla_progress_step(progress, (f + 1.0) / track->n_samples))
+      st = pla_fail_cancelled(err);
+  }
+  return st;
+}
+
+PlaStatus
+pla_spoken_explain(const PlaSpoken *self, double cell_mm, PlaProgress *progress,
+                   PlaTongueActivations *out, PlaError *err)
+{
+  PlaTrack *track = NULL;
+  PlaTongueMotion *motion = NULL;
+  PlaTongueMuscles *muscles = NULL;
+  *out = (PlaTongueActivations){ 0 };
+  PlaStatus st = track_of(self, &track, err);
+  const PlaTrack *measured = self->measured ? track : NULL;
+  pla_progress_phase(progress, "Making the tongue", 0.3);
+  PlaProgressSpan span = pla_progress_push(progress);
+  if (st == PLA_OK)
+    st = pla_spoken_tongue_take(measured, cell_mm, progress, &motion, err);
+  pla_progress_pop(progress, span);
+  pla_progress_phase(progress, "Building the muscles", 0.5);
+  span = pla_progress_push(progress);
+  if (st == PLA_OK)
+    st = pla_tongue_muscles_new(pla_tongue_motion_get_tongue(motion), progress, &muscles, err);
+  pla_progress_pop(progress, span);
+  if (st == PLA_OK)
+    st = pla_tongue_activations_init(out, muscles, track, err);
+  pla_progress_phase(progress, "Finding what they do", 1.0);
+  if (st == PLA_OK)
+    st = explain_all(motion, track, muscles, progress, out, err);
+  pla_tongue_muscles_free(muscles);
+  if (motion)
+    pla_spoken_tongue_release(measured, motion);
+  pla_track_free(track);
+  return st;
+}

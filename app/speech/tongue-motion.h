@@ -1,0 +1,79 @@
+/* The motion of a tongue from recorded or predicted coils: what the verb `speak` and the Speech
+ * workspace share.  Build once for a speaker, then step frame by frame; plain C, no display. */
+#pragma once
+
+#include "anatomy/base/progress.h"
+#include "anatomy/mesh/mesh.h"
+#include "anatomy/signal/signal.h"
+#include "sim/tongue/airway.h"
+#include "sim/tongue/tongue.h"
+
+typedef struct {
+  const char *mesh_path;    /* NULL: the tongue of the built-in phantom */
+  const char *fixed_path;   /* NULL: the lowest seventh of the mesh is held */
+  double mesh_unit_mm;      /* size of a unit of the mesh; 0: as fits the speaker */
+  const char *forward, *up; /* "x", "-y", ...; NULL: guessed */
+  double cell_mm;           /* of the phantom's tets; 0: 3.5 */
+  bool own_plane; /* tracks lie in the phantom's own plane, as those of texts and of the built-in
+                     model do: they are taken as they are, without a fit; no mesh_path then */
+  bool quasistatic;
+  bool without_volume, without_contact;
+  PlaProgress *progress;
+} PlaTongueMotionOptions;
+PlaTongueMotionOptions pla_tongue_motion_options_default(void);
+
+typedef struct PlaTongueMotion PlaTongueMotion;
+
+/* The tongue of one speaker.  @tracks: recordings of that speaker, which the fit and the palate are
+ * made from; names as TT_x, TT_y, in mm. */
+PlaStatus pla_tongue_motion_new(const PlaTongueMotionOptions *options,
+                                const PlaTrack *const *tracks, int n_tracks, PlaTongueMotion **out,
+                                PlaError *err);
+/* Another motion of the same tongue, which is borrowed: for stretches that run side by side. */
+PlaStatus pla_tongue_motion_fork(const PlaTongueMotion *self, PlaTongueMotion **out, PlaError *err);
+void pla_tongue_motion_free(PlaTongueMotion *self); /* NULL is fine */
+const PlaTongue *pla_tongue_motion_get_tongue(const PlaTongueMotion *self);
+const PlaMesh *pla_tongue_motion_get_rest(const PlaTongueMotion *self);
+
+/* Begins a new track; the next frame is reached without inertia.  The track is borrowed until the
+ * next one or the end. */
+PlaStatus pla_tongue_motion_start(PlaTongueMotion *self, const PlaTrack *track, PlaError *err);
+int pla_tongue_motion_n_frames(const PlaTongueMotion *self);
+/* Goes on at frame @frame of the track, some frames being run up to it that count nowhere.  The
+ * newest frame is then the one before. */
+PlaStatus pla_tongue_motion_seek(PlaTongueMotion *self, int frame, PlaError *err);
+
+/* What has happened since the start. */
+typedef struct {
+  int frames;
+  double seconds;            /* spent in steps */
+  double volume_seconds;     /* of those, on volume */
+  double max_volume_change;  /* |V / V0 - 1| */
+  double max_penetration_mm; /* all lengths in the speaker's mm */
+  double sensor_error_mm;
+  int projected; /* targets put out of palate or teeth */
+  int unsettled; /* steps that stopped at the limit of iterations */
+  int iterations;
+  int most_contacts;
+  double max_jaw_deg, min_jaw_deg;
+} PlaTongueStats;
+
+/* As if the frames of both had been steps of one. */
+void pla_tongue_stats_add(PlaTongueStats *to, const PlaTongueStats *from);
+PlaTongueStats pla_tongue_stats_none(void);
+
+/* The next frame of the track; false in *more after the last one.  Frames without any value stay.
+ */
+PlaStatus pla_tongue_motion_step(PlaTongueMotion *self, bool *more, PlaError *err);
+const PlaTongueStats *pla_tongue_motion_stats(const PlaTongueMotion *self);
+const PlaTongueReport *
+pla_tongue_motion_report(const PlaTongueMotion *self);                /* of the newest frame */
+const double *pla_tongue_motion_get_pos(const PlaTongueMotion *self); /* m (n_verts x 3) */
+/* What the newest frame asked for: targets, jaw. */
+void pla_tongue_motion_frame(const PlaTongueMotion *self, PlaTongueFrame *out);
+/* The air above the tongue in the newest frame. */
+void pla_tongue_motion_airway(const PlaTongueMotion *self, PlaAirway *out);
+/* Where the tongue coils are, in the coordinates of the track, mm (PLA_N_TONGUE_COILS x 2). */
+void pla_tongue_motion_coils(const PlaTongueMotion *self, double *mm);
+/* Contact map: surface vertices with their distance from palate, teeth and jaw, m. */
+int pla_tongue_motion_gaps(const PlaTongueMotion *self, const int **verts, const double **gap);

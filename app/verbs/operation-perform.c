@@ -1,0 +1,296 @@
+/* Muscles at work in a case: a pose by hand, the shapes of a whole track, and made-up performances.
+ */
+#include "app/motion/performance.h"
+#include "app/motion/surroundings.h"
+#include "app/verbs/operations.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- pose ---- */
+
+static PlaStatus
+read_controls(JsonArray *list, PlaTrack **out, PlaError *err)
+{
+  const guint n = json_array_get_length(list);
+  PlaTrack *track = NULL;
+  PlaStatus st = pla_track_new(1, (int)n, &track, err);
+  for (guint i = 0; i < n && st == PLA_OK; i++) {
+    JsonNode *node = json_array_get_element(list, i);
+    JsonArray *pair = JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
+    JsonNode *name =
+        pair && json_array_get_length(pair) == 2 ? json_array_get_element(pair, 0) : NULL;
+    JsonNode *value = name ? json_array_get_element(pair, 1) : NULL;
+    if (!value || json_node_get_value_type(name) != G_TYPE_STRING ||
+        !JSON_NODE_HOLDS_VALUE(value) || json_node_get_value_type(value) == G_TYPE_STRING) {
+      st =
+          pla_fail(err, PLA_ERR_USAGE,
+                   "\"controls\" is a list of names with values, [[\"risorius, left\", 0.5], ...]; "
+                   "its element %u is none",
+                   i + 1);
+      break;
+    }
+    track->name[i] = strdup(json_node_get_string(name));
+    track->unit[i] = strdup("");
+    track->value[i] = json_node_get_double(value);
+  }
+  if (st == PLA_OK)
+    *out = track;
+  else
+    pla_track_free(track);
+  return st;
+}
+
+static PlaStatus
+run_pose(PlaWork *work, PlaError *err)
+{
+  PlaActiveBody *body = NULL;
+  PlaActivation pose = { 0 };
+  PlaTrack *given = NULL;
+  g_autoptr(PlaContent) track = pla_content_new(PLA_ITEM_TRACK);
+  const char *name = pla_work_text(work, "name");
+  PlaStatus st = read_controls(pla_work_list(work, "controls"), &given, err);
+  if (st == PLA_OK)
+    st = pla_operation_load_body(work, &body, err);
+  if (st == PLA_OK)
+    st = pla_activation_from_track(body->model, given, &pose, err);
+  if (st == PLA_OK)
+    st = pla_activation_to_track(&pose, body->model, &track->track, err);
+  if (st == PLA_OK)
+    st = pla_operation_keep_shape(work, body, &pose, 0, name, err);
+  if (st == PLA_OK) {
+    g_autofree char *called = g_strdup_printf("%s, activations", name);
+    json_object_set_string_member(track->meta, "muscles", pla_work_text(work, "muscles"));
+    pla_work_add(work, called, g_steal_pointer(&track));
+  }
+  pla_activation_clear(&pose);
+  pla_track_free(given);
+  pla_active_body_free(body);
+  return st;
+}
+
+static const PlaOpParam pose_params[] = {
+  { "muscles", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the muscles of a body" },
+  { "controls", PLA_PARAM_LIST, NULL, 0, 0, NULL,
+    "[[name, value], ...]: activations 0 to 1, jaw opening in degrees, slides in mm; others rest" },
+  { "name", PLA_PARAM_TEXT, NULL, 1, 200, "\"pose\"", "name of the shape" },
+  { NULL },
+};
+
+const PlaOperation pla_operation_pose = {
+  .verb = "pose",
+  .title = "Pose",
+  .summary = "moves a body by some muscles and keeps shape and activations",
+  .params = pose_params,
+  .run = run_pose,
+};
+
+/* ---- animate ---- */
+
+typedef struct {
+  float *shape;
+  size_t n; /* numbers of a frame */
+} Reel;
+
+static PlaStatus
+keep_shape(int f, const double *pos, void *data, PlaError *err)
+{
+  Reel *self = data;
+  float *to = self->shape + self->n * (size_t)f;
+  for (size_t i = 0; i < self->n; i++)
+    to[i] = (float)pos[i];
+  return PLA_OK;
+}
+
+/* surfaces of the case that are in the way, and the body's own parts */
+static PlaStatus
+find_surroundings(PlaWork *work, const PlaActiveBody *body, PlaSurroundings *out, PlaError *err)
+{
+  JsonArray *names = pla_work_list(work, "colliders");
+  PlaStatus st = PLA_OK;
+  for (guint i = 0; i < json_array_get_length(names) && st == PLA_OK; i++) {
+    const char *name;
+    const int64_t item = pla_work_list_item(work, names, i, &name);
+    g_autoptr(PlaContent) surface = NULL;
+    if (item == 0)
+      return pla_fail(err, PLA_ERR_USAGE, "there is no surface '%s' to be in the way", name);
+    st = pla_work_load(work, item, &surface, err);
+    if (st == PLA_OK && (!surface->mesh || surface->mesh->n_tris == 0))
+      st = pla_fail(err, PLA_ERR_USAGE, "'%s' is no surface that could be in the way", name);
+    if (st == PLA_OK)
+      st = pla_surroundings_add(out, surface->mesh, false, err);
+  }
+  return st == PLA_OK ? pla_surroundings_finish(out, body, pla_work_bool(work, "contact"),
+                                                pla_work_progress(work), err)
+                      : st;
+}
+
+static PlaStatus
+run_animate(PlaWork *work, PlaError *err)
+{
+  PlaSurroundings around;
+  PlaForwardReport touch = { 0 };
+  PlaActiveBody *body = NULL;
+  PlaActivation track = { 0 };
+  PlaActivationReport report = { 0 };
+  Reel reel = { 0 };
+  g_autoptr(PlaContent) result = pla_content_new(PLA_ITEM_RESULT);
+  int64_t item;
+  PlaStatus st = pla_operation_load_moves(work, &body, &track, &item, err);
+  if (st == PLA_OK) {
+    reel.n = 3 * (size_t)body->mesh->n_verts;
+    reel.shape = g_try_new(float, reel.n *(size_t)track.n_frames + 1);
+    if (!reel.shape)
+      st = pla_fail_memory(err, "the shapes");
+  }
+  pla_surroundings_init(&around);
+  if (st == PLA_OK)
+    st = find_surroundings(work, body, &around, err);
+  if (st == PLA_OK && around.options.contact)
+    st = pla_activation_run_forward(body, &track, &around.options, keep_shape, &reel,
+                                    pla_work_progress(work), &report, &touch, err);
+  else if (st == PLA_OK)
+    st = pla_activation_run(body, &track, 1e-6, keep_shape, &reel, pla_work_progress(work), &report,
+                            err);
+  if (st == PLA_OK) {
+    const uint64_t dims[3] = { 3, (uint64_t)body->mesh->n_verts, (uint64_t)track.n_frames };
+    st = pla_content_add_array(result, PLA_SHAPES_ARRAY, PLA_F32, 3, dims, reel.shape, err);
+  }
+  if (st == PLA_OK) {
+    const char *of = pla_work_item_name(work, item);
+    g_autofree char *name = g_strdup_printf("%s, shapes", of);
+    JsonObject *shapes = json_object_new();
+    json_object_set_string_member(shapes, "muscles", pla_work_text(work, "muscles"));
+    json_object_set_string_member(shapes, "track", of);
+    json_object_set_int_member(shapes, "frames", track.n_frames);
+    json_object_set_double_member(shapes, "rate_hz", track.rate_hz);
+    json_object_set_int_member(shapes, "unsolved", report.unsolved);
+    json_object_set_int_member(shapes, "inverted", report.inverted);
+    if (around.options.contact) {
+      json_object_set_int_member(shapes, "contacts", touch.contacts);
+      json_object_set_double_member(shapes, "max_penetration_mm", 1000.0 * touch.max_penetration_m);
+    }
+    json_object_set_object_member(result->meta, PLA_META_SHAPES, shapes);
+    /* shapes of the track as it was are of no use any more */
+    const int64_t before = pla_work_find(work, name);
+    if (before != 0)
+      pla_work_replace(work, before, g_steal_pointer(&result));
+    else
+      pla_work_add(work, name, g_steal_pointer(&result));
+  }
+  g_free(reel.shape);
+  pla_surroundings_clear(&around);
+  pla_activation_clear(&track);
+  pla_active_body_free(body);
+  return st;
+}
+
+static const PlaOpParam animate_params[] = {
+  { "muscles", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the muscles of a body" },
+  { "track", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "what they do: activations by name" },
+  { "contact", PLA_PARAM_BOOL, NULL, 0, 0, "false", "lips, teeth and other parts meet" },
+  { "colliders", PLA_PARAM_LIST, NULL, 0, 0, "[]", "names of closed surfaces in the way" },
+  { NULL },
+};
+
+const PlaOperation pla_operation_animate = {
+  .verb = "animate",
+  .title = "Compute Shapes",
+  .summary = "finds the shape of a body in every frame of a track, to be played",
+  .params = animate_params,
+  .run = run_animate,
+};
+
+/* ---- perform ---- */
+
+static PlaStatus
+make_moves(PlaWork *work, const PlaActiveBody *body, const PlaPhones *said, PlaActivation *out,
+           PlaPhones *spoken, PlaError *err)
+{
+  const double rate = pla_work_number(work, "rate_hz");
+  const double seconds = pla_work_number(work, "seconds");
+  if (said->n > 0)
+    return pla_perform_phones(body, said, rate, 0.25, out, spoken, err);
+  return pla_activation_random(body->model, (int)lround(seconds * rate), rate,
+                               (unsigned)pla_work_int(work, "seed"), out, err);
+}
+
+static PlaStatus
+add_take(PlaWork *work, const PlaActiveBody *body, const PlaActivation *moves, const char *name,
+         JsonArray *spoken, PlaError *err)
+{
+  const PlaTakeFaults faults = { .noise_m = pla_work_number(work, "noise_mm") / 1000.0,
+                                 .missing = pla_work_number(work, "missing"),
+                                 .outliers = pla_work_number(work, "outliers"),
+                                 .outlier_m = 0.02,
+                                 .seed = (unsigned)pla_work_int(work, "seed") };
+  g_autoptr(PlaContent) take = pla_content_new(PLA_ITEM_MARKERS);
+  PlaActivationReport report;
+  PlaStatus st =
+      pla_activation_take(body, moves, &faults, pla_work_progress(work), &take->take, &report, err);
+  if (st != PLA_OK)
+    return st;
+  if (spoken)
+    json_object_set_array_member(take->meta, PLA_META_PHONEMES, json_array_ref(spoken));
+  pla_work_add(work, name, g_steal_pointer(&take));
+  return PLA_OK;
+}
+
+static PlaStatus
+run_perform(PlaWork *work, PlaError *err)
+{
+  PlaActiveBody *body = NULL;
+  PlaActivation moves = { 0 };
+  PlaPhones said = { 0 }, spoken = { 0 };
+  g_autoptr(PlaContent) track = pla_content_new(PLA_ITEM_TRACK);
+  g_autoptr(JsonArray) words = NULL;
+  const char *name = pla_work_text(work, "name");
+  PlaStatus st = pla_phones_from_json(pla_work_list(work, "phonemes"), &said, err);
+  if (st == PLA_OK)
+    st = pla_operation_load_body(work, &body, err);
+  if (st == PLA_OK)
+    st = make_moves(work, body, &said, &moves, &spoken, err);
+  if (st == PLA_OK)
+    st = pla_activation_to_track(&moves, body->model, &track->track, err);
+  if (st == PLA_OK && spoken.n > 0)
+    words = pla_phones_to_json(&spoken);
+  if (st == PLA_OK && pla_work_bool(work, "markers"))
+    st = add_take(work, body, &moves, name, words, err);
+  if (st == PLA_OK) {
+    g_autofree char *called =
+        pla_work_bool(work, "markers") ? g_strdup_printf("%s, as made", name) : g_strdup(name);
+    json_object_set_string_member(track->meta, "muscles", pla_work_text(work, "muscles"));
+    json_object_set_boolean_member(track->meta, "made", TRUE);
+    if (words)
+      json_object_set_array_member(track->meta, PLA_META_PHONEMES, json_array_ref(words));
+    pla_work_add(work, called, g_steal_pointer(&track));
+  }
+  pla_phones_clear(&said);
+  pla_phones_clear(&spoken);
+  pla_activation_clear(&moves);
+  pla_active_body_free(body);
+  return st;
+}
+
+static const PlaOpParam perform_params[] = {
+  { "muscles", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the muscles of a body" },
+  { "phonemes", PLA_PARAM_LIST, NULL, 0, 0, "[]",
+    "[[start s, end s, IPA], ...] to be said by rule; none: every muscle at its own pace" },
+  { "seconds", PLA_PARAM_NUMBER, NULL, 0.1, 600, "5", "length, where nothing is said" },
+  { "rate_hz", PLA_PARAM_NUMBER, NULL, 1, 1000, "60", "frames in a second" },
+  { "seed", PLA_PARAM_INT, NULL, 0, 1e9, "1", "of the pace and of the faults" },
+  { "markers", PLA_PARAM_BOOL, NULL, 0, 0, "false", "record it, too, as markers on the skin" },
+  { "noise_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "0", "of each marker in each axis" },
+  { "missing", PLA_PARAM_NUMBER, NULL, 0, 0.9, "0", "share of markers that are not seen" },
+  { "outliers", PLA_PARAM_NUMBER, NULL, 0, 0.9, "0", "share of gross errors, up to 20 mm an axis" },
+  { "name", PLA_PARAM_TEXT, NULL, 1, 200, "\"performance\"", "name of the result" },
+  { NULL },
+};
+
+const PlaOperation pla_operation_perform = {
+  .verb = "perform",
+  .title = "Make Up a Performance",
+  .summary = "activations that say a text by rule, or move every muscle; and the take of it",
+  .params = perform_params,
+  .run = run_perform,
+};

@@ -1,0 +1,134 @@
+/* The things that can be done to a case.
+ *
+ * An operation is one file app/operations/NAME.c that declares one `const PlaOperation`: a verb, a
+ * title for the Undo menu, a table of parameters and a function.  Listing it in
+ * app/verbs/operation.c is all there is to do: undo, redo, the log, replay, `platysma-cli case
+ * apply` and the window work from the table.
+ *
+ * The function reads items and parameters through its PlaWork and leaves results there; it never
+ * sees the file.  It must be a function of these alone: no clock, no random numbers, no paths, the
+ * same bits for any number of threads.  Points are RAS millimetres, lengths millimetres. */
+#pragma once
+
+#include "app/content/content.h"
+
+typedef enum {
+  PLA_PARAM_TEXT = 0,
+  PLA_PARAM_ITEM, /* the name of an item of the case */
+  PLA_PARAM_NUMBER,
+  PLA_PARAM_INT,
+  PLA_PARAM_BOOL,
+  PLA_PARAM_POINT,  /* [x, y, z] */
+  PLA_PARAM_POINTS, /* [[x, y, z], ...], at least one */
+  PLA_PARAM_LIST,   /* a JSON array that the operation checks itself */
+} PlaParamType;
+
+typedef struct {
+  const char *name; /* NULL ends a table */
+  PlaParamType type;
+  const char *unit;      /* "mm", or NULL */
+  double min, max;       /* of numbers and text lengths; both 0: any */
+  const char *otherwise; /* JSON text used when not given; NULL: must be given */
+  const char *help;      /* one line, lower case */
+} PlaOpParam;
+
+typedef struct PlaWork PlaWork;
+
+typedef struct {
+  const char *verb;    /* "edit-label" */
+  const char *title;   /* "Edit Label": the menu says "Undo Edit Label" */
+  const char *summary; /* one line */
+  const PlaOpParam *params;
+  /* What these parameters do, for menus and the history ("Incise “flap”"); g_free().  NULL, and a
+   * function that gives NULL: the title. */
+  char *(*describe)(JsonObject *params);
+  /* What it made cannot be made again from parameters and items (it came from a file): replay
+   * takes the stored result. */
+  bool from_store;
+  /* NULL: only written by the case file itself */
+  PlaStatus (*run)(PlaWork *work, PlaError *err);
+} PlaOperation;
+
+const PlaOperation *const *pla_operations_get(void);      /* NULL-terminated */
+const PlaOperation *pla_operation_find(const char *verb); /* or NULL */
+/* What a row of the log did, in words; g_free(). */
+char *pla_operation_describe(const PlaLogRow *row);
+
+/* Parameters with every default filled in, checked against the table.  @given may be NULL.  An
+ * unknown, missing or impossible one is PLA_ERR_USAGE with a sentence that names it. */
+PlaStatus pla_operation_check(const PlaOperation *op, JsonObject *given, JsonObject **out,
+                              PlaError *err);
+
+/* ---- for run functions -------------------------------------------------------------------- */
+
+const char *pla_work_text(const PlaWork *work, const char *param);
+double pla_work_number(const PlaWork *work, const char *param);
+int pla_work_int(const PlaWork *work, const char *param);
+bool pla_work_bool(const PlaWork *work, const char *param);
+void pla_work_point(const PlaWork *work, const char *param, double point_mm[3]);
+double *pla_work_points(const PlaWork *work, const char *param, int *n); /* g_free(); n x 3, mm */
+JsonArray *pla_work_list(const PlaWork *work, const char *param);        /* borrowed */
+/* The item that element @i of such a list names, 0 without one; *name (borrowed): what it says, or
+ * "". */
+int64_t pla_work_list_item(const PlaWork *work, JsonArray *list, guint i, const char **name);
+bool pla_work_is_null(const PlaWork *work, const char *param); /* optional and not given */
+
+PlaProgress *pla_work_progress(PlaWork *work);
+/* Path of the file to import; NULL for all other operations. */
+const char *pla_work_source(const PlaWork *work);
+const PlaReadOptions *pla_work_read_options(const PlaWork *work);
+/* Adds to the parameters that the log keeps: what was found in an imported file. */
+void pla_work_record(PlaWork *work, const char *param, JsonNode *value); /* takes @value */
+
+/* The item that text parameter @param names: PLA_ERR_USAGE with a sentence where there is none or
+ * it is not of @kind (NULL: any).  Reading an item makes it an input of the operation. */
+PlaStatus pla_work_item(PlaWork *work, const char *param, const char *kind, int64_t *item,
+                        PlaError *err);
+const char *pla_work_item_name(const PlaWork *work, int64_t item);
+const char *pla_work_item_kind(const PlaWork *work, int64_t item);
+/* 0 where no item has that name. */
+int64_t pla_work_find(const PlaWork *work, const char *name);
+PlaStatus pla_work_load(PlaWork *work, int64_t item, PlaContent **out, PlaError *err);
+/* Its metadata alone, without reading arrays; json_object_unref(). */
+PlaStatus pla_work_load_meta(PlaWork *work, int64_t item, JsonObject **out, PlaError *err);
+
+/* Results.  A name that is taken by another item gets a number behind it; the name given or made
+ * is what pla_work_add() returns. */
+const char *pla_work_add(PlaWork *work, const char *name, PlaContent *content); /* takes */
+void pla_work_replace(PlaWork *work, int64_t item, PlaContent *content);        /* takes */
+/* Another name or other metadata for the same arrays; NULL: unchanged. */
+PlaStatus pla_work_relabel(PlaWork *work, int64_t item, const char *name, JsonObject *meta,
+                           PlaError *err);
+void pla_work_remove(PlaWork *work, int64_t item);
+
+/* ---- for the session ---------------------------------------------------------------------- */
+
+typedef struct {
+  const char *verb;
+  JsonObject *params;  /* borrowed, may be NULL */
+  const char *source;  /* file to import, or NULL */
+  PlaReadOptions read; /* how to import it */
+} PlaRequest;
+
+/* Finds an item's content in memory, or NULL; any thread. */
+typedef PlaContent *(*PlaContentLookup)(const PlaHash *hash, void *data);
+
+/* Checks @request and makes ready to read its items from @state of @store; runs nothing.  Caller
+ * frees *out. */
+PlaStatus pla_work_new(const PlaRequest *request, PlaStore *store, const PlaState *state,
+                       PlaWork **out, PlaError *err);
+/* Runs @request on @state of @store without writing anything.  Caller frees *out. */
+PlaStatus pla_work_run(const PlaRequest *request, PlaStore *store, const PlaState *state,
+                       PlaContentLookup lookup, void *lookup_data, PlaProgress *progress,
+                       PlaWork **out, PlaError *err);
+void pla_work_free(PlaWork *work); /* NULL is fine */
+/* Whether all that it read is the same in @state, so that its results hold there too. */
+bool pla_work_fits(const PlaWork *work, const PlaState *state);
+/* Inside a transaction of the store: writes results, changes and the row after @parent; brings
+ * @state, which is the state of @parent, to the new one. */
+PlaStatus pla_work_write(PlaWork *work, PlaStore *store, int64_t parent, PlaState *state,
+                         PlaProgress *progress, int64_t *operation, PlaError *err);
+/* Visits the contents that were written, to keep them in memory. */
+void pla_work_foreach_result(const PlaWork *work,
+                             void (*func)(const PlaHash *hash, PlaContent *content, void *data),
+                             void *data);

@@ -1,0 +1,637 @@
+/* Quasistatic equilibrium by Newton's method on the energy.
+ *
+ * Each step solves K dx = f with the exact tangent, by conjugate gradients preconditioned with the
+ * newest Cholesky factor there is (single precision).  A new factor is made only when the old one
+ * no longer serves: the iteration count decides, not the clock, so runs repeat bit for bit.  When
+ * the exact tangent is not definite, the element-wise projected one takes its place.  The step
+ * length makes the energy fall (Armijo); energies are defined for inverted elements too, so this is
+ * sound everywhere.  Near the end, where differences of the energy drown in rounding, the residual
+ * decides.
+ *
+ * A nearly incompressible body (mixed formulation) has an energy like a narrow curved valley, in
+ * which descent creeps.  It is first solved roughly with a smaller resistance to change of volume,
+ * which then rises by stages.
+ */
+#include "sim/solve/solvers.h"
+
+#include "anatomy/base/memory.h"
+#include "anatomy/base/parallel.h"
+#include "sim/contact/contact.h"
+#include "sim/linear/gmres.h"
+#include "sim/solve/solve.h"
+#include "sim/solve/terms.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  OLD_FACTOR_ITERATIONS = 12, /* conjugate gradients with an older factor before a new one pays, */
+  LARGE_FACTOR_ITERATIONS = 40, /* and at most, where a factor costs much more than its use */
+  NEW_FACTOR_ITERATIONS = 60,   /* with the factor of the very matrix, or of its projection */
+  MAX_HALVINGS = 30,
+  MAX_SHIFTS = 12, /* fourfold each, until a step is short enough */
+  MOST_IDLE = 6,   /* iterations without gain where the energy says nothing any more */
+};
+
+static const double first_short_step = 0.25; /* of the extent, for the unbalanced force alone */
+static const double shift_factor = 4.0, least_shift = 1e-3; /* the latter of the first */
+static const double first_stage = 10.0; /* greatest modulus of patches at first, in shear moduli */
+static const double stage_factor = 10.0;
+static const double stage_tolerance = 1e-2; /* of the residual, before the last stage */
+
+typedef struct {
+  const PlaFemModel *model;
+  PlaFemModel softened; /* the model with patches of a stage */
+  PlaFemPatches softened_patches;
+  double softness; /* share of the modulus of patches at this stage, up to 1 */
+  const PlaFemConditions *conditions;
+  PlaFemOrder *order; /* or NULL */
+  PlaFemSystem system;
+  double extent;    /* of the body, m: no step is longer */
+  size_t n;         /* scalars of the block arrays */
+  double *force;    /* n_verts x 3 */
+  double *residual; /* block array */
+  double *step;     /* block array */
+  double *trial;    /* n_verts x 3 */
+  double work;      /* of the pressure so far, J */
+  double grain;     /* J, what rounding of the strains alone does to the energy */
+  bool tangled;     /* on the way out of a tangle, where the exact tangent is never definite */
+  double loose;     /* mass factor that ties what nothing holds to where it is, 1/s^2 */
+  double shift, first_shift; /* mass factor that shortens steps, 1/s^2; 0: none */
+} Newton;
+
+/* unbalanced force at @pos as a block array; its norm */
+static PlaStatus
+unbalanced(Newton *self, const double *pos, double *norm, PlaError *err)
+{
+  PlaStatus st = pla_terms_forces(self->model, self->conditions, pos, self->force, err);
+  if (st != PLA_OK)
+    return st;
+  pla_fem_system_gather(&self->system, self->force, self->residual);
+  *norm = pla_norm2(self->residual, self->n);
+  return PLA_OK;
+}
+
+/* energy at @pos less the work of the loads; that of a pressure is counted from rest to the start,
+ * along the way that the iterates took, and straight from the last of them, @from */
+static double
+potential(const Newton *self, const double *from, const double *pos)
+{
+  double energy = pla_terms_energy(self->model, self->conditions, pos) - self->work;
+  if (self->conditions->pressure)
+    energy -= pla_pressure_work(self->conditions->pressure, from, pos);
+  return energy;
+}
+
+static void
+assemble(Newton *self, const double *pos, bool project)
+{
+  const PlaFemInertia *inertia = self->conditions->inertia;
+  pla_fem_system_assemble(&self->system, pos, project,
+                          self->loose + self->shift + (inertia ? inertia->factor : 0.0));
+  pla_terms_add_stiffness(&self->system, self->conditions, pos, project);
+  pla_fem_system_constrain(&self->system);
+}
+
+/* x + length * step, bound vertices following */
+static void
+try_step(const Newton *self, const double *pos, double length, double *trial)
+{
+  memcpy(trial, pos, 3 * (size_t)self->model->n_verts * sizeof *pos);
+  pla_fem_system_add(&self->system, self->step, length, trial);
+  if (self->conditions->bindings)
+    pla_bindings_place(self->conditions->bindings, trial);
+}
+
+/* the longest side of the box around the rest shape, m */
+static double
+extent_of(const PlaFemModel *model)
+{
+  double extent = 0.0;
+  for (size_t d = 0; d < 3; d++) {
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t v = 0; v < (size_t)model->n_verts; v++) {
+      lo = fmin(lo, model->rest[3 * v + d]);
+      hi = fmax(hi, model->rest[3 * v + d]);
+    }
+    extent = fmax(extent, hi - lo);
+  }
+  return extent;
+}
+
+/* finds the contacts at @pos; @hold: takes them for friction too */
+static PlaStatus
+touch(Newton *self, const double *pos, bool hold, PlaError *err)
+{
+  if (!self->conditions->contacts)
+    return PLA_OK;
+  PlaStatus st = pla_contact_set_update(self->conditions->contacts, pos, 0.0, err);
+  if (st == PLA_OK && hold)
+    st = pla_contact_set_hold(self->conditions->contacts, err);
+  return st;
+}
+
+/* room in the matrix for the contacts there are, and for those about to be */
+static PlaStatus
+make_room(Newton *self, const double *pos, PlaError *err)
+{
+  const PlaFemConditions *conditions = self->conditions;
+  PlaVertSets links = { 0 };
+  if (!conditions->contacts || pla_terms_fit(&self->system, conditions))
+    return PLA_OK;
+  double thickness = pla_contact_set_thickness(conditions->contacts);
+  PlaStatus st = pla_contact_set_update(conditions->contacts, pos, 2.0 * thickness, err);
+  if (st == PLA_OK)
+    st = pla_terms_links(conditions, &links, err);
+  if (st == PLA_OK) {
+    pla_fem_system_clear(&self->system);
+    st = pla_fem_system_init_ordered(&self->system, self->model, conditions, &links, self->order,
+                                     err);
+  }
+  pla_vert_sets_clear(&links);
+  return st == PLA_OK ? touch(self, pos, false, err) : st;
+}
+
+/* how far along self->step no contact is missed */
+static double
+safe_length(Newton *self, const double *pos)
+{
+  if (!self->conditions->contacts)
+    return 1.0;
+  try_step(self, pos, 1.0, self->trial);
+  return pla_contact_set_limit(self->conditions->contacts, pos, self->trial);
+}
+
+/* The tangent with what a pressure along a free rim adds to it.  That has no potential, and no
+ * matrix of its own here: the factor of the symmetric part is the preconditioner. */
+typedef struct {
+  const Newton *newton;
+  const double *pos;
+  double *disp, *force; /* n_verts x 3 */
+} Rim;
+
+static PlaStatus
+rim_apply(void *data, const double *x, double *y, PlaError *err)
+{
+  const Rim *rim = data;
+  const Newton *self = rim->newton;
+  const size_t n = 3 * (size_t)self->model->n_verts;
+  const PlaFemBindings *bindings = self->conditions->bindings;
+  (void)err;
+  memset(rim->disp, 0, n * sizeof *rim->disp);
+  memset(rim->force, 0, n * sizeof *rim->force);
+  pla_fem_system_add(&self->system, x, 1.0, rim->disp);
+  if (bindings)
+    pla_bindings_place(bindings, rim->disp);
+  pla_pressure_add_rim(self->conditions->pressure, rim->pos, rim->disp, rim->force);
+  if (bindings)
+    pla_bindings_reduce(bindings, 3, rim->force);
+  /* the symmetric part meanwhile goes where the displacements were */
+  pla_block_matrix_mul(&self->system.matrix, x, rim->disp);
+  pla_fem_system_gather(&self->system, rim->force, y);
+  for (size_t i = 0; i < self->n; i++)
+    y[i] += rim->disp[i];
+  return PLA_OK;
+}
+
+static PlaStatus
+rim_precondition(void *data, const double *x, double *y, PlaError *err)
+{
+  const Rim *rim = data;
+  return pla_cholesky_solve(rim->newton->system.factor, x, y, err);
+}
+
+/* from the step of the symmetric part to that of the whole tangent; the former stays where the
+ * latter is out of reach */
+static PlaStatus
+turn_with_rim(Newton *self, const double *pos, double rel, PlaFemReport *report, PlaError *err)
+{
+  const size_t n = 3 * (size_t)self->model->n_verts;
+  Rim rim = { self, pos, pla_array_new(n, sizeof(double)), pla_array_new(n, sizeof(double)) };
+  const PlaGmres gmres = { self->n, &rim, rim_apply, rim_precondition };
+  double *step = pla_array_dup(self->step, self->n, sizeof *step), reached = 1.0;
+  int iterations = 0;
+  PlaStatus st = rim.disp && rim.force && step ? pla_gmres_solve(&gmres, self->residual, rel, step,
+                                                                 &reached, &iterations, err)
+                                               : pla_fail_memory(err, "the solver");
+  report->linear_iterations += iterations;
+  if (st == PLA_OK && reached < 0.5 && pla_dot(self->residual, step, self->n) > 0.0)
+    memcpy(self->step, step, self->n * sizeof *step);
+  free(rim.disp);
+  free(rim.force);
+  free(step);
+  return st;
+}
+
+/* A factorisation does flops / entries times the work of one use of the factor, though faster; the
+ * count is the same on every machine. */
+static int
+old_factor_iterations(const PlaCholesky *factor)
+{
+  double pays = pla_cholesky_flops(factor) / pla_cholesky_n_entries(factor) / 20.0;
+  return (int)fmin(fmax(pays, OLD_FACTOR_ITERATIONS), LARGE_FACTOR_ITERATIONS);
+}
+
+/* the mass factor by which the unbalanced force alone would move the body by @way */
+static double
+shift_for(const Newton *self, double way)
+{
+  const double mass = pla_norm2(self->model->mass, (size_t)self->model->n_verts);
+  return mass > 0.0 ? pla_norm2(self->residual, self->n) / (way * mass) : 0.0;
+}
+
+/* A body that barely carries its load (thin legs about to buckle) answers with steps longer than
+ * itself. They are shortened by a mass that resists each step: as in slow motion, stiff parts move
+ * as they would, and soft ones only so far.  @found: such a step is in self->step. */
+static PlaStatus
+short_direction(Newton *self, const double *pos, double rel, const PlaFemOptions *options,
+                bool *found, PlaFemReport *report, PlaError *err)
+{
+  PlaCholesky *factor = self->system.factor;
+  PlaStatus st = PLA_OK;
+  *found = false;
+  if (self->shift == 0.0)
+    self->shift = self->first_shift = shift_for(self, first_short_step * self->extent);
+  for (int k = 0; k < MAX_SHIFTS && !*found && st == PLA_OK && self->shift > 0.0; k++) {
+    PlaRefineReport cg = { 0 };
+    bool definite;
+    assemble(self, pos, true);
+    st = pla_cholesky_factor(factor, &self->system.matrix,
+                             self->model->patches ? PLA_DOUBLE : PLA_SINGLE, options->progress,
+                             &definite, err);
+    report->factorisations++;
+    if (st == PLA_OK && definite) {
+      st = pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
+                               NEW_FACTOR_ITERATIONS, options->progress, self->step, &cg, err);
+      report->linear_iterations += cg.iterations;
+      *found = !cg.negative_curvature && pla_max_abs(self->step, self->n) <= self->extent;
+    }
+    if (!*found)
+      self->shift *= shift_factor;
+  }
+  if (!*found)
+    self->shift = 0.0;
+  return st;
+}
+
+/* longer steps after one that did what was @foreseen, shorter ones after any other */
+static void
+adapt_shift(Newton *self, bool foreseen)
+{
+  self->shift = foreseen ? self->shift / shift_factor : self->shift * shift_factor;
+  if (self->shift < least_shift * self->first_shift)
+    self->shift = 0.0;
+}
+
+/* the step by the symmetric part of the tangent into self->step */
+static PlaStatus
+symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOptions *options,
+                    PlaFemReport *report, PlaError *err)
+{
+  PlaCholesky *factor = self->system.factor;
+  PlaRefineReport cg = { 0 };
+  PlaStatus st = PLA_OK;
+  bool found = false;
+  if (self->shift > 0.0) {
+    st = short_direction(self, pos, rel, options, &found, report, err);
+    if (st != PLA_OK || found)
+      return st;
+  }
+  assemble(self, pos, self->tangled);
+
+  /* with an older factor, as long as it serves */
+  if (pla_cholesky_has_factor(factor)) {
+    st =
+        pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
+                            old_factor_iterations(factor), options->progress, self->step, &cg, err);
+    report->linear_iterations += cg.iterations;
+    if (st != PLA_OK || cg.converged)
+      return st;
+  }
+  /* a new one: of the exact tangent if it is definite, else of the projected one, which may leave
+   * some motion without any stiffness; then a little is added everywhere */
+  for (int project = self->tangled; project < 3; project++) {
+    bool definite = false;
+    if (project == 1 && !self->tangled)
+      assemble(self, pos, true);
+    if (project == 2 && !self->tangled) {
+      st = short_direction(self, pos, rel, options, &found, report, err);
+      if (st != PLA_OK || found)
+        return st;
+      assemble(self, pos, true);
+    }
+    if (project == 2)
+      pla_block_matrix_stiffen(&self->system.matrix, 0.01);
+    /* nearly incompressible bodies are beyond single precision */
+    for (int precision = self->model->patches ? PLA_DOUBLE : PLA_SINGLE;
+         precision <= PLA_DOUBLE && !definite; precision++) {
+      /* a double factor of an indefinite matrix would fail as well */
+      if (precision == PLA_DOUBLE && !project && !self->model->patches)
+        break;
+      st = pla_cholesky_factor(factor, &self->system.matrix, (PlaPrecision)precision,
+                               options->progress, &definite, err);
+      report->factorisations++;
+      if (st != PLA_OK)
+        return st;
+    }
+    if (!definite)
+      continue;
+    st = pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
+                             NEW_FACTOR_ITERATIONS, options->progress, self->step, &cg, err);
+    report->linear_iterations += cg.iterations;
+    if (st != PLA_OK ||
+        (!cg.negative_curvature && pla_max_abs(self->step, self->n) <= self->extent))
+      return st;
+  }
+  /* even the projected tangent is singular: follow the force itself, scaled like a step */
+  double diagonal = 0.0;
+  const PlaBlockMatrix *m = &self->system.matrix;
+  for (int r = 0; r < m->n; r++)
+    diagonal = fmax(diagonal, fabs(m->value[9 * (size_t)pla_block_matrix_find(m, r, r)]));
+  for (size_t i = 0; i < self->n; i++)
+    self->step[i] = self->residual[i] / (diagonal > 0.0 ? diagonal : 1.0);
+  return PLA_OK;
+}
+
+/* the Newton direction into self->step */
+static PlaStatus
+direction(Newton *self, const double *pos, double rel, const PlaFemOptions *options,
+          PlaFemReport *report, PlaError *err)
+{
+  PlaStatus st = symmetric_direction(self, pos, rel, options, report, err);
+  if (st == PLA_OK && self->conditions->pressure && pla_cholesky_has_factor(self->system.factor))
+    st = turn_with_rim(self, pos, rel, report, err);
+  return st;
+}
+
+/* begins at the first stage, if there is more than one */
+static PlaStatus
+soften(Newton *self, const PlaFemModel *model, PlaError *err)
+{
+  double mu = 0.0, modulus = 0.0;
+  if (!model->patches)
+    return PLA_OK;
+  for (int m = 0; m < model->n_materials; m++) {
+    double shear, lambda, vol;
+    pla_material_moduli(model->material[m].material, model->material[m].constants, &shear, &lambda,
+                        &vol);
+    mu = fmax(mu, shear);
+  }
+  for (int c = 0; c < model->n_tets + model->n_hexes; c++)
+    modulus = fmax(modulus, model->patches->modulus[c]);
+  if (!(modulus > first_stage * mu))
+    return PLA_OK;
+  const size_t n = (size_t)model->patches->n;
+  self->softened = *model;
+  self->softened_patches = *model->patches;
+  self->softened.patches = &self->softened_patches;
+  self->softened_patches.modulus_log = pla_array_new(n, sizeof(double));
+  self->softened_patches.modulus_square = pla_array_new(n, sizeof(double));
+  if (!self->softened_patches.modulus_log || !self->softened_patches.modulus_square)
+    return pla_fail_memory(err, "the solver");
+  self->softness = first_stage * mu / modulus;
+  self->model = self->system.model = &self->softened;
+  return PLA_OK;
+}
+
+/* the model of the stage, or the true one at the last */
+static void
+set_stage(Newton *self, const PlaFemModel *model, double softness)
+{
+  self->softness = fmin(softness, 1.0);
+  if (softness >= 1.0) {
+    self->model = self->system.model = model;
+    return;
+  }
+  for (int p = 0; p < model->patches->n; p++) {
+    self->softened_patches.modulus_log[p] = softness * model->patches->modulus_log[p];
+    self->softened_patches.modulus_square[p] = softness * model->patches->modulus_square[p];
+  }
+}
+
+static void
+newton_clear(Newton *self)
+{
+  free(self->softened_patches.modulus_log);
+  free(self->softened_patches.modulus_square);
+  pla_fem_system_clear(&self->system);
+  free(self->force);
+  free(self->residual);
+  free(self->step);
+  free(self->trial);
+}
+
+/* A piece that only obstacles will hold is tied to where it is by a little of its mass: enough for
+ * a definite matrix, too little to slow the way to equilibrium.  Its slowest elastic frequency is
+ * of the order of the wave speed over its size. */
+static double
+loose_factor(const PlaFemModel *model, const PlaFemConditions *conditions)
+{
+  PlaError ignored;
+  if (!conditions->contacts || pla_fem_check_held(model, conditions->fixed, &ignored) == PLA_OK)
+    return 0.0;
+  double mass = pla_sum(model->mass, (size_t)model->n_verts), stiffness = 0.0;
+  for (int m = 0; m < model->n_materials; m++) {
+    double mu, lambda, vol;
+    pla_material_moduli(model->material[m].material, model->material[m].constants, &mu, &lambda,
+                        &vol);
+    stiffness = fmax(stiffness, mu);
+  }
+  return mass > 0.0 ? 1e-6 * stiffness * extent_of(model) / mass : 0.0;
+}
+
+/* each point's energy is right to its modulus times the rounding of F */
+static double
+energy_grain(const PlaFemModel *model)
+{
+  double sum = 0.0;
+  for (int c = 0; c < model->n_tets + model->n_hexes; c++) {
+    const PlaFemMaterial *m = &model->material[model->cell_material[c]];
+    double volume = c < model->n_tets ? model->tet_volume[c] : 0.0, mu, lambda, vol;
+    for (int q = 0; c >= model->n_tets && q < 8; q++)
+      volume += model->hex_weight[8 * (size_t)(c - model->n_tets) + (size_t)q];
+    pla_material_moduli(m->material, m->constants, &mu, &lambda, &vol);
+    sum += volume * (mu + fabs(lambda));
+  }
+  return DBL_EPSILON * sum;
+}
+
+PlaStatus
+pla_fem_solve_newton(const PlaFemModel *model, const PlaFemConditions *conditions,
+                     const PlaFemOptions *options, double *pos, PlaFemReport *report, PlaError *err)
+{
+  return pla_fem_newton_until(model, conditions, options, (double)INFINITY, pos, report, err);
+}
+
+/* whether every element has det F above @jacobian */
+static bool
+is_whole(const PlaFemModel *model, double jacobian, const double *pos)
+{
+  double least;
+  return isfinite(jacobian) && pla_fem_inverted(model, pos, &least, NULL) == 0 && least > jacobian;
+}
+
+/* no step helps any more: what rounding leaves at the asked residual is an answer nevertheless */
+static PlaStatus
+give_up(Newton *self, const double *pos, const PlaFemOptions *options, PlaFemReport *report,
+        PlaError *err)
+{
+  bool settled = false;
+  PlaStatus st = PLA_OK;
+  if (report->residual_rel <= options->tolerance_rel)
+    st = pla_fem_is_settled(self->model, self->conditions, pos, report->residual_n,
+                            PLA_SETTLED_AT_ROUNDING, self->trial, &settled, err);
+  report->reason = settled ? PLA_STOP_CONVERGED : PLA_STOP_STALLED;
+  return st;
+}
+
+PlaStatus
+pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *conditions,
+                     const PlaFemOptions *options, double jacobian, double *pos,
+                     PlaFemReport *report, PlaError *err)
+{
+  const size_t n_coords = 3 * (size_t)model->n_verts;
+  Newton self = { .model = model, .conditions = conditions, .order = options->order };
+  self.loose = loose_factor(model, conditions);
+  self.tangled = isfinite(jacobian);
+  PlaStatus st =
+      pla_fem_system_init_ordered(&self.system, model, conditions, NULL, options->order, err);
+  if (st != PLA_OK)
+    return st;
+  self.n = 3 * (size_t)self.system.n_blocks;
+  self.extent = extent_of(model);
+  self.grain = energy_grain(model);
+  self.force = pla_array_new(n_coords, sizeof *self.force);
+  self.residual = pla_array_new(self.n, sizeof *self.residual);
+  self.step = pla_array_new(self.n, sizeof *self.step);
+  self.trial = pla_array_new(n_coords, sizeof *self.trial);
+  if (!self.force || !self.residual || !self.step || !self.trial)
+    st = pla_fail_memory(err, "the solver");
+  self.softness = 1.0;
+  if (st == PLA_OK && !options->warm_start)
+    st = soften(&self, model, err);
+  if (st == PLA_OK)
+    set_stage(&self, model, self.softness);
+
+  double norm = 0.0, scale = 0.0;
+  int idle = 0;
+  if (st == PLA_OK)
+    st = touch(&self, pos, true, err);
+  if (st == PLA_OK)
+    st = make_room(&self, pos, err);
+  if (st == PLA_OK)
+    st = unbalanced(&self, pos, &norm, err);
+  if (st == PLA_OK) {
+    scale = fmax(pla_fem_load_norm(model, conditions), fmax(norm, report->residual_scale_n));
+    report->residual_scale_n = scale;
+  }
+  if (conditions->pressure)
+    self.work = pla_pressure_work(conditions->pressure, model->rest, pos);
+  double energy = st == PLA_OK ? potential(&self, pos, pos) : 0.0;
+  report->reason = PLA_STOP_ITERATIONS;
+  for (int it = 0; st == PLA_OK; it++) {
+    report->residual_n = norm;
+    report->residual_rel = scale > 0.0 ? norm / scale : 0.0;
+    if (report->n_residuals < PLA_FEM_MAX_RESIDUALS)
+      report->residuals[report->n_residuals++] = report->residual_rel;
+    if (self.softness < 1.0 && report->residual_rel <= stage_tolerance) {
+      set_stage(&self, model, stage_factor * self.softness);
+      energy = potential(&self, pos, pos);
+      st = unbalanced(&self, pos, &norm, err);
+      continue;
+    }
+    bool done = is_whole(model, jacobian, pos);
+    if (!done && self.softness == 1.0 && report->residual_rel <= options->tolerance_rel)
+      st = pla_fem_is_settled(model, conditions, pos, norm, options->tolerance_rel, self.trial,
+                              &done, err);
+    if (st != PLA_OK)
+      break;
+    if (done) {
+      report->reason = PLA_STOP_CONVERGED;
+      break;
+    }
+    if (it >= options->max_iterations)
+      break;
+    double way = log(report->residual_rel) / log(options->tolerance_rel);
+    if (!pla_progress_step(options->progress, way)) {
+      report->reason = PLA_STOP_CANCELLED;
+      break;
+    }
+
+    /* far from the solution a rough direction is enough; close to it the linear solve must not
+     * spoil the quadratic convergence */
+    double rel = fmin(0.1, fmax(0.1 * options->tolerance_rel / report->residual_rel,
+                                sqrt(report->residual_rel)));
+    rel = fmin(rel, 0.05);
+    st = make_room(&self, pos, err);
+    if (st == PLA_OK)
+      st = direction(&self, pos, rel, options, report, err);
+    if (st != PLA_OK)
+      break;
+
+    double longest = pla_max_abs(self.step, self.n);
+    for (size_t i = 0; longest > self.extent && i < self.n; i++)
+      self.step[i] *= self.extent / longest;
+
+    /* down the energy, or, within its rounding, down the residual */
+    double slope = -pla_dot(self.residual, self.step, self.n);
+    double noise = 1e3 * DBL_EPSILON * (fabs(energy) + fabs(slope)) + self.grain;
+    const double whole = safe_length(&self, pos);
+    double length = whole, old_norm = norm, new_energy = energy;
+    bool accepted = false;
+    for (int h = 0; h < MAX_HALVINGS && !accepted && st == PLA_OK; h++) {
+      try_step(&self, pos, length, self.trial);
+      st = touch(&self, self.trial, false, err);
+      new_energy = potential(&self, pos, self.trial);
+      bool falls = new_energy <= energy + 1e-4 * length * slope;
+      if (!falls && fabs(new_energy - energy) <= noise) {
+        st = unbalanced(&self, self.trial, &norm, err);
+        falls = norm < old_norm;
+      }
+      if (falls)
+        accepted = true;
+      else
+        length *= 0.5;
+    }
+    if (st != PLA_OK)
+      break;
+    if (!accepted && self.softness < 1.0) {
+      set_stage(&self, model, 1.0);
+      st = touch(&self, pos, true, err);
+      energy = potential(&self, pos, pos);
+      if (st == PLA_OK)
+        st = unbalanced(&self, pos, &norm, err);
+      continue;
+    }
+    if (!accepted) {
+      st = give_up(&self, pos, options, report, err);
+      break;
+    }
+    if (conditions->pressure)
+      self.work += pla_pressure_work(conditions->pressure, pos, self.trial);
+    memcpy(pos, self.trial, n_coords * sizeof *pos);
+    adapt_shift(&self, length == whole && new_energy - energy <= 0.25 * length * slope + noise);
+    report->iterations++;
+    bool in_noise = fabs(new_energy - energy) <= noise;
+    st = touch(&self, pos, true, err);
+    energy = conditions->contacts ? potential(&self, pos, pos) : new_energy;
+    if (st == PLA_OK)
+      st = unbalanced(&self, pos, &norm, err);
+    /* where rounding is all that is left, further iterations only stir it */
+    idle = in_noise && norm > 0.95 * old_norm ? idle + 1 : 0;
+    if (st == PLA_OK && idle >= MOST_IDLE) {
+      report->residual_n = norm;
+      report->residual_rel = norm / scale;
+      st = give_up(&self, pos, options, report, err);
+      break;
+    }
+  }
+  if (st == PLA_ERR_CANCELLED) {
+    report->reason = PLA_STOP_CANCELLED;
+    st = PLA_OK;
+  }
+  newton_clear(&self);
+  return st;
+}

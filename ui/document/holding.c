@@ -1,0 +1,63 @@
+#include "ui/document/holding.h"
+
+#include "app/show/picture.h"
+
+static void
+holding_clear(gpointer data)
+{
+  PlaHolding *held = data;
+  pla_content_unref(held->content);
+  pla_notes_clear(&held->notes);
+  g_free(held->counts);
+}
+
+static PlaHolding *
+survey(PlaHolding *held)
+{
+  if (held->volume) {
+    pla_volume_range(held->volume, &held->range[0], &held->range[1]);
+    pla_window_auto(held->volume, held->window);
+  }
+  if (held->labels) {
+    held->counts = g_new0(size_t, 65536);
+    pla_label_map_count(held->labels, held->counts);
+  }
+  return held;
+}
+
+void
+pla_holding_unref(PlaHolding *held)
+{
+  if (held)
+    g_atomic_rc_box_release_full(held, holding_clear);
+}
+
+PlaHolding *
+pla_holding_new_content(PlaContent *content)
+{
+  PlaHolding *held = g_atomic_rc_box_new0(PlaHolding);
+  held->content = pla_content_ref(content);
+  held->volume = content->volume;
+  held->labels = content->labels;
+  JsonNode *notes = json_object_get_member(content->meta, "notes");
+  JsonArray *list = notes && JSON_NODE_HOLDS_ARRAY(notes) ? json_node_get_array(notes) : NULL;
+  for (guint i = 0; list && i < json_array_get_length(list); i++) {
+    const char *note = json_node_get_string(json_array_get_element(list, i));
+    if (note)
+      pla_notes_add(&held->notes, "%s", note);
+  }
+  return survey(held);
+}
+
+gboolean
+pla_holding_is_ct(const PlaHolding *held)
+{
+  const double lo = held->range[0], hi = held->range[1];
+  return lo <= -900.0 && lo >= -5000.0 && hi >= 800.0;
+}
+
+gboolean
+pla_holding_holds(const PlaHolding *held, const PlaContent *content)
+{
+  return held && held->content == content;
+}
