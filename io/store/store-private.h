@@ -62,6 +62,7 @@ char *pla_column_dup(sqlite3_stmt *stmt, int at);               /* NULL only whe
 #define PLA_LOG_COLUMNS                                                                            \
   "parent, verb, parameters, inputs, state, program, kernel, time_ms, duration_ms, checksum"
 bool pla_log_row_read(sqlite3_stmt *stmt, PlaLogRow *row, bool *intact);
+void pla_log_row_clear(PlaLogRow *row); /* also one that memory sufficed for in part */
 
 /* checksums of rows that nothing else covers */
 PlaHash pla_log_row_checksum(const PlaLogRow *row);

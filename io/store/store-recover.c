@@ -317,8 +317,10 @@ take_meta(Salvage *s, sqlite3_stmt *stmt)
 {
   const char *key = (const char *)sqlite3_column_text(stmt, 1);
   char **into = !key ? NULL : strcmp(key, "title") == 0 ? &s->title : &s->current;
-  if (into && !*into)
+  if (into && !*into) {
     *into = pla_column_dup(stmt, 2);
+    has_memory(s, *into != NULL);
+  }
 }
 
 static int
@@ -747,12 +749,8 @@ salvage_clear(Salvage *s)
   }
   for (size_t i = 0; i < s->bundle_arrays.n; i++)
     free(((BundleArrayRow *)rows_at(&s->bundle_arrays, i))->name);
-  for (size_t i = 0; i < s->operations.n; i++) {
-    PlaLog one = { 1, pla_array_dup(&((OperationRow *)rows_at(&s->operations, i))->row, 1,
-                                    sizeof(PlaLogRow)) };
-    if (one.row)
-      pla_log_clear(&one);
-  }
+  for (size_t i = 0; i < s->operations.n; i++)
+    pla_log_row_clear(&((OperationRow *)rows_at(&s->operations, i))->row);
   for (size_t i = 0; i < s->branches.n; i++)
     free(((BranchRow *)rows_at(&s->branches, i))->branch.name);
   Rows *all[] = { &s->chunks,        &s->arrays,     &s->array_chunks, &s->bundles,

@@ -351,16 +351,21 @@ pla_state_hash(const PlaState *state)
 }
 
 void
+pla_log_row_clear(PlaLogRow *row)
+{
+  free(row->verb);
+  free(row->parameters);
+  free(row->inputs);
+  free(row->program);
+  free(row->kernel);
+  *row = (PlaLogRow){ 0 };
+}
+
+void
 pla_log_clear(PlaLog *log)
 {
-  for (int i = 0; i < log->n; i++) {
-    PlaLogRow *row = &log->row[i];
-    free(row->verb);
-    free(row->parameters);
-    free(row->inputs);
-    free(row->program);
-    free(row->kernel);
-  }
+  for (int i = 0; i < log->n; i++)
+    pla_log_row_clear(&log->row[i]);
   free(log->row);
   *log = (PlaLog){ 0 };
 }

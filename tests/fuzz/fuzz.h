@@ -13,7 +13,6 @@
 typedef struct {
   const char *name; /* also of its folder of seeds, tests/fuzz/corpus/NAME */
   void (*run)(const uint8_t *data, size_t size);
-  bool untroubled; /* nothing fails around it: too slow for that, or not ready for it */
 } PlaFuzzTarget;
 
 /* Ends with a NULL name; one list a program. */

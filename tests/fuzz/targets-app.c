@@ -710,7 +710,7 @@ run_operation(const uint8_t *data, size_t size)
 }
 
 const PlaFuzzTarget pla_fuzz_targets[] = {
-  { "case", run_case, .untroubled = true },
+  { "case", run_case },
   { "content", run_content },
   { "corpus", run_corpus },
   { "json", run_json },
@@ -718,8 +718,8 @@ const PlaFuzzTarget pla_fuzz_targets[] = {
   { "muscles", run_muscles },
   { "operation", run_operation },
   { "physemes", run_physemes },
-  { "plan", run_plan, .untroubled = true },
-  { "recover", run_recover, .untroubled = true },
+  { "plan", run_plan },
+  { "recover", run_recover },
   { "scene", run_scene },
   { "speech-net", run_speech_net },
   { NULL },

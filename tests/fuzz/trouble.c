@@ -114,7 +114,7 @@ pla_fuzz_one(const PlaFuzzTarget *target, const uint8_t *data, size_t size, int 
   n_calls = fail_at = 0;
   choice = hash_of(data, size);
   target->run(data, size);
-  const uint64_t n = target->untroubled ? 0 : n_calls;
+  const uint64_t n = n_calls;
   const uint64_t tries = n < (uint64_t)troubles ? n : (uint64_t)troubles;
   for (uint64_t i = 0; i < tries; i++) {
     n_calls = 0;
