@@ -1,4 +1,5 @@
 /* `muscles`: fibres, overlaps and attachments of muscles in a mesh. */
+#include "app/base/csv.h"
 #include "app/base/json.h"
 #include "app/case/session.h"
 #include "app/cli/cli-private.h"
@@ -231,9 +232,9 @@ write_lines(const PlaMuscleSet *set, const PlaMesh *mesh, const char *path, PlaE
       char number[3][G_ASCII_DTOSTR_BUF_SIZE];
       for (int d = 0; d < 3; d++)
         g_ascii_formatd(number[d], sizeof number[d], "%.4f", 1000.0 * pos[3 * p + d]);
-      g_string_append_printf(text, "%d,\"%s\",%s,%s,%s\n", l,
-                             set->list.muscle[set->line_muscle[l]].name, number[0], number[1],
-                             number[2]);
+      g_string_append_printf(text, "%d,", l);
+      pla_csv_put(text, set->list.muscle[set->line_muscle[l]].name);
+      g_string_append_printf(text, ",%s,%s,%s\n", number[0], number[1], number[2]);
     }
   return pla_output_write(path, text->str, text->len, err);
 }

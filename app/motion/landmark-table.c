@@ -52,6 +52,7 @@ read_line(const PlaText *line, char separator, bool first, PlaLandmarks *out, bo
   if (!pla_cells_next(&cells, &cell) || !cell.at || cell.at == cell.end)
     return pla_fail(err, PLA_ERR_FORMAT, "it has no name");
   g_autofree char *name = g_strndup(cell.at, (gsize)(cell.end - cell.at));
+  pla_cell_undouble_quotes(name);
   pla_cell_drop_apostrophe(name);
   for (int d = 0; d < 3; d++) {
     if (!pla_cells_next(&cells, &cell) || !cell.at)
@@ -111,6 +112,20 @@ pla_landmarks_read(const char *path, PlaLandmarks *out, PlaError *err)
   return st;
 }
 
+/* one cell: always quoted, so that it keeps blanks in front; a line holds no line end */
+static void
+put_name(GString *text, const char *name)
+{
+  g_autofree char *line = g_strdelimit(g_strdup(name), "\n\r", ' ');
+  g_string_append_printf(text, "\"%s", pla_cell_needs_apostrophe(line) ? "'" : "");
+  for (const char *c = line; *c; c++) {
+    if (*c == '"')
+      g_string_append_c(text, '"');
+    g_string_append_c(text, *c);
+  }
+  g_string_append_c(text, '"');
+}
+
 PlaStatus
 pla_landmarks_write(const char *path, const PlaLandmarks *self, PlaError *err)
 {
@@ -119,9 +134,8 @@ pla_landmarks_write(const char *path, const PlaLandmarks *self, PlaError *err)
     char number[3][G_ASCII_DTOSTR_BUF_SIZE];
     for (int d = 0; d < 3; d++)
       g_ascii_formatd(number[d], sizeof number[d], "%.6f", self->pos_mm[3 * i + d]);
-    g_string_append_printf(text, "\"%s%s\",%s,%s,%s\n",
-                           pla_cell_needs_apostrophe(self->name[i]) ? "'" : "", self->name[i],
-                           number[0], number[1], number[2]);
+    put_name(text, self->name[i]);
+    g_string_append_printf(text, ",%s,%s,%s\n", number[0], number[1], number[2]);
   }
   return pla_output_write(path, text->str, text->len, err);
 }

@@ -132,18 +132,6 @@ stem_is(const Column *c, const char *const *words)
   return false;
 }
 
-/* inside a quoted cell, a doubled quote stands for one */
-static void
-undouble_quotes(char *name)
-{
-  char *to = name;
-  for (const char *from = name; *from; from++) {
-    *to++ = *from;
-    from += from[0] == '"' && from[1] == '"';
-  }
-  *to = '\0';
-}
-
 static PlaStatus
 parse_columns(Table *t, const PlaText *line, PlaError *err)
 {
@@ -166,7 +154,7 @@ parse_columns(Table *t, const PlaText *line, PlaError *err)
                       line->line, c + 1);
     column->name = pla_name_dup(cell.at, (size_t)(cell.end - cell.at));
     if (column->name) {
-      undouble_quotes(column->name);
+      pla_cell_undouble_quotes(column->name);
       pla_cell_drop_apostrophe(column->name);
     }
     if (!column->name || !column_parse(column))

@@ -9,6 +9,7 @@
 #include "io/formats/formats.h"
 #include "io/stream/output.h"
 #include "io/stream/source.h"
+#include "io/stream/text-table.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -367,6 +368,8 @@ pla_label_file_read(const char *path, PlaLabelTable *out, PlaNotes *notes, PlaEr
     if (!visible)
       e->rgba[3] = 255;
     char *name = name_dup(e->name, e->id, kind == TABLE_COLOURS);
+    if (name && kind == TABLE_TSV)
+      pla_cell_drop_apostrophe(name);
     st = name ? pla_label_table_set(out, e->id, name, e->has_colour ? e->rgba : NULL, err)
               : pla_fail_memory(err, path);
     free(name);
@@ -417,7 +420,10 @@ append_snap(PlaBytes *out, const PlaLabel *l)
 static bool
 append_tsv(PlaBytes *out, const PlaLabel *l)
 {
-  bool ok = pla_bytes_printf(out, "%d\t", l->id) && append_name(out, l->name, "\t\r\n", ' ') &&
+  /* blanks in front are no part of a field, and would hide a formula */
+  const char *name = l->name + strspn(l->name, " \t\r\n");
+  bool ok = pla_bytes_printf(out, "%d\t%s", l->id, pla_cell_needs_apostrophe(name) ? "'" : "") &&
+            append_name(out, name, "\t\r\n", ' ') &&
             pla_bytes_printf(out, "\t#%02x%02x%02x", l->rgba[0], l->rgba[1], l->rgba[2]);
   if (ok && l->rgba[3] != 255)
     ok = pla_bytes_printf(out, "%02x", l->rgba[3]);

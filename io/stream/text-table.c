@@ -258,6 +258,17 @@ pla_cell_quote(const PlaCell *cell)
   return n > 40 ? 40 : (int)n;
 }
 
+void
+pla_cell_undouble_quotes(char *text)
+{
+  char *to = text;
+  for (const char *from = text; *from; from++) {
+    *to++ = *from;
+    from += from[0] == '"' && from[1] == '"';
+  }
+  *to = '\0';
+}
+
 /* ---- what spreadsheets compute --------------------------------------------------------------- */
 
 /* -3.5, +1e-6: nothing to compute */

@@ -52,6 +52,9 @@ PlaCellKind pla_cell_number(const PlaCell *cell, bool decimal_comma, double *out
 bool pla_cell_is(const PlaCell *cell,
                  const char *expected); /* whatever the case of ASCII letters */
 
+/* Inside a quoted cell, a doubled quote stands for one. */
+void pla_cell_undouble_quotes(char *text);
+
 /* A spreadsheet computes cells that begin with = + - @ or a tab: such text, unless it is a plain
  * number, is written with an apostrophe before it.  (So is text that begins with apostrophes before
  * one of these, which keeps both apart.) */

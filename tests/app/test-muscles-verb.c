@@ -4,6 +4,7 @@
 #include "app/motion/landmark-table.h"
 #include "app/motion/muscles.h"
 #include "io/formats/label-files.h"
+#include "io/stream/text-table.h"
 #include "tests/app/verb-test.h"
 
 #include <glib/gstdio.h>
@@ -147,7 +148,7 @@ test_muscles(void)
   pla_item_clear(&item);
   g_autofree char *lines = NULL;
   g_assert_true(g_file_get_contents(f.other, &lines, NULL, NULL));
-  g_assert_true(g_str_has_prefix(lines, "line,muscle,x_mm,y_mm,z_mm\n0,\"bar\","));
+  g_assert_true(g_str_has_prefix(lines, "line,muscle,x_mm,y_mm,z_mm\n0,bar,"));
 
   /* its own output serves as given vectors */
   g_autofree char *again =
@@ -180,6 +181,81 @@ test_muscles(void)
   g_assert_cmpint(attached[1], >, attached[0]);
   g_assert_cmpint(attached[2], ==, 0);
   files_clear(&f);
+}
+
+/* the muscle's name in the first row of a table of streamlines */
+static char *
+name_in_table(const char *path)
+{
+  PlaLines *lines = NULL;
+  PlaText line;
+  PlaCells cells;
+  PlaCell cell;
+  PlaError err = { 0 };
+  g_assert_cmpint(pla_lines_open(path, NULL, &lines, &err), ==, PLA_OK);
+  for (int i = 0; i < 2; i++)
+    g_assert_cmpint(pla_lines_next(lines, &line, &err), ==, PLA_OK);
+  pla_cells_init(&cells, &line, ',');
+  for (int i = 0; i < 2; i++)
+    g_assert_true(pla_cells_next(&cells, &cell));
+  char *name = g_strndup(cell.at, (gsize)(cell.end - cell.at));
+  pla_cell_undouble_quotes(name);
+  pla_cell_drop_apostrophe(name);
+  pla_lines_free(lines);
+  return name;
+}
+
+/* a name that a spreadsheet would compute is text in the table of streamlines */
+static void
+test_formulas(void)
+{
+  static const struct {
+    const char *name, *json, *cell;
+  } cases[] = { { "=1+1", "=1+1", "0,'=1+1," },
+                { "@SUM(1,2)", "@SUM(1,2)", "0,\"'@SUM(1,2)\"," },
+                { "the \"bar\"", "the \\\"bar\\\"", "0,\"the \"\"bar\"\"\"," } };
+  Files f;
+  files_init(&f);
+  for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *description =
+        g_strdup_printf("{\"muscles\": [{\"name\": \"%s\", \"label\": 2, \"heads\": "
+                        "[{\"origin\": \"left\", \"insertion\": \"right\"}]}]}",
+                        cases[i].json);
+    write_text(f.description, description);
+    g_autofree char *words =
+        g_strdup_printf("muscles %s %s --description %s --streamlines %s -o %s", f.labels, f.mesh,
+                        f.description, f.other, f.out);
+    g_autoptr(JsonObject) json = verb_test_run(words, 0);
+    g_autofree char *lines = NULL;
+    g_assert_true(g_file_get_contents(f.other, &lines, NULL, NULL));
+    g_assert_nonnull(strstr(lines, cases[i].cell));
+    g_autofree char *name = name_in_table(f.other);
+    g_assert_cmpstr(name, ==, cases[i].name);
+  }
+  files_clear(&f);
+}
+
+/* names of landmarks come back from a table as they were */
+static void
+test_landmark_names(void)
+{
+  static const char *const names[] = { "=1+1", "a \"b\", c", " blank", "'@x", "\"", "-3.5", "\rx" };
+  PlaLandmarks marks = { 0 }, back;
+  PlaError err = { 0 };
+  g_autofree char *path = g_build_filename(g_get_tmp_dir(), "platysma-landmark-names.csv", NULL);
+  for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+    pla_landmarks_add(&marks, names[i], (double[3]){ 1.0, -2.0, (double)i });
+  g_assert_cmpint(pla_landmarks_write(path, &marks, &err), ==, PLA_OK);
+  if (pla_landmarks_read(path, &back, &err) != PLA_OK)
+    g_error("%s", err.message);
+  g_assert_cmpint(back.n, ==, marks.n);
+  for (size_t i = 0; i + 1 < G_N_ELEMENTS(names); i++)
+    g_assert_cmpstr(back.name[i], ==, names[i]);
+  g_assert_cmpstr(back.name[G_N_ELEMENTS(names) - 1], ==, " x"); /* a cell has no line ends */
+  g_assert_cmpfloat(back.pos_mm[1], ==, -2.0);
+  pla_landmarks_clear(&back);
+  pla_landmarks_clear(&marks);
+  g_remove(path);
 }
 
 static void
@@ -433,6 +509,8 @@ main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/verbs/muscles", test_muscles);
+  g_test_add_func("/verbs/muscles-formulas", test_formulas);
+  g_test_add_func("/verbs/landmark-names", test_landmark_names);
   g_test_add_func("/verbs/muscles-refused", test_muscles_refused);
   g_test_add_func("/verbs/muscles-describe", test_describe);
   g_test_add_func("/verbs/muscles-in-case", test_case);

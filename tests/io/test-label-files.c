@@ -143,6 +143,35 @@ test_awkward_names(void)
   pla_label_table_clear(&table);
 }
 
+/* what a spreadsheet would compute is written as text, and read as it was */
+static void
+test_formulas(void)
+{
+  static const char *const names[] = {
+    "=1+1", "@SUM(A1)", "+a", "-3.5", "'=1+1", "'quoted'", "a=b"
+  };
+  PlaLabelTable table = { 0 }, back;
+  PlaError err = { 0 };
+  g_autofree char *path = pla_test_path("formulas.tsv");
+  g_autofree char *text = NULL;
+  for (int i = 0; i < (int)G_N_ELEMENTS(names); i++)
+    g_assert_cmpint(pla_label_table_set(&table, i + 1, names[i], NULL, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_label_table_set(&table, 100, "\t =2", NULL, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_label_file_write(path, &table, &err), ==, PLA_OK);
+  g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+  g_assert_nonnull(strstr(text, "1\t'=1+1\t#"));
+  g_assert_nonnull(strstr(text, "2\t'@SUM(A1)\t#"));
+  g_assert_nonnull(strstr(text, "3\t'+a\t#"));
+  g_assert_nonnull(strstr(text, "4\t-3.5\t#"));
+  g_assert_nonnull(strstr(text, "100\t'=2\t#"));
+  g_assert_cmpint(pla_label_file_read(path, &back, NULL, &err), ==, PLA_OK);
+  g_assert_cmpint(back.n, ==, (int)G_N_ELEMENTS(names) + 1);
+  for (int i = 0; i < (int)G_N_ELEMENTS(names); i++)
+    g_assert_cmpstr(back.label[i].name, ==, names[i]);
+  pla_label_table_clear(&back);
+  pla_label_table_clear(&table);
+}
+
 static void
 test_bad(void)
 {
@@ -229,6 +258,7 @@ main(int argc, char **argv)
   g_test_add_func("/io/label-files/read", test_read);
   g_test_add_func("/io/label-files/round-trip", test_round_trip);
   g_test_add_func("/io/label-files/awkward-names", test_awkward_names);
+  g_test_add_func("/io/label-files/formulas", test_formulas);
   g_test_add_func("/io/label-files/bad", test_bad);
   g_test_add_func("/io/label-files/sidecar", test_sidecar);
   g_test_add_func("/io/label-files/damage", test_damage);
