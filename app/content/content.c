@@ -396,10 +396,16 @@ pla_content_to_bundle(const PlaContent *self, const char *name, PlaBundle *out, 
     audio_to_bundle(&m, meta, self->audio);
   for (int a = 0; a < self->n_arrays && m.fine; a++) {
     const PlaStoreArray *array = &self->array[a];
-    g_assert(!is_owned(array->name));
-    add(&m, array->name, array->dtype, array->data, array->n_dims, 0, 0, 0, 0);
-    if (m.fine)
-      memcpy(out->array[out->n_arrays - 1].shape, array->shape, sizeof array->shape);
+    /* items of other programs may call an array so too: the bundle then owns a copy */
+    void *copy =
+        is_owned(array->name) ? pla_array_dup(array->data, pla_store_array_bytes(array), 1) : NULL;
+    m.fine = m.fine && (copy || !is_owned(array->name));
+    const int before = out->n_arrays;
+    add(&m, array->name, array->dtype, copy ? copy : array->data, array->n_dims, 0, 0, 0, 0);
+    if (out->n_arrays > before)
+      memcpy(out->array[before].shape, array->shape, sizeof array->shape);
+    else
+      free(copy);
   }
   PlaError why;
   g_autofree char *text = NULL;
@@ -544,6 +550,13 @@ element_object(JsonArray *array, guint i)
   return JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
 }
 
+static int64_t
+element_int(JsonArray *array, guint i)
+{
+  JsonNode *node = json_array_get_element(array, i);
+  return json_node_get_value_type(node) == G_TYPE_INT64 ? json_node_get_int(node) : 0;
+}
+
 static PlaVolume *
 load_volume(Loader *l)
 {
@@ -611,7 +624,7 @@ load_labels(Loader *l)
       return;
     }
     for (guint c = 0; c < 4; c++)
-      rgba[c] = (uint8_t)CLAMP(json_array_get_int_element(colour, c), 0, 255);
+      rgba[c] = (uint8_t)CLAMP(element_int(colour, c), 0, 255);
     l->st = pla_label_table_set(&map->table, (int)id, meta_text(entry, "name"), rgba, l->err);
   }
 }
@@ -916,9 +929,10 @@ compare_points(PlaDifference *d, const double *a, const double *b, size_t n)
   d->in_mm = true;
   for (size_t i = 0; i < n; i++) {
     const double *p = a + 3 * i, *q = b + 3 * i;
-    bool missing = isnan(p[0]) || isnan(q[0]);
-    double mm = missing
-                    ? (isnan(p[0]) == isnan(q[0]) ? 0.0 : NAN)
+    /* a point of which any coordinate is missing is missing */
+    bool no_p = isnan(p[0] + p[1] + p[2]), no_q = isnan(q[0] + q[1] + q[2]);
+    double mm = no_p || no_q
+                    ? (no_p == no_q ? 0.0 : NAN)
                     : 1000.0 * sqrt((p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1]) +
                                     (p[2] - q[2]) * (p[2] - q[2]));
     compare_value(d, mm, 0.0);

@@ -54,6 +54,8 @@ read_line(const PlaText *line, char separator, bool first, PlaLandmarks *out, bo
   g_autofree char *name = g_strndup(cell.at, (gsize)(cell.end - cell.at));
   pla_cell_undouble_quotes(name);
   pla_cell_drop_apostrophe(name);
+  if (name[0] == '\0' || strpbrk(name, "\r"))
+    return pla_fail(err, PLA_ERR_FORMAT, "its name is empty or has a line end in it");
   for (int d = 0; d < 3; d++) {
     if (!pla_cells_next(&cells, &cell) || !cell.at)
       return pla_fail(err, PLA_ERR_FORMAT, "it has fewer than four columns: name, x, y, z");
@@ -131,9 +133,9 @@ pla_landmarks_write(const char *path, const PlaLandmarks *self, PlaError *err)
 {
   g_autoptr(GString) text = g_string_new("name,x_mm,y_mm,z_mm\n");
   for (int i = 0; i < self->n; i++) {
-    char number[3][G_ASCII_DTOSTR_BUF_SIZE];
+    char number[3][32];
     for (int d = 0; d < 3; d++)
-      g_ascii_formatd(number[d], sizeof number[d], "%.6f", self->pos_mm[3 * i + d]);
+      pla_format_double(self->pos_mm[3 * i + d], number[d]);
     put_name(text, self->name[i]);
     g_string_append_printf(text, ",%s,%s,%s\n", number[0], number[1], number[2]);
   }

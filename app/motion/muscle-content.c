@@ -153,10 +153,15 @@ pla_muscle_set_from_content(const PlaContent *content, PlaMuscleSet *out, PlaErr
     JsonArray *list = json_node_get_array(bones);
     const guint n = json_array_get_length(list);
     out->bone = pla_array_new0(n, sizeof *out->bone);
-    for (guint b = 0; b < n && out->bone; b++) {
+    if (!out->bone)
+      st = pla_fail_memory(err, "muscles");
+    for (guint b = 0; b < n && st == PLA_OK; b++) {
       JsonNode *name = json_array_get_element(list, b);
-      out->bone[b] = pla_strdup(JSON_NODE_HOLDS_VALUE(name) ? json_node_get_string(name) : "");
+      const bool text = json_node_get_value_type(name) == G_TYPE_STRING;
+      out->bone[b] = pla_strdup(text ? json_node_get_string(name) : "");
       out->n_bones++;
+      if (!out->bone[b])
+        st = pla_fail_memory(err, "muscles");
     }
   }
   JsonNode *notes = json_object_get_member(content->meta, "notes");

@@ -187,6 +187,15 @@ run_scene(const uint8_t *data, size_t size)
     pla_fuzz_look_at_bytes(target, (size_t)n * sizeof *target);
   }
   pla_simulation_free(scene);
+  /* the same for a mesh of a case; a description that names a file is refused there */
+  scene = NULL;
+  static PlaMesh *mesh;
+  if (!mesh)
+    mesh = make_box((int[3]){ 2, 2, 2 });
+  g_autofree char *text = g_strndup((const char *)data, size);
+  st = pla_simulation_new(mesh, text, &scene, &err);
+  pla_fuzz_check(st, &err);
+  pla_simulation_free(scene);
 }
 
 /* a slab of skin over fat, held from below */
@@ -287,11 +296,22 @@ make_labels(void)
   return map;
 }
 
+/* "open...": a triangle is missing; "tets...": no surface at all; else a closed one */
 static PlaStatus
 load_surface(const char *name, void *data, PlaMesh **out, PlaError *err)
 {
+  static const double corner[12] = { 0, 0, 0, 0.01, 0, 0, 0, 0.01, 0, 0, 0, 0.01 };
+  static const int side[12] = { 0, 2, 1, 0, 1, 3, 1, 2, 3, 0, 3, 2 };
   const double lo[3] = { 0, 0, 0 }, hi[3] = { 0.01, 0.01, 0.01 };
-  return pla_box_mesh_new(lo, hi, (int[3]){ 1, 1, 1 }, PLA_BOX_TETS_5, out, err);
+  if (g_str_has_prefix(name, "tets"))
+    return pla_box_mesh_new(lo, hi, (int[3]){ 1, 1, 1 }, PLA_BOX_TETS_5, out, err);
+  const int n_tris = g_str_has_prefix(name, "open") ? 3 : 4;
+  PlaStatus st = pla_mesh_new(4, n_tris, 0, 0, out, err);
+  if (st == PLA_OK) {
+    memcpy((*out)->pos, corner, sizeof corner);
+    memcpy((*out)->tri, side, 3 * (size_t)n_tris * sizeof *side);
+  }
+  return st;
 }
 
 /* level sets take seconds under sanitizers, and are no part of reading */
@@ -299,6 +319,43 @@ static void
 cancel_at_once(const char *phase, double fraction, void *data)
 {
   pla_progress_cancel(data);
+}
+
+/* fibres from a mesh: on cells, on vertices, and from one that has none or others */
+static void
+give_vectors(PlaMuscleModel *model)
+{
+  static const struct {
+    const char *name;
+    PlaFieldPlace place;
+    PlaDType dtype;
+    int width;
+  } fields[] = { { "fibre", PLA_ON_CELLS, PLA_F64, 3 },
+                 { "fibre", PLA_ON_VERTS, PLA_F32, 3 },
+                 { "fibre", PLA_ON_VERTS, PLA_F32, 2 },
+                 { "other", PLA_ON_CELLS, PLA_F64, 3 } };
+  const size_t f = pla_fuzz_choice() % G_N_ELEMENTS(fields);
+  const double lo[3] = { 0, 0, 0 }, hi[3] = { 0.01, 0.01, 0.01 };
+  PlaMesh *mesh = NULL;
+  PlaError err = { 0 };
+  PlaStatus st = pla_box_mesh_new(lo, hi, (int[3]){ 1, 1, 1 }, PLA_BOX_TETS_5, &mesh, &err);
+  pla_fuzz_check(st, &err);
+  void *value = st == PLA_OK ? pla_mesh_add_field(mesh, fields[f].name, fields[f].place,
+                                                  fields[f].dtype, fields[f].width)
+                             : NULL;
+  if (value) {
+    const PlaField *field = pla_mesh_find_field(mesh, fields[f].name, fields[f].place);
+    const size_t n = pla_field_n_tuples(mesh, field) * (size_t)fields[f].width;
+    for (size_t i = 0; i < n; i++) {
+      if (fields[f].dtype == PLA_F64)
+        ((double *)value)[i] = (double)(i % 3);
+      else
+        ((float *)value)[i] = (float)(i % 3);
+    }
+    st = pla_muscle_model_set_vectors(model, mesh, &err);
+    pla_fuzz_check(st, &err);
+  }
+  pla_mesh_free(mesh);
 }
 
 static void
@@ -317,19 +374,74 @@ run_muscles(const uint8_t *data, size_t size)
   PlaStatus st = pla_muscle_list_from_json(root, &list, &err);
   pla_fuzz_check(st, &err);
   if (st == PLA_OK) {
-    JsonNode *node = pla_muscle_list_to_json(&list);
-    json_node_unref(node);
+    g_autoptr(JsonNode) node = pla_muscle_list_to_json(&list);
+    PlaMuscleList again = { 0 };
+    st = pla_muscle_list_from_json((PlaJson){ .node = node }, &again, &err);
+    pla_fuzz_check(st, &err);
+    if (st != PLA_OK && !pla_fuzz_is_troubled())
+      pla_fuzz_fault("what was written is refused: %s", err.message);
+    if (st == PLA_OK && again.n != list.n)
+      pla_fuzz_fault("%d muscles become %d", list.n, again.n);
+    pla_muscle_list_clear(&again);
     pla_muscle_list_clear(&list);
   }
   PlaProgress progress;
   pla_progress_init(&progress, cancel_at_once, &progress);
   st = pla_muscle_model_from_labels(labels, root, load_surface, NULL, &progress, &model, &err);
   pla_fuzz_check(st, &err);
+  pla_muscle_model_free(g_steal_pointer(&model));
+  /* without labels only surfaces are left, which are quick */
+  st = pla_muscle_model_from_labels(NULL, root, load_surface, NULL, NULL, &model, &err);
+  pla_fuzz_check(st, &err);
+  if (st == PLA_OK)
+    give_vectors(model);
+  pla_muscle_model_free(g_steal_pointer(&model));
+  /* nor is there a folder to load them from: descriptions in cases */
+  st = pla_muscle_model_from_labels(NULL, root, NULL, NULL, NULL, &model, &err);
+  pla_fuzz_check(st, &err);
   pla_muscle_model_free(model);
   pla_json_file_free(file);
 }
 
 /* ---- descriptions that name files ---- */
+
+/* written, they are read as they were; as markers of a recording too */
+static void
+check_landmarks(const PlaLandmarks *marks)
+{
+  PlaLandmarks again = { 0 };
+  PlaTake *take = NULL;
+  PlaError err = { 0 };
+  const char *path = pla_fuzz_path("again.csv");
+  PlaStatus st = pla_landmarks_write(path, marks, &err);
+  if (st == PLA_OK)
+    st = pla_landmarks_read(path, &again, &err);
+  pla_fuzz_check(st, &err);
+  if (st != PLA_OK && !pla_fuzz_is_troubled())
+    pla_fuzz_fault("what was written is refused: %s", err.message);
+  if (st == PLA_OK && again.n != marks->n)
+    pla_fuzz_fault("%d landmarks become %d", marks->n, again.n);
+  for (int i = 0; st == PLA_OK && i < marks->n; i++)
+    if (strcmp(again.name[i], marks->name[i]) != 0 ||
+        memcmp(again.pos_mm + 3 * i, marks->pos_mm + 3 * i, 3 * sizeof(double)) != 0)
+      pla_fuzz_fault("the landmark '%s' comes back as '%s', or elsewhere", marks->name[i],
+                     again.name[i]);
+  pla_landmarks_clear(&again);
+  st = pla_take_new(1, marks->n, &take, &err);
+  for (int i = 0; st == PLA_OK && i < marks->n; i++) {
+    free(take->name[i]);
+    take->name[i] = strdup(marks->name[i]);
+    for (int d = 0; d < 3; d++)
+      take->pos[3 * i + d] = marks->pos_mm[3 * i + d] / 1000.0;
+    if (!take->name[i])
+      st = pla_fail_memory(&err, "the markers");
+  }
+  if (st == PLA_OK)
+    st = pla_landmarks_from_take(take, (int)(pla_fuzz_choice() % 2), &again, &err);
+  pla_fuzz_check(st, &err);
+  pla_landmarks_clear(&again);
+  pla_take_free(take);
+}
 
 static void
 run_landmarks(const uint8_t *data, size_t size)
@@ -343,6 +455,8 @@ run_landmarks(const uint8_t *data, size_t size)
   for (int i = 0; st == PLA_OK && i < marks.n; i++)
     if (!g_utf8_validate(marks.name[i], -1, NULL))
       pla_fuzz_fault("a landmark's name is no UTF-8: %s", marks.name[i]);
+  if (st == PLA_OK)
+    check_landmarks(&marks);
   pla_landmarks_clear(&marks);
   if (size > 0 && data[0] == '{' && load_json(data, size, &file, &root)) {
     if (pla_json_get(root, "landmarks", &list)) {
@@ -354,10 +468,46 @@ run_landmarks(const uint8_t *data, size_t size)
   }
 }
 
+/* says two phonemes with an expression, which moves the library's controls or others */
+static void
+speak(const PlaPhysemeLibrary *library)
+{
+  static const char *const expressions[] = { "take.csv", "head.csv", "gap.csv", "none.csv" };
+  static const char gap[] = "time_s,zyg\n0,1\n0.1,\n0.2,1\n";
+  static const char none[] = "time_s,something\n0,1\n0.1,1\n0.2,1\n";
+  const PlaReadOptions read = pla_read_options_default();
+  PlaPhones phones = { 0 };
+  PlaItem expression = { 0 };
+  PlaLine *line = NULL;
+  PlaTrack *track = NULL;
+  PlaError err = { 0 };
+  pla_fuzz_write("gap.csv", gap, strlen(gap));
+  pla_fuzz_write("none.csv", none, strlen(none));
+  PlaStatus st = pla_phones_add(&phones, 0.0, 0.1, "a", &err);
+  if (st == PLA_OK)
+    st = pla_phones_add(&phones, 0.1, 0.3, "b", &err);
+  if (st == PLA_OK)
+    st = pla_line_new(library->bank, &phones, &line, &err);
+  const size_t e = pla_fuzz_choice() % (G_N_ELEMENTS(expressions) + 1);
+  if (st == PLA_OK && e < G_N_ELEMENTS(expressions))
+    st = pla_item_read(pla_fuzz_path(expressions[e]), &read, &expression, &err);
+  const PlaPhysemeOptions opts = { .expression = expression.track, .strength = 0.5 };
+  if (st == PLA_OK)
+    st = pla_physeme_library_speak(library, line, &opts, &track, &err);
+  pla_fuzz_check(st, &err);
+  pla_track_free(track);
+  pla_line_free(line);
+  pla_item_clear(&expression);
+  pla_phones_clear(&phones);
+}
+
 static void
 run_physemes(const uint8_t *data, size_t size)
 {
   static const char track[] = "time,zyg,jaw_open\n0,0,0\n0.1,1,2\n0.2,0.5,1\n0.3,0,0\n";
+  static const char head[] = "time_s,zyg,jaw_open,head rx,head ry,head rz,head tx,head ty,head tz\n"
+                             "0,0,0,1,0,0,5,0,0\n0.1,1,2,0,2,0,0,5,0\n0.2,0,1,0,0,0,0,0,5\n";
+  static const char other[] = "time_s,zyg\n0,0\n0.1,1\n0.2,0.5\n";
   static const char phones[] = "0 0.1 a\n0.1 0.2 b\n0.2 0.3 a\n";
   PlaPhysemeLibrary library;
   PlaNotes notes = { 0 };
@@ -365,20 +515,78 @@ run_physemes(const uint8_t *data, size_t size)
   static bool written;
   if (!written) {
     pla_fuzz_write("take.csv", track, strlen(track));
+    pla_fuzz_write("head.csv", head, strlen(head));
+    pla_fuzz_write("other.csv", other, strlen(other));
     pla_fuzz_write("take.lab", phones, strlen(phones));
     written = true;
   }
   const char *path = pla_fuzz_write("library.json", data, size);
   PlaStatus st = pla_physeme_library_load(path, &library, &notes, NULL, &err);
   pla_fuzz_check(st, &err);
+  if (st == PLA_OK)
+    speak(&library);
+  pla_physeme_library_clear(&library);
+  /* the file as one that has weights: the library that is built with them can be read */
+  g_autofree char *weights = g_strdup(pla_fuzz_path("library.json"));
+  g_autofree char *built = g_strdup(pla_fuzz_path("built.json"));
+  g_autofree char *take = g_strdup(pla_fuzz_path("take.csv"));
+  g_autofree char *labels = g_strdup(pla_fuzz_path("take.lab"));
+  const char *const files[] = { take, labels };
+  st = pla_physeme_library_build(built, files, 1, weights, &library, &notes, NULL, &err);
+  pla_fuzz_check(st, &err);
+  if (st == PLA_OK) {
+    pla_physeme_library_clear(&library);
+    st = pla_physeme_library_load(built, &library, &notes, NULL, &err);
+    if (st != PLA_OK && !pla_fuzz_is_troubled())
+      pla_fuzz_fault("what was written is refused: %s", err.message);
+  }
   pla_physeme_library_clear(&library);
   pla_notes_clear(&notes);
+}
+
+/* what corpora may name: a tenth of a second of sound, and sensors with a gap in them */
+static void
+write_corpus_files(void)
+{
+  static bool done;
+  static int16_t samples[1600];
+  static const char *const sensor[] = { "TR", "TD", "TB", "TT", "LI", "UL", "LL", "N1", "N2" };
+  PlaWriteOptions opts = pla_write_options_default();
+  PlaError err = { 0 };
+  if (done)
+    return;
+  done = true;
+  for (size_t i = 0; i < G_N_ELEMENTS(samples); i++)
+    samples[i] = (int16_t)(i * 37 % 2000);
+  PlaAudio audio = { G_N_ELEMENTS(samples), 1, 16000.0, PLA_I16, 16, samples };
+  const PlaItem item = { .kind = PLA_KIND_AUDIO, .audio = &audio };
+  if (pla_item_write(pla_fuzz_path("a.wav"), &item, &opts, &err) != PLA_OK)
+    pla_fuzz_fault("%s", err.message);
+  g_autoptr(GString) csv = g_string_new("time_s"), late = g_string_new("time_s,TT_x,TT_y\n");
+  for (size_t s = 0; s < G_N_ELEMENTS(sensor); s++)
+    g_string_append_printf(csv, ",%s_x [mm],%s_y [mm]", sensor[s], sensor[s]);
+  for (int t = 0; t < 12; t++) {
+    g_string_append_printf(csv, "\n0.%02d", t);
+    g_string_append_printf(late, "%d.%02d,1,%d\n", 100, t, t);
+    for (size_t s = 0; s < G_N_ELEMENTS(sensor); s++) {
+      if (s == 3 && t % 6 == 2)
+        g_string_append(csv, ",,");
+      else
+        g_string_append_printf(csv, ",%d.%d,%d", (int)s, t, t % 3 + (int)s);
+    }
+  }
+  g_string_append_c(csv, '\n');
+  pla_fuzz_write("a.csv", csv->str, csv->len);
+  pla_fuzz_write("late.csv", late->str, late->len);
+  static const char empty[] = "time_s,TT_x,TT_y,N1_x,N1_y,N2_x,N2_y\n0,1,2,,,,\n0.01,1,3,,,,\n";
+  pla_fuzz_write("headless.csv", empty, strlen(empty));
 }
 
 static void
 run_corpus(const uint8_t *data, size_t size)
 {
   PlaSpeechCorpus corpus;
+  write_corpus_files();
   PlaNotes notes = { 0 };
   PlaError err = { 0 };
   const char *path = pla_fuzz_write("corpus.json", data, size);
@@ -421,6 +629,75 @@ run_speech_net(const uint8_t *data, size_t size)
 
 /* ---- cases ---- */
 
+/* stored again, the same muscles come back */
+static void
+check_muscle_set(const PlaMuscleSet *set)
+{
+  PlaContent *content = NULL;
+  PlaMuscleSet again = { 0 };
+  PlaError err = { 0 };
+  PlaStatus st = pla_muscle_set_to_content(set, "mesh", &content, &err);
+  if (st == PLA_OK)
+    st = pla_muscle_set_from_content(content, &again, &err);
+  pla_fuzz_check(st, &err);
+  if (st != PLA_OK && !pla_fuzz_is_troubled())
+    pla_fuzz_fault("what was written is refused: %s", err.message);
+  if (st == PLA_OK && (again.list.n != set->list.n || again.n_pairs != set->n_pairs ||
+                       again.n_lines != set->n_lines || again.n_bones != set->n_bones))
+    pla_fuzz_fault("other muscles come back");
+  pla_muscle_set_clear(&again);
+  pla_content_unref(content);
+}
+
+/* what an import makes of @content's data, which it takes */
+static void
+take_content(PlaContent *content)
+{
+  PlaItem item = { .kind = PLA_KIND_PHONES };
+  PlaContent *taken = NULL;
+  PlaError err = { 0 };
+  if (!content->labels && pla_content_borrow_item(content, &item, &err) == PLA_OK) {
+    content->volume = NULL;
+    content->mesh = NULL;
+    content->take = NULL;
+    content->track = NULL;
+    content->audio = NULL;
+  }
+  PlaStatus st = pla_content_take_item(&item, pla_fuzz_choice() % 2, &taken, &err);
+  pla_fuzz_check(st, &err);
+  pla_content_unref(taken);
+  pla_item_clear(&item);
+}
+
+/* put into the case once more, it is the same */
+static void
+check_content(PlaStore *store, const PlaContent *content)
+{
+  PlaBundle bundle;
+  PlaContent *again = NULL;
+  PlaError err = { 0 };
+  PlaStatus st = pla_content_to_bundle(content, "again", &bundle, &err);
+  if (st == PLA_OK) {
+    st = pla_content_check_bundle(store, &bundle, &err);
+    if (st == PLA_OK)
+      st = pla_store_put(store, &bundle, NULL, &err);
+    if (st == PLA_OK)
+      st = pla_content_load(store, &bundle.hash, NULL, &again, &err);
+    pla_content_bundle_clear(&bundle);
+  }
+  pla_fuzz_check(st, &err);
+  if (st != PLA_OK && !pla_fuzz_is_troubled())
+    pla_fuzz_fault("what was read is not written, or refused: %s", err.message);
+  if (again) {
+    const PlaDifference d = pla_content_compare(content, again);
+    g_autofree char *text = pla_difference_text(&d);
+    if ((!d.comparable && !content->audio) || d.n_different > 0 || d.meta_differs)
+      pla_fuzz_fault("another %s comes back: %s", content->kind, text);
+    take_content(again);
+    pla_content_unref(again);
+  }
+}
+
 /* everything that a window or a report would do with an item */
 static void
 use_content(PlaContent *content)
@@ -440,8 +717,10 @@ use_content(PlaContent *content)
     pla_annotation_clear(&annotation);
   }
   if (strcmp(content->kind, PLA_ITEM_MUSCLES) == 0 &&
-      pla_muscle_set_from_content(content, &set, &err) == PLA_OK)
+      pla_muscle_set_from_content(content, &set, &err) == PLA_OK) {
+    check_muscle_set(&set);
     pla_muscle_set_clear(&set);
+  }
   if (strcmp(content->kind, PLA_ITEM_BODY) == 0 &&
       pla_body_from_content(content, &body, &err) == PLA_OK)
     pla_surgery_free(body);
@@ -671,8 +950,10 @@ run_content(const uint8_t *data, size_t size)
     if (st == PLA_OK)
       st = pla_content_load(store, &bundle.hash, NULL, &content, &err);
     pla_fuzz_check(st, &err);
-    if (st == PLA_OK)
+    if (st == PLA_OK) {
       use_content(content);
+      check_content(store, content);
+    }
     pla_content_unref(content);
     pla_store_rollback(store);
   }

@@ -8,6 +8,7 @@
 #include "io/formats/pvd.h"
 #include "io/store/arrays-file.h"
 #include "io/stream/base64.h"
+#include "io/stream/output.h"
 #include "io/stream/reader.h"
 #include "io/stream/source.h"
 #include "io/stream/text-table.h"
@@ -125,9 +126,23 @@ run_any(const uint8_t *data, size_t size)
   PlaError err = { 0 };
   PlaStatus st = pla_item_read(path, &opts, &item, &err);
   pla_fuzz_check(st, &err);
-  if (st == PLA_OK)
+  if (st == PLA_OK) {
     pla_fuzz_look_at(&item);
-  else if (item.kind != PLA_KIND_NONE || item.notes.n > 0)
+    /* every ending either suits the kind or is refused in a sentence */
+    for (const PlaFormat *const *f = pla_formats_get(); *f; f++) {
+      const PlaFormat *chosen = NULL;
+      g_autofree char *name = g_strconcat("a", (*f)->extensions[0], NULL);
+      st = pla_format_for_output(name, item.kind, &chosen, &err);
+      pla_fuzz_check(st, &err);
+      if (st == PLA_OK && (chosen->kind != item.kind || !chosen->write))
+        pla_fuzz_fault("%s is no format for a %s", chosen->id, pla_kind_name(item.kind));
+    }
+    const PlaWriteOptions write = pla_write_options_default();
+    st = pla_item_write("a.unknown", &item, &write, &err);
+    pla_fuzz_check(st, &err);
+    if (st == PLA_OK)
+      pla_fuzz_fault("an unknown ending was written");
+  } else if (item.kind != PLA_KIND_NONE || item.notes.n > 0)
     pla_fuzz_fault("something is left of what was refused");
   pla_item_clear(&item);
 }
@@ -282,6 +297,21 @@ run_pvd(const uint8_t *data, size_t size)
     if (st == PLA_OK && pla_pvd_read(path, &again, &err) != PLA_OK && !pla_fuzz_is_troubled())
       pla_fuzz_fault("what was written is refused: %s", err.message);
     pla_pvd_clear(&again);
+    /* as one of several files that take their names together; they are taken back, or names that
+     * the input chose would pile up */
+    PlaOutputSet *set = NULL;
+    st = pla_output_set_begin(&set, &err);
+    if (st == PLA_OK) {
+      if (!strchr(pvd.file[0], '/'))
+        st = pla_output_write(pla_fuzz_path(pvd.file[0]), "", 0, &err);
+      if (st == PLA_OK)
+        st = pla_pvd_remove_frames(pla_fuzz_path("b.pvd"), "a", &err);
+      if (st == PLA_OK)
+        st = pla_pvd_write(pla_fuzz_path("b.pvd"), pvd.n, pvd.time_s, (const char *const *)pvd.file,
+                           &err);
+      pla_fuzz_check(st, &err);
+      pla_output_set_end(set, PLA_ERR_CANCELLED, &err);
+    }
   }
   pla_pvd_clear(&pvd);
 }
