@@ -4,6 +4,7 @@
  * shifts; y_i is the nearest point of the fixed surface and n_i its normal.  Lengths of turns are
  * measured at the radius of the points, so that the six unknowns have one unit and the smallest
  * eigenvalue of their matrix tells whether a motion is free. */
+#include "anatomy/base/blas.h"
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/mesh/tri-tree.h"
@@ -168,6 +169,7 @@ step(Icp *s, double median, PlaRigid *t, double *moved, PlaIcpReport *r)
   int n = 6, info = 0, room = 64;
   char vectors = 'V', upper = 'U';
   double value[6], work[64], z[6] = { 0 };
+  pla_blas_single_thread();
   LAPACK_dsyev(&vectors, &upper, &n, a, &n, value, work, &room, &info);
   if (info != 0 || !(value[5] > 0.0) || !(weights > 0.0))
     return false;

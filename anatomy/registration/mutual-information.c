@@ -6,6 +6,7 @@
  * volume's values at the same places (spread by a cubic B-spline, so that I is smooth in the motion
  * and has a gradient in closed form).  BFGS climbs it on coarse, then finer volumes.  Histograms
  * are summed in fixed pieces, in order: the same bits for any number of threads. */
+#include "anatomy/base/blas.h"
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/registration/registration.h"
@@ -421,6 +422,7 @@ stiffness_of(const Measure *m, double step_mm, Piece *piece)
       hessian[6 * i + j] = hessian[6 * j + i] = 0.5 * (hessian[6 * i + j] + hessian[6 * j + i]);
   int n = 6, room = 64, info = 0;
   char vectors = 'V', upper = 'U';
+  pla_blas_single_thread();
   LAPACK_dsyev(&vectors, &upper, &n, hessian, &n, value, work, &room, &info);
   if (info != 0)
     return 0.0;

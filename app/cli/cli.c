@@ -3,6 +3,7 @@
 #include "app/cli/cli-private.h"
 #include "io/formats/format.h"
 
+#include "anatomy/base/blas.h"
 #include "anatomy/base/parallel.h"
 #include "io/stream/output.h"
 #include "platysma-config.h"
@@ -87,8 +88,20 @@ watch_signals(PlaProgress *progress, int flags)
 
 static bool wants_json; /* its reader expects an object, whatever happens */
 
+/* a sentence, no half-written files, and a status; takes no memory */
+static void
+end_short_of_memory(const char *sentence)
+{
+  pla_output_remove_all_temporaries();
+  fprintf(stderr, "platysma-cli: %s\n", sentence);
+  if (wants_json)
+    printf("{\n  \"error\" : \"%s\"\n}\n", sentence);
+  fflush(stdout);
+  _exit(2);
+}
+
 /* GLib ends a program that it cannot give memory by g_error() and a core; we end it as any failure
- * ends: a sentence, no half-written files, and a status.  Nothing here takes memory. */
+ * ends. */
 static GLogWriterOutput
 on_log(GLogLevelFlags level, const GLogField *field, gsize n, gpointer data)
 {
@@ -96,14 +109,8 @@ on_log(GLogLevelFlags level, const GLogField *field, gsize n, gpointer data)
                                  "use a smaller or coarser input";
   for (gsize i = 0; (level & G_LOG_LEVEL_ERROR) && i < n; i++)
     if (strcmp(field[i].key, "MESSAGE") == 0 && (strstr(field[i].value, "failed to allocate") ||
-                                                 strstr(field[i].value, "overflow allocating"))) {
-      pla_output_remove_all_temporaries();
-      fprintf(stderr, "platysma-cli: %s\n", sentence);
-      if (wants_json)
-        printf("{\n  \"error\" : \"%s\"\n}\n", sentence);
-      fflush(stdout);
-      _exit(2);
-    }
+                                                 strstr(field[i].value, "overflow allocating")))
+      end_short_of_memory(sentence);
   return g_log_writer_default(level, field, n, data);
 }
 
@@ -769,6 +776,7 @@ pla_cli_main(int argc, char **argv)
 {
   setlocale(LC_CTYPE, "");
   g_log_set_writer_func(on_log, NULL, NULL);
+  pla_blas_set_end(end_short_of_memory);
   const char *first = argc > 1 ? argv[1] : NULL;
   if (!first) {
     print_help(stderr);

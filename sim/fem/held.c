@@ -6,6 +6,7 @@
  * held when its Gram matrix has full rank. */
 #include "sim/fem/model-data.h"
 
+#include "anatomy/base/blas.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/union-find.h"
 
@@ -125,6 +126,7 @@ pla_fem_check_held(const PlaFemModel *model, const unsigned char *fixed, PlaErro
   for (int p = 0; st == PLA_OK && p < n_pieces; p++) {
     double w[6], work[64];
     int n = 6, n_work = 64, info = 0;
+    pla_blas_single_thread();
     LAPACK_dsyev("V", "U", &n, pieces[p].gram, &n, w, work, &n_work, &info);
     /* columns of the result are eigenvectors; the first belongs to the smallest value */
     if (pieces[p].n_fixed == 0 || w[0] <= 1e-10 * w[5])

@@ -1,6 +1,7 @@
 /* Whole takes. */
 #include "sim/fit/fit.h"
 
+#include "anatomy/base/blas.h"
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
@@ -239,6 +240,7 @@ identify(Take *self, const double *prior, const double *bend, PlaError *err)
       inverse[i * n + i] += prior[i];
     for (size_t i = 0; i < n * n; i++)
       mean[i] += h[i];
+    pla_blas_single_thread();
     LAPACK_dpotrf("L", &nc, inverse, &nc, &info);
     if (info == 0)
       LAPACK_dpotri("L", &nc, inverse, &nc, &info);

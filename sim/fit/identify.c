@@ -1,6 +1,7 @@
 /* Strengths and stiffness from known activations. */
 #include "sim/fit/identify.h"
 
+#include "anatomy/base/blas.h"
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "sim/fit/box-qp.h"
@@ -123,6 +124,7 @@ static void
 expect_errors(const Poses *self, double *deviation, PlaIdentifyReport *report)
 {
   int n = (int)self->n, info = 0;
+  pla_blas_single_thread();
   LAPACK_dpotrf("L", &n, self->h, &n, &info);
   if (info == 0)
     LAPACK_dpotri("L", &n, self->h, &n, &info);

@@ -1,6 +1,7 @@
 /* Labels for the markers of a take. */
 #include "sim/fit/label.h"
 
+#include "anatomy/base/blas.h"
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/registration/registration.h"
@@ -195,6 +196,7 @@ cloud_axes(const Cloud *self, const double middle[3], double axes[9])
     for (int a = 0; a < 9; a++)
       spread[a] += d[a / 3] * d[a % 3];
   }
+  pla_blas_single_thread();
   LAPACK_dsyev("V", "L", &n, spread, &n, value, work, &n_work, &info);
   memcpy(axes, spread, sizeof spread);
   if (pla_mat3_det(axes) < 0.0)
