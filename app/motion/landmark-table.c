@@ -54,8 +54,8 @@ read_line(const PlaText *line, char separator, bool first, PlaLandmarks *out, bo
   g_autofree char *name = g_strndup(cell.at, (gsize)(cell.end - cell.at));
   pla_cell_undouble_quotes(name);
   pla_cell_drop_apostrophe(name);
-  if (name[0] == '\0' || strpbrk(name, "\r"))
-    return pla_fail(err, PLA_ERR_FORMAT, "its name is empty or has a line end in it");
+  if (name[0] == '\0' || strpbrk(name, "\r") || memchr(cell.at, '\0', (size_t)(cell.end - cell.at)))
+    return pla_fail(err, PLA_ERR_FORMAT, "its name is empty or has a control character in it");
   for (int d = 0; d < 3; d++) {
     if (!pla_cells_next(&cells, &cell) || !cell.at)
       return pla_fail(err, PLA_ERR_FORMAT, "it has fewer than four columns: name, x, y, z");
