@@ -1,7 +1,10 @@
-/* OpenBLAS works in a buffer for each thread that calls it at a time, which it keeps.  Where it is
- * given none it asks again and again, for ever.  So the buffers of all threads are asked for here,
- * before the first call, and held by the library from then on: what else the program allocates
- * cannot take them away.  They are addresses only; pages are used as calls use them. */
+/* Sets OpenBLAS up, once per process: one thread, so that results do not depend on their number,
+ * and its memory.
+ *
+ * OpenBLAS works in a buffer for each thread that calls it at a time, and keeps it.  If it cannot
+ * get a buffer it asks again without end.  So the buffers of all threads are requested here, before
+ * the first call, and held by the library from then on: later allocations of the program cannot
+ * take them.  They are addresses only; pages are used as calls use them. */
 #include "anatomy/base/blas.h"
 
 #include "anatomy/base/parallel.h"

@@ -1,4 +1,5 @@
-/* Element types. */
+/* The table of element types (name, size, range), and conversion of elements to and from double;
+ * integers saturate and round to nearest. */
 #include "anatomy/base/dtype.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* Finds a module on the search path, opens it with dlopen(), and returns the table that its
+ * entry function exports. */
 #include "anatomy/base/module.h"
 
 #include "platysma-config.h"

@@ -1,3 +1,5 @@
+/* A growing list of named, typed arrays: append, look up with a check of type and width, copy
+ * out. pla_ints_within() checks that all indices of an array are in range. */
 #include "anatomy/base/named-arrays.h"
 
 #include "anatomy/base/memory.h"

@@ -1,4 +1,4 @@
-/* Progress and cancel. */
+/* Progress of nested phases as one fraction from 0 to 1, and a flag that asks the work to stop. */
 #include "anatomy/base/progress.h"
 
 #include <stddef.h>

@@ -1,3 +1,5 @@
+/* Connected pieces of a tet mesh, by union-find over shared faces; pieces with too few tets
+ * are removed together with the vertices that only they use. */
 #include "anatomy/mesher/pieces.h"
 
 #include "anatomy/base/memory.h"

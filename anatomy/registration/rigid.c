@@ -1,4 +1,4 @@
-/* Rigid transforms. */
+/* Rigid transforms x -> R x + t: inverse, composition, angle, and small turns about a centre. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/registration/registration.h"
 

@@ -1,3 +1,5 @@
+/* The VTK filters as plain functions: each loads the module platysma-vtk at its first call,
+ * checks its ABI number, and forwards to it. */
 #include "anatomy/surface/vtk-filters.h"
 
 #include "anatomy/base/module.h"

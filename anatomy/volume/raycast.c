@@ -1,3 +1,7 @@
+/* Volume rendering by ray casting, front to back (M. Levoy, Display of surfaces from volume
+ * data, 1988).
+ * A step of length h through extinction c takes 1 - exp(-c h) of the light that is left. Samples
+ * lie at multiples of h along each ray, so skipping empty blocks does not change the picture. */
 #include "anatomy/volume/raycast.h"
 
 #include "anatomy/base/mat3.h"

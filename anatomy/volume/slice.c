@@ -1,3 +1,5 @@
+/* Resamples volumes on a plane: trilinear for grey values, nearest voxel for labels. A pixel
+ * maps to voxel indices by an affine, so each row is walked with one increment. */
 #include "anatomy/volume/slice.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* Quotes text for CSV. A cell that a spreadsheet would take as a formula gets an apostrophe
+ * first. */
 #include "app/base/csv.h"
 
 #include "io/stream/text-table.h"

@@ -1,3 +1,4 @@
+/* Collects the rows of all items and writes them as one CSV file. */
 #include "app/case/case-table.h"
 
 #include "app/base/csv.h"

@@ -1,4 +1,4 @@
-/* The demo case. */
+/* Makes the demo case: runs its operations one after the other on a new case. */
 #include "app/case/demo.h"
 
 #include "app/base/json.h"

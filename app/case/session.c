@@ -1,4 +1,5 @@
-/* The open case. */
+/* An open case: loads items through a cache, runs operations on a worker, and moves along the log
+ * (undo, redo, branches).  One operation runs at a time. */
 #include "app/case/session.h"
 
 #include "anatomy/base/memory.h"

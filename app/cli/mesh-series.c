@@ -1,4 +1,4 @@
-/* Series of meshes. */
+/* Writes a series of meshes as numbered files and the .pvd list that names them. */
 #include "app/cli/mesh-series.h"
 
 #include "io/formats/format.h"

@@ -1,3 +1,5 @@
+/* Looks for "converged": false and unsolved frames in the metadata of new items, so that a verb
+ * can end with status 1. */
 #include "app/cli/verb-reached.h"
 
 #include "app/surgery/surgery-body.h"

@@ -1,4 +1,4 @@
-/* `report` and `demo`. */
+/* The verbs `report` (a case as PDF or HTML) and `demo` (the demo case). */
 #include "app/case/demo.h"
 #include "app/cli/cli-private.h"
 #include "app/report/report.h"

@@ -1,3 +1,5 @@
+/* Reads landmarks, measurements and notes from the metadata of an item, which another program
+ * may have written, and formats their values. */
 #include "app/content/annotation.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The workstation. */
+/* The workstation program `platysma`: sets up OpenMP and starts the window. */
 #include "app/main/start-openmp.h"
 #include "ui/main/application.h"
 

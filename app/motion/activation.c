@@ -1,4 +1,5 @@
-/* Activation tracks. */
+/* Activation tracks: conversion to and from tracks of files, random tracks, running a body through
+ * them, synthetic takes with noise and gaps, and the fit of a take. */
 #include "app/motion/activation.h"
 
 #include "anatomy/base/mat3.h"

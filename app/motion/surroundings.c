@@ -1,3 +1,5 @@
+/* Collects the colliders of a body (phantom teeth, surfaces of the user) and hands them to its
+ * contact terms. */
 #include "app/motion/surroundings.h"
 
 #include "app/motion/face-teeth.h"

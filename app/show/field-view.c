@@ -1,3 +1,5 @@
+/* The table of fields that can be shown in colour: name, unit, factor from SI, colour map.
+ * Ranges leave out the lowest and highest half percent. */
 #include "app/show/field-view.h"
 
 #include "anatomy/base/memory.h"

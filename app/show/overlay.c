@@ -1,3 +1,4 @@
+/* Draws orientation letters, scale bar, axes and colour bar with cairo and Pango. */
 #include "app/show/overlay.h"
 
 #include "app/show/font.h"

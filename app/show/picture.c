@@ -1,3 +1,5 @@
+/* PNG files from pixels, surfaces (drawn off-screen at twice the size and averaged 2 x 2) and
+ * slices. */
 #include "app/show/picture.h"
 
 #include "anatomy/base/memory.h"

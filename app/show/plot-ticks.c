@@ -1,3 +1,5 @@
+/* Ticks at 1, 2 or 5 times a power of ten. All spans are computed halved, so that ranges up to
+ * the largest double do not overflow. */
 #include "app/show/plot-ticks.h"
 
 #include <float.h>

@@ -1,3 +1,5 @@
+/* Plots with cairo: ranges, axes, lines (one vertical bar per pixel column where samples are
+ * dense), bars, legend; SVG and CSV output; the histograms of scans and meshes. */
 #include "app/show/plot.h"
 
 #include "anatomy/base/memory.h"

@@ -1,3 +1,5 @@
+/* A surface can be printed when it is closed, does not intersect itself (exact test) and
+ * encloses a positive volume. */
 #include "app/show/print-check.h"
 
 #include "anatomy/mesh/tri-tree.h"

@@ -1,3 +1,5 @@
+/* Draws voxels by nearest-neighbour sampling of one stored slice, and meshes by a z-buffer with
+ * flat shading, seen from the front. */
 #include "app/show/thumbnail.h"
 
 #include "anatomy/base/mat3.h"

@@ -1,4 +1,4 @@
-/* Conforming tetrahedra. */
+/* Meshing method `tets`: conforming tetrahedra of one or several tissues, without loose crumbs. */
 #include "anatomy/mesh/tet-locator.h"
 #include "anatomy/mesher/pieces.h"
 #include "anatomy/mesher/tets.h"

@@ -1,3 +1,5 @@
+/* Refuses meshes with an element listed twice, and colliders that enclose no volume (all
+ * vertices in one plane or on one line). */
 #include "app/simulate/simulation-checks.h"
 
 #include "anatomy/base/mat3.h"

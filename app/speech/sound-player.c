@@ -1,3 +1,5 @@
+/* A thread writes pieces of 10 ms to the device and publishes the time that is heard under a
+ * lock. */
 #include "app/speech/sound-player.h"
 
 #include "io/stream/loudspeaker.h"

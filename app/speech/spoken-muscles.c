@@ -1,3 +1,4 @@
+/* Runs the tongue's muscles over the frames of a spoken motion and returns their activations. */
 #include "app/speech/spoken-muscles.h"
 
 #include "app/speech/speech-text.h"

@@ -1,3 +1,5 @@
+/* Draws a frame of a spoken motion with cairo: midsagittal section, palate contacts, area
+ * function, coil traces, spectrogram. */
 #include "app/speech/spoken-picture.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* The shared tongue behind a lock. A waiting thread polls every 10 ms, so that it can be
+ * cancelled. */
 #include "app/speech/spoken-tongue.h"
 
 #include "app/speech/speech-text.h"

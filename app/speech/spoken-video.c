@@ -1,3 +1,5 @@
+/* Draws every frame, then writes a GIF, a folder of PNG files, or a video by ffmpeg or GStreamer
+ * from a temporary folder. */
 #include "app/speech/spoken-video.h"
 
 #include "app/show/gif.h"

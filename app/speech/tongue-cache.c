@@ -1,3 +1,5 @@
+/* Stores the phantom's tongue and its training poses as named arrays in the cache, checks them
+ * when they are read, and rebuilds them when they are missing or damaged. */
 #include "app/speech/tongue-cache.h"
 
 #include "anatomy/base/memory.h"

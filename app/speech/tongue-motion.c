@@ -1,3 +1,5 @@
+/* Builds a tongue for a speaker (phantom or mesh file), steps it frame by frame, and collects
+ * the statistics that `speak` reports. */
 #include "app/speech/tongue-motion.h"
 
 #include "anatomy/base/mat3.h"

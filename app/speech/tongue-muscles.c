@@ -1,3 +1,5 @@
+/* Activations by a box-constrained least-squares problem per frame; the columns of J are the
+ * sensitivities of 22 surface points at rest. */
 #include "app/speech/tongue-muscles.h"
 
 #include "anatomy/base/mat3.h"

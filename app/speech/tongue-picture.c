@@ -1,3 +1,5 @@
+/* Draws the midsagittal section pixel by pixel from the level sets of the solids, the outline
+ * and coils over it, and lanes of activations. */
 #include "app/speech/tongue-picture.h"
 
 #include "app/speech/tongue-muscles.h"

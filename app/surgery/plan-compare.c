@@ -1,3 +1,5 @@
+/* Reads the body at the tip of every branch, counts stitches, tension, gaps and stretch from its
+ * stored results, and formats one line per quantity. */
 #include "app/surgery/plan-compare.h"
 
 #include "app/show/field-view.h"

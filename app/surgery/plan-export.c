@@ -1,3 +1,5 @@
+/* Writes the stored steps of a body as a plan file, with the path of the case relative to that
+ * file. */
 #include "app/surgery/plan-export.h"
 
 #include "app/base/json.h"

@@ -1,3 +1,5 @@
+/* Draws each tool of a plan on the stored surface: curves (centripetal Catmull-Rom), blades,
+ * undermining sheets, planes, balls and tension lines. No tet mesh is needed. */
 #include "app/surgery/plan-sketch.h"
 
 #include "anatomy/base/mat3.h"

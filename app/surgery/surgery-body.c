@@ -1,3 +1,5 @@
+/* Converts between PlaSurgery and the item of a case: arrays of the state, the surface with its
+ * fields, and the "surgery" object of the metadata. */
 #include "app/surgery/surgery-body.h"
 
 #include "anatomy/base/memory.h"

@@ -1,3 +1,6 @@
+/* A worker thread that follows the newest request.  A scene, a body on the operating table and a
+ * body with muscles each implement the functions of Mover; shapes go to the main thread, at most
+ * thirty a second. */
 #include "app/verbs/live-solve.h"
 
 #include "anatomy/base/memory.h"

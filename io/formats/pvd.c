@@ -1,3 +1,5 @@
+/* Reads and writes .pvd collections of VTK. File names that leave the folder of the list are
+ * refused; frames of an earlier, longer series are removed after a write. */
 #include "io/formats/pvd.h"
 
 #include "anatomy/base/memory.h"

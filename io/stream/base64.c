@@ -1,4 +1,4 @@
-/* Base64, streamed. */
+/* Base64 (RFC 4648): decoding from a stream in pieces of any size, encoding of a block. */
 #include "io/stream/base64.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Opens and closes a PortAudio stream on the default device, one channel of 32-bit floats.
+ * Standard error is redirected meanwhile, since the ALSA and JACK back ends print to it. */
 #include "io/stream/sound-device.h"
 
 #include <fcntl.h>

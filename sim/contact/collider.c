@@ -1,4 +1,5 @@
-/* Rigid obstacles. */
+/* Signed distances to rigid obstacles: exact distance to the nearest triangle of a box tree, sign
+ * by the winding number; queries are turned into the obstacle's own frame. */
 #include "sim/contact/collider.h"
 
 #include "anatomy/base/mat3.h"

@@ -1,3 +1,6 @@
+/* Broad phase of cutting. The tets lie in a tree of boxes, eight to a node, over a Morton order (G.
+ * Morton, 1966); the blade lies in a uniform grid of its triangles' boxes. Boxes are widened by the
+ * rounding error of the coordinates, so no pair that touches is missed. */
 #include "sim/cut/cut-search.h"
 
 #include "anatomy/base/memory.h"

@@ -1,4 +1,5 @@
-/* Whole takes. */
+/* Fits whole takes: passes over chunks of frames, estimate of the noise, joint smoothing over time,
+ * posterior deviation of each control, summary. */
 #include "sim/fit/fit.h"
 
 #include "anatomy/base/blas.h"

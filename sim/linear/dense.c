@@ -1,3 +1,7 @@
+/* Dense Cholesky factor and solve by LAPACK and BLAS, and non-negative least squares
+ * min |A x - b|^2, x >= 0 by an active set (C. Lawson and R. Hanson, Solving Least Squares
+ * Problems, 1974) on the normal equations. Deviation: the column that enters is the one that
+ * reduces the residual most, not the one with the largest gradient. */
 #include "sim/linear/dense.h"
 
 #include "anatomy/base/blas.h"

@@ -1,3 +1,6 @@
+/* Dynamic time warping (H. Sakoe and S. Chiba, 1978): D(i,j) = d(i,j) + min(D(i-1,j-1),
+ * D(i,j-1), D(i-1,j)), Euclidean d between rows. Only the steps are stored for all pairs; costs
+ * take two rows. */
 #include "sim/speech/align.h"
 
 #include "anatomy/base/memory.h"

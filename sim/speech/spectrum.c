@@ -1,3 +1,5 @@
+/* Wideband spectrogram: pre-emphasis x[n] - 0.95 x[n-1], a Hann window of 8 ms, a Fourier
+ * transform padded to 1024 samples, levels in dB below the loudest. */
 #include "sim/speech/spectrum.h"
 
 #include "anatomy/base/memory.h"

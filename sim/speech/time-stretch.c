@@ -1,3 +1,6 @@
+/* Time stretching by waveform-similarity overlap-add (W. Verhelst and M. Roelands, 1993): pieces
+ * of 30 ms under Hann windows, each taken within 8 ms of its place where it correlates best with
+ * the continuation of the piece before. */
 #include "sim/speech/time-stretch.h"
 
 #include "anatomy/base/memory.h"

@@ -1,3 +1,5 @@
+/* Contact of wound walls as penalty springs: energy 1/2 k A d^2 of the depth d of a point below
+ * the facing wall, along that wall's normal. Both ends are barycentric points of tets. */
 #include "sim/surgery/surgery-contact.h"
 
 #include "anatomy/base/mat3.h"

@@ -1,3 +1,5 @@
+/* A body under a dragged hook, by PBNG sweeps: first over the vertices near the hook, then over
+ * all. Contacts of wound walls and pressures of expanders are updated between sweeps. */
 #include "sim/surgery/surgery-live.h"
 
 #include "anatomy/base/mat3.h"

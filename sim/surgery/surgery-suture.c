@@ -1,4 +1,5 @@
-/* Hooks and sutures. */
+/* Hooks and sutures: finds their anchors on the skin, pairs points of two wound edges by arc
+ * length, and adds a thread for each stitch. */
 #include "sim/surgery/surgery-private.h"
 
 #include "anatomy/base/mat3.h"

@@ -1,3 +1,6 @@
+/* A palate as a level set. Built: the upper convex hull of all coil positions plus a margin,
+ * falling to the sides as c s^2 of the distance s from the midsagittal plane. Lined: the union
+ * of such a roof with bone. */
 #include "sim/tongue/palate.h"
 
 #include "anatomy/base/mat3.h"

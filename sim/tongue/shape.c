@@ -1,3 +1,6 @@
+/* The head frame of a tongue mesh (the axis of best mirror symmetry is across; held vertices are
+ * below and behind), its midsagittal outline as a section of the surface, and the similarity
+ * that places coils on it. */
 #include "sim/tongue/shape.h"
 
 #include "anatomy/base/mat3.h"

@@ -1,3 +1,6 @@
+/* Builds the phantom's tongue: implicit shapes, sampled coarse to fine into level sets, meshed
+ * with tets; vertices near the attachments are held, and coils sit at the usual places of
+ * articulography. */
 #include "sim/tongue/tongue-phantom.h"
 
 #include "anatomy/base/memory.h"

@@ -1,3 +1,4 @@
+/* Inside of PlaTongue, shared by the sources of this folder and their tests. */
 #pragma once
 
 #include "sim/speech/tract.h"

@@ -1,3 +1,5 @@
+/* Volume correction in full space: solves (D M^-1 D^T) p = change of the vertex volumes with one
+ * sparse factor, then moves vertices by -M^-1 D^T p (Luo 2020, 6.5). */
 #include "sim/tongue/tongue-volume.h"
 
 #include "anatomy/base/mat3.h"

@@ -1,3 +1,5 @@
+/* Slices through ramps, whose trilinear samples are known exactly, at any affine; borders,
+ * orientation and colours. */
 #include "anatomy/volume/slice.h"
 
 #include <glib.h>

@@ -1,3 +1,5 @@
+/* Surfaces of balls and labels by the VTK module: volume, closedness, caps; occlusion in a well
+ * against its closed form. */
 #include "anatomy/base/parallel.h"
 #include "anatomy/mesh/occlusion.h"
 #include "anatomy/surface/vtk-filters.h"

@@ -1,3 +1,5 @@
+/* Writes one small valid DICOM, MATLAB and Ogg file each and keeps its bytes for the fuzz
+ * targets. */
 #include "tests/fuzz/samples.h"
 
 #include "io/formats/formats.h"

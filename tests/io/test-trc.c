@@ -1,4 +1,4 @@
-/* TRC marker files. */
+/* TRC marker files: round trip, a file written by hand, damaged files. */
 #include "io/formats/formats.h"
 #include "tests/io/signal-samples.h"
 

@@ -1,3 +1,5 @@
+/* Builds the small scan, opens a window on it, runs the main loop until the window is at rest,
+ * and reads its pixels. */
 #include "tests/ui/fixture.h"
 
 #include "io/formats/format.h"

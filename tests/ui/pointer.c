@@ -1,3 +1,4 @@
+/* Moves the pointer and presses keys by XTest, and finds widgets by label, type or order. */
 #include "tests/ui/pointer.h"
 
 #include <X11/extensions/XTest.h>

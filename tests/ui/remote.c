@@ -1,3 +1,5 @@
+/* Drives a separate Platysma process: finds widgets over AT-SPI, moves pointer and keys by
+ * XTest, and takes pictures of the X root window. */
 #include "tests/ui/remote.h"
 
 #include <X11/XKBlib.h>

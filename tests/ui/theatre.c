@@ -1,3 +1,5 @@
+/* Builds a case with a skin slab on the table, and finds and sets rows of the Surgery panel by
+ * their titles. */
 #include "tests/ui/theatre.h"
 
 #include "tests/ui/pointer.h"

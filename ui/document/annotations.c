@@ -1,3 +1,5 @@
+/* Keeps the annotations of the present state as tree entries, and draws them into slices and the
+ * 3-D view; in a slice they fade with their distance from the plane. */
 #include "ui/document/annotations.h"
 
 #include "ui/widgets/settings.h"

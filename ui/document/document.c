@@ -1,3 +1,6 @@
+/* State of the document, its accessors and properties, and the bookkeeping of jobs. Reading
+ * items and running operations are in document-content.c, document-session.c and document-
+ * work.c. */
 #include "ui/document/document-private.h"
 
 #include "app/show/picture.h"

@@ -1,3 +1,5 @@
+/* GObject of one tree row. Properties notify only when a value changes, since views redraw on
+ * each notification. */
 #include "ui/document/entry.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* A reference-counted volume or label map, surveyed once: range of values, voxels per label. */
 #include "ui/document/holding.h"
 
 #include "app/show/picture.h"

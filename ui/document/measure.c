@@ -1,3 +1,5 @@
+/* Collects picked points until the measurement is complete, then runs one operation with a free
+ * name. */
 #include "ui/document/measure.h"
 
 #include "app/base/json.h"

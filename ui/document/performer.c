@@ -1,3 +1,5 @@
+/* Reads the items of a performance on a worker, shows a pose, a frame or a preview in the views,
+ * and follows sliders with a live solve. */
 #include "ui/document/performer.h"
 
 #include "app/verbs/live-solve.h"

@@ -1,3 +1,5 @@
+/* State of the pointer tool, the marks, sketches and strands of panels, and the signals between
+ * panels and views. */
 #include "ui/document/tools.h"
 
 struct _PlaTools {

@@ -1,3 +1,5 @@
+/* Creates, lists and deletes unsaved cases; a lock file beside each shows that a window has it
+ * open. */
 #include "ui/document/unsaved.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* The table of actions, and what is generated from it: accelerators, menus, the shortcuts
+ * window. */
 #include "ui/main/actions.h"
 
 #include "app/show/render.h"

@@ -1,3 +1,5 @@
+/* Parses the command line, sets up style and drawing, opens windows, and takes screenshots once
+ * a window is at rest. */
 #include "ui/main/application.h"
 
 #include "anatomy/base/parallel.h"

@@ -1,3 +1,4 @@
+/* Builds switches, numbers and choices, each bound to its key by GSettings. */
 #include "ui/main/preferences.h"
 
 #include "ui/widgets/settings.h"

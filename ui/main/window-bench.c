@@ -1,3 +1,4 @@
+/* Turns the head and pages through slices while it counts frames and CPU time. */
 #include "ui/main/window-bench.h"
 
 #include "ui/views/scene-view.h"

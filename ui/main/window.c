@@ -1,3 +1,5 @@
+/* The actions of the window: opening, saving and closing cases, undo and redo, views, exports;
+ * status line, jobs, welcome page. */
 #include "ui/main/window.h"
 #include "ui/views/compare-window.h"
 

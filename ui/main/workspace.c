@@ -1,3 +1,4 @@
+/* The table of workspaces: id, title, icon, layout of the views, constructor of the panel. */
 #include "ui/main/workspace.h"
 
 #include "ui/panels/anatomy-panel.h"

@@ -1,3 +1,5 @@
+/* Runs the segmentation operations, hands the brush to the views, and turns each finished stroke
+ * into one operation. */
 #include "ui/panels/anatomy-panel.h"
 
 #include "anatomy/segment/segment.h"

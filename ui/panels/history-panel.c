@@ -1,3 +1,5 @@
+/* Lists the rows of the log with thumbnails drawn on a worker, marks the branch tips, and moves
+ * the case to a chosen row. */
 #include "ui/panels/history-panel.h"
 
 #include "app/base/json.h"

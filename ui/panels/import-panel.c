@@ -1,3 +1,4 @@
+/* Fills the rows on size, spacing, axes, frame audit and notes from the document. */
 #include "ui/panels/import-panel.h"
 
 #include "ui/widgets/panel-rows.h"

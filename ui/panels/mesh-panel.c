@@ -1,3 +1,5 @@
+/* Estimates the number of elements from volume and area of the chosen tissues, runs the
+ * operation, and summarises the mesh on a worker. */
 #include "ui/panels/mesh-panel.h"
 
 #include "app/show/picture.h"

@@ -1,3 +1,5 @@
+/* Draws the channels of the chosen muscle over time in a plot, with a cursor at the present
+ * frame. */
 #include "ui/panels/muscle-curves.h"
 
 #include <glib/gi18n.h>

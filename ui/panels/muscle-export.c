@@ -1,3 +1,4 @@
+/* Writes a CSV table on a worker from contents that it holds. */
 #include "ui/panels/muscle-export.h"
 
 #include "app/content/files.h"

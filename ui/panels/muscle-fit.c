@@ -1,3 +1,5 @@
+/* Formats the results of a fit as rows: marker residuals, posterior deviation of each muscle,
+ * expected run time. */
 #include "ui/panels/muscle-fit.h"
 
 #include "ui/widgets/panel-rows.h"

@@ -1,3 +1,5 @@
+/* Builds one row of sliders per muscle stem, filters them by name, and sends each change to the
+ * performer. */
 #include "ui/panels/muscle-pose.h"
 
 #include "ui/widgets/panel-rows.h"

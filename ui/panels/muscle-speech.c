@@ -1,3 +1,5 @@
+/* Finds phonemes on a worker, chooses stretches of the fitted tracks for them, and previews the
+ * line by blending stored shapes. */
 #include "ui/panels/muscle-speech.h"
 
 #include "app/content/files.h"

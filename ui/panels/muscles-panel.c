@@ -1,3 +1,5 @@
+/* The seven pages of the workspace and their actions; each action runs one operation and shows
+ * its job. */
 #include "ui/panels/muscles-panel.h"
 
 #include "app/motion/physemes.h"

@@ -1,3 +1,5 @@
+/* Draws the 3-D pictures one per turn of the main loop, makes the report on a worker with its
+ * own session, and shows its pages. */
 #include "ui/panels/report-panel.h"
 
 #include "app/report/report.h"

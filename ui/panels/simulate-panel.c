@@ -1,3 +1,5 @@
+/* Builds the parameters of the operation "simulate" from rows and picked places, follows hooks
+ * with a live solve, and runs the operation. */
 #include "ui/panels/simulate-panel.h"
 
 #include "app/base/json.h"

@@ -1,3 +1,5 @@
+/* Records on a worker, runs the operations "say" and "speak", and saves tables and videos on a
+ * worker. */
 #include "ui/panels/speech-panel.h"
 
 #include "app/content/files.h"

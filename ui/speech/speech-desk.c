@@ -1,3 +1,5 @@
+/* Reads recordings, motions and muscles on workers, poses the meshes of a motion at the present
+ * moment, and keeps playing in step with the sound. */
 #include "ui/speech/speech-desk.h"
 
 #include "app/base/json.h"

@@ -1,3 +1,5 @@
+/* Draws the lanes for the visible stretch of time into a cached picture, with cursor and
+ * selection over it. */
 #include "ui/speech/speech-sound.h"
 
 #include "app/speech/spoken-picture.h"

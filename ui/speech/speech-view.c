@@ -1,3 +1,4 @@
+/* Drawing areas for section, contacts and areas, and the strip with the transport buttons. */
 #include "ui/speech/speech-view.h"
 
 #include "app/speech/spoken-picture.h"

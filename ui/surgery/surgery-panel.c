@@ -1,3 +1,5 @@
+/* The table of instruments and their rows, the actions of the panel, and how a finished step is
+ * run as an operation. */
 #include "ui/surgery/theatre.h"
 
 #include "app/surgery/plan-export.h"

@@ -1,3 +1,5 @@
+/* The tree as a GtkListView over GtkTreeListModel, with the context menu of a row: rename,
+ * delete, export, compare. */
 #include "ui/views/case-tree.h"
 
 #include <glib/gi18n.h>

@@ -1,3 +1,5 @@
+/* Reads the bodies of all branches on a worker, then draws one picture per plan on the main
+ * thread, above a grid of numbers. */
 #include "ui/views/compare-window.h"
 
 #include "app/surgery/plan-compare.h"

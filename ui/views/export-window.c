@@ -1,3 +1,5 @@
+/* The export window: checks a surface for printing on a worker, writes tables and meshes on a
+ * worker, and pictures on the main thread. */
 #include "ui/views/export-window.h"
 
 #include "app/case/case-table.h"

@@ -1,3 +1,5 @@
+/* Saves a widget or the 3-D view as PNG. A recording draws one frame per turn of the main loop
+ * and then runs ffmpeg, where it is installed. */
 #include "ui/views/export.h"
 
 #include "app/show/picture.h"

@@ -1,3 +1,5 @@
+/* EGL contexts without a surface, and framebuffer targets with multisampling that are read or
+ * copied. */
 #include "ui/views/offscreen.h"
 
 #include "anatomy/base/memory.h"

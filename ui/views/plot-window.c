@@ -1,3 +1,4 @@
+/* Lists the plots that the items of the case offer, shows the chosen one, and saves it. */
 #include "ui/views/plot-window.h"
 
 #include <glib/gi18n.h>

@@ -1,3 +1,4 @@
+/* Draws a page into a texture once per size and shows that texture. */
 #include "ui/views/report-preview.h"
 
 #include "ui/views/export.h"

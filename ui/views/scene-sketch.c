@@ -1,3 +1,4 @@
+/* Hands lines, triangles and coloured tubes of a sketch to the renderer under fixed scene ids. */
 #include "ui/views/scene-sketch.h"
 
 #include <string.h>

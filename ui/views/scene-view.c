@@ -1,3 +1,5 @@
+/* The GtkGLArea: prepares meshes on workers, draws drafts while something moves and the full
+ * picture in bands at rest, and reports picks and drags to the tools. */
 #include "ui/views/scene-view.h"
 
 #include "anatomy/volume/slice.h"

@@ -1,3 +1,5 @@
+/* Resamples its plane into a texture when the volume, the crosshair or the grey window changes,
+ * draws the overlays, and handles pointer and keys. */
 #include "ui/views/slice-view.h"
 
 #include "anatomy/base/memory.h"

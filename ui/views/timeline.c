@@ -1,3 +1,4 @@
+/* Reads a take or a mesh series on a worker, and steps through its frames by the frame clock. */
 #include "ui/views/timeline.h"
 
 #include "app/content/files.h"

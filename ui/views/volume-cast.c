@@ -1,3 +1,5 @@
+/* Casts at a sixth, half and full resolution on a worker; a result for an older camera is
+ * dropped. */
 #include "ui/views/volume-cast.h"
 
 #include "ui/document/document.h"

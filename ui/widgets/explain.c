@@ -1,3 +1,4 @@
+/* Shows or hides the descriptions of preference groups below a widget when the setting changes. */
 #include "ui/widgets/explain.h"
 
 #include "ui/widgets/settings.h"

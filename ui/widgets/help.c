@@ -1,3 +1,4 @@
+/* Parses the pages of the user guide into widgets, and shows them beside a list of titles. */
 #include "ui/widgets/help.h"
 
 #include <glib/gi18n.h>

@@ -1,3 +1,5 @@
+/* Runs a function as a GTask on a worker. Progress reports cross to the main thread as idle
+ * sources. */
 #include "ui/widgets/job.h"
 
 #include <glib/gi18n.h>

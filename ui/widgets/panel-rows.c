@@ -1,3 +1,4 @@
+/* Makes plain, switch and removable rows, and replaces the rows of a group. */
 #include "ui/widgets/panel-rows.h"
 
 GtkWidget *

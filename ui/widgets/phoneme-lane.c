@@ -1,3 +1,5 @@
+/* Draws the phonemes as blocks, finds the boundary under the pointer, and emits a request when
+ * it is dragged. */
 #include "ui/widgets/phoneme-lane.h"
 
 #include <adwaita.h>

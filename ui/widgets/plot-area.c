@@ -1,3 +1,4 @@
+/* Zooms and pans the range of a plot, and marks the sample nearest to the pointer. */
 #include "ui/widgets/plot-area.h"
 
 #include "app/show/plot-ticks.h"

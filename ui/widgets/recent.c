@@ -1,3 +1,4 @@
+/* Keeps up to eight paths, newest first, one per line, in a file that only the user can read. */
 #include "ui/widgets/recent.h"
 
 #include <glib/gstdio.h>

@@ -1,3 +1,4 @@
+/* Finds the schema of this build before an installed one, and makes the GSettings object once. */
 #define G_SETTINGS_ENABLE_BACKEND
 #include "ui/widgets/settings.h"
 

@@ -1,3 +1,5 @@
+/* Builds the list of materials that the material tests visit, with random deformation gradients
+ * and a shear for each. */
 #include "tests/sim/material/cases.h"
 
 #include "anatomy/base/mat3.h"
