@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PI 3.14159265358979323846
 #define MAX_CELLS 2000 /* along one edge of a block */
 
 /* (u, v, w) in [0, 1]^3 to mm; @side tells apart the two faces of a slit */
@@ -279,7 +278,7 @@ map_sphere(const double uvw[3], int side, double pos[3])
 {
   double p[3];
   for (int d = 0; d < 3; d++)
-    p[d] = tan(0.25 * PI * (2.0 * uvw[d] - 1.0));
+    p[d] = tan(0.25 * M_PI * (2.0 * uvw[d] - 1.0));
   const double l = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
   for (int d = 0; d < 3; d++)
     pos[d] = 40.0 * p[d] / l;
@@ -288,7 +287,7 @@ map_sphere(const double uvw[3], int side, double pos[3])
 PlaStatus
 pla_phantom_mesh_sphere(double h, PlaMesh **out, PlaError *err)
 {
-  const int n = cells(0.5 * PI * 40.0, h);
+  const int n = cells(0.5 * M_PI * 40.0, h);
   return one_block((int[3]){ n, n, n }, map_sphere, NULL, h, out, err);
 }
 
@@ -297,9 +296,10 @@ static void
 disc_point(double u, double v, double radius, double xy[2])
 {
   const double a = 2.0 * u - 1.0, b = 2.0 * v - 1.0, r = fmax(fabs(a), fabs(b));
-  const double angle = r == 0.0             ? 0.0
-                       : fabs(a) >= fabs(b) ? 0.25 * PI * b / a + (a < 0.0 ? PI : 0.0)
-                                            : 0.5 * PI - 0.25 * PI * a / b + (b < 0.0 ? PI : 0.0);
+  const double angle = r == 0.0 ? 0.0
+                       : fabs(a) >= fabs(b)
+                           ? 0.25 * M_PI * b / a + (a < 0.0 ? M_PI : 0.0)
+                           : 0.5 * M_PI - 0.25 * M_PI * a / b + (b < 0.0 ? M_PI : 0.0);
   xy[0] = radius * r * cos(angle);
   xy[1] = radius * r * sin(angle);
 }
@@ -323,7 +323,7 @@ PlaStatus
 pla_phantom_mesh_cylinders(double h, PlaMesh **out, PlaError *err)
 {
   Builder b = { 0 };
-  const int round = cells(4.0 * PI, h), n[3] = { round, round, cells(80, h) };
+  const int round = cells(4.0 * M_PI, h), n[3] = { round, round, cells(80, h) };
   PlaStatus st = add_block(&b, n, map_cylinder_right, NULL, h, err);
   if (st == PLA_OK)
     st = add_block(&b, n, map_cylinder_left, NULL, h, err);
@@ -362,7 +362,7 @@ add_ring(Builder *b, int n_along, int n_round, int shift, RingMap map, double sp
 static void
 map_torus(double along, double round, double pos[3])
 {
-  const double a = 2.0 * PI * along, b = 2.0 * PI * round;
+  const double a = 2.0 * M_PI * along, b = 2.0 * M_PI * round;
   pos[0] = (35.0 + 12.0 * cos(b)) * cos(a);
   pos[1] = (35.0 + 12.0 * cos(b)) * sin(a);
   pos[2] = 12.0 * sin(b);
@@ -373,7 +373,7 @@ pla_phantom_mesh_torus(double h, PlaMesh **out, PlaError *err)
 {
   Builder b = { 0 };
   const PlaStatus st =
-      add_ring(&b, cells(2.0 * PI * 47.0, h), cells(2.0 * PI * 12.0, h), 0, map_torus, h, err);
+      add_ring(&b, cells(2.0 * M_PI * 47.0, h), cells(2.0 * M_PI * 12.0, h), 0, map_torus, h, err);
   return finish(&b, st, out, err);
 }
 
@@ -398,7 +398,7 @@ moebius_point(double along, double round, double phase, double pos[3])
     p[0] = s - 2.0 * half[1] - half[0];
     p[1] = -half[1];
   }
-  const double a = 2.0 * PI * along, twist = PI * along + phase;
+  const double a = 2.0 * M_PI * along, twist = M_PI * along + phase;
   const double out = p[0] * cos(twist) - p[1] * sin(twist);
   pos[0] = (40.0 + out) * cos(a);
   pos[1] = (40.0 + out) * sin(a);
@@ -414,14 +414,14 @@ map_moebius_a(double along, double round, double pos[3])
 static void
 map_moebius_b(double along, double round, double pos[3])
 {
-  moebius_point(along, round, 0.5 * PI, pos);
+  moebius_point(along, round, 0.5 * M_PI, pos);
 }
 
 PlaStatus
 pla_phantom_mesh_moebius_pair(double h, PlaMesh **out, PlaError *err)
 {
   /* corners are points of the cross-section: sides of 2 k and 6 k points */
-  const int k = cells(3.5, h), along = cells(2.0 * PI * 50.5, h), round = 16 * k;
+  const int k = cells(3.5, h), along = cells(2.0 * M_PI * 50.5, h), round = 16 * k;
   Builder b = { 0 };
   PlaStatus st = add_ring(&b, along, round, round / 2, map_moebius_a, h, err);
   if (st == PLA_OK)
@@ -441,7 +441,7 @@ map_lips(const double uvw[3], int side, double pos[3])
   if (fabs(x) >= 1.0 || y <= 0.0)
     return;
   const double across = (1.0 - x * x) * (1.0 - x * x), fade = 1.0 - fabs(pos[2]) / 25.0;
-  const double open = 3.0 * sin(1.5 * PI * y); /* opens to y = 2/3, crosses beyond */
+  const double open = 3.0 * sin(1.5 * M_PI * y); /* opens to y = 2/3, crosses beyond */
   const double up = pos[2] > 0.0 ? 1.0 : pos[2] < 0.0 ? -1.0 : side;
   pos[2] += up * open * across * fade * fade;
 }
@@ -469,13 +469,13 @@ wind(double angle, double radius, double height, double pos[3])
 static void
 map_c_ring(const double uvw[3], int side, double pos[3])
 {
-  wind((0.15 + 2.25 * uvw[1]) * PI, 30.0 + 15.0 * uvw[0], 20.0 * uvw[2] - 10.0, pos);
+  wind((0.15 + 2.25 * uvw[1]) * M_PI, 30.0 + 15.0 * uvw[0], 20.0 * uvw[2] - 10.0, pos);
 }
 
 PlaStatus
 pla_phantom_mesh_c_ring(double h, PlaMesh **out, PlaError *err)
 {
-  return one_block((int[3]){ cells(15, h), cells(2.25 * PI * 45.0, h), cells(20, h) }, map_c_ring,
+  return one_block((int[3]){ cells(15, h), cells(2.25 * M_PI * 45.0, h), cells(20, h) }, map_c_ring,
                    NULL, h, out, err);
 }
 
@@ -483,13 +483,13 @@ static void
 map_spiral(const double uvw[3], int side, double pos[3])
 {
   const double turns = 2.0 * uvw[1];
-  wind(2.0 * PI * turns, 22.0 + 8.0 * turns + 14.0 * uvw[0], 16.0 * uvw[2] - 8.0, pos);
+  wind(2.0 * M_PI * turns, 22.0 + 8.0 * turns + 14.0 * uvw[0], 16.0 * uvw[2] - 8.0, pos);
 }
 
 PlaStatus
 pla_phantom_mesh_spiral(double h, PlaMesh **out, PlaError *err)
 {
-  return one_block((int[3]){ cells(14, h), cells(4.0 * PI * 45.0, h), cells(16, h) }, map_spiral,
+  return one_block((int[3]){ cells(14, h), cells(4.0 * M_PI * 45.0, h), cells(16, h) }, map_spiral,
                    NULL, h, out, err);
 }
 

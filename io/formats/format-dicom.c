@@ -709,7 +709,7 @@ arrange(const Folder *folder, Slice *slice, int *n, double affine_mm[12], PlaNot
       pla_notes_add(notes,
                     "the slices are shifted against each other (gantry tilt of %.2f degrees); the "
                     "affine keeps this as shear",
-                    tilt * 180.0 / 3.14159265358979323846);
+                    tilt * 180.0 / M_PI);
   }
   if (st != PLA_OK)
     return st;

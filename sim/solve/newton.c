@@ -5,13 +5,12 @@
  * no longer serves: the iteration count decides, not the clock, so runs repeat bit for bit.  When
  * the exact tangent is not definite, the element-wise projected one takes its place.  The step
  * length makes the energy fall (Armijo); energies are defined for inverted elements too, so this is
- * sound everywhere.  Near the end, where differences of the energy drown in rounding, the residual
- * decides.
+ * sound everywhere.  Near the end, where differences of the energy are below its rounding error,
+ * the residual decides.
  *
- * A nearly incompressible body (mixed formulation) has an energy like a narrow curved valley, in
- * which descent creeps.  It is first solved roughly with a smaller resistance to change of volume,
- * which then rises by stages.
- */
+ * The energy of a nearly incompressible body (mixed formulation) is a narrow curved valley, in
+ * which descent is slow.  Continuation helps: the body is solved roughly with a smaller volume
+ * modulus, which then rises in stages. */
 #include "sim/solve/solvers.h"
 
 #include "anatomy/base/memory.h"
@@ -30,16 +29,29 @@ enum {
   OLD_FACTOR_ITERATIONS = 12, /* conjugate gradients with an older factor before a new one pays, */
   LARGE_FACTOR_ITERATIONS = 40, /* and at most, where a factor costs much more than its use */
   NEW_FACTOR_ITERATIONS = 60,   /* with the factor of the very matrix, or of its projection */
-  MAX_HALVINGS = 30,
-  MAX_SHIFTS = 12, /* fourfold each, until a step is short enough */
-  MOST_IDLE = 6,   /* iterations without gain where the energy says nothing any more */
+  MAX_HALVINGS = 30, /* a step of 1e-9 of the full one changes no position in double precision */
+  MAX_SHIFTS = 12,   /* fourfold each: up to 2e7 times the first shift */
+  MOST_IDLE = 6,     /* iterations in a row that change energy and residual by rounding only */
 };
 
-static const double first_short_step = 0.25; /* of the extent, for the unbalanced force alone */
-static const double shift_factor = 4.0, least_shift = 1e-3; /* the latter of the first */
-static const double first_stage = 10.0; /* greatest modulus of patches at first, in shear moduli */
+/* The first shift moves the body by this share of its extent under the residual alone. */
+static const double first_short_step = 0.25;
+/* factor between shifts, and the share of the first shift below which it is dropped */
+static const double shift_factor = 4.0, least_shift = 1e-3;
+/* Continuation in the volume modulus: it starts at 10 shear moduli (a Poisson ratio of about 0.45)
+ * and rises tenfold a stage; a stage only supplies a start for the next, so 1 % of the residual is
+ * enough. */
+static const double first_stage = 10.0;
 static const double stage_factor = 10.0;
-static const double stage_tolerance = 1e-2; /* of the residual, before the last stage */
+static const double stage_tolerance = 1e-2;
+/* sufficient decrease, c1 of J. Nocedal and S. Wright, Numerical Optimization, 2006, 3.1 */
+static const double armijo = 1e-4;
+/* A step meets the predicted decrease when the energy falls by this share of the slope times its
+ * length; the quadratic model predicts a half. */
+static const double met_decrease = 0.25;
+/* Largest forcing term.  Tighter than the customary 0.5 (Nocedal and Wright, 7.1), since
+ * preconditioned by a factor few iterations reach it. */
+static const double roughest_direction = 0.05;
 
 typedef struct {
   const PlaFemModel *model;
@@ -62,7 +74,7 @@ typedef struct {
   double shift, first_shift; /* mass factor that shortens steps, 1/s^2; 0: none */
 } Newton;
 
-/* unbalanced force at @pos as a block array; its norm */
+/* residual (unbalanced force, N) at @pos as a block array; its norm */
 static PlaStatus
 unbalanced(Newton *self, const double *pos, double *norm, PlaError *err)
 {
@@ -74,8 +86,9 @@ unbalanced(Newton *self, const double *pos, double *norm, PlaError *err)
   return PLA_OK;
 }
 
-/* energy at @pos less the work of the loads; that of a pressure is counted from rest to the start,
- * along the way that the iterates took, and straight from the last of them, @from */
+/* Energy at @pos minus the work of the loads.  The work of a follower pressure depends on the path:
+ * it is integrated from rest to the start, along the iterates, and straight on from the last one,
+ * @from. */
 static double
 potential(const Newton *self, const double *from, const double *pos)
 {
@@ -121,7 +134,7 @@ extent_of(const PlaFemModel *model)
   return extent;
 }
 
-/* finds the contacts at @pos; @hold: takes them for friction too */
+/* updates the contacts at @pos; @hold: also fixes the places that friction holds on to */
 static PlaStatus
 touch(Newton *self, const double *pos, bool hold, PlaError *err)
 {
@@ -133,7 +146,8 @@ touch(Newton *self, const double *pos, bool hold, PlaError *err)
   return st;
 }
 
-/* room in the matrix for the contacts there are, and for those about to be */
+/* Grows the pattern of the matrix when contacts no longer fit into it, with pairs up to twice the
+ * thickness apart, so that it seldom has to grow again. */
 static PlaStatus
 make_room(Newton *self, const double *pos, PlaError *err)
 {
@@ -154,7 +168,7 @@ make_room(Newton *self, const double *pos, PlaError *err)
   return st == PLA_OK ? touch(self, pos, false, err) : st;
 }
 
-/* how far along self->step no contact is missed */
+/* the longest step length, up to 1, at which no contact is missed */
 static double
 safe_length(Newton *self, const double *pos)
 {
@@ -164,8 +178,8 @@ safe_length(Newton *self, const double *pos)
   return pla_contact_set_limit(self->conditions->contacts, pos, self->trial);
 }
 
-/* The tangent with what a pressure along a free rim adds to it.  That has no potential, and no
- * matrix of its own here: the factor of the symmetric part is the preconditioner. */
+/* The tangent plus the unsymmetric term of a follower pressure along a free rim.  That term has no
+ * potential and is applied without a matrix; the factor of the symmetric part preconditions. */
 typedef struct {
   const Newton *newton;
   const double *pos;
@@ -188,7 +202,7 @@ rim_apply(void *data, const double *x, double *y, PlaError *err)
   pla_pressure_add_rim(self->conditions->pressure, rim->pos, rim->disp, rim->force);
   if (bindings)
     pla_bindings_reduce(bindings, 3, rim->force);
-  /* the symmetric part meanwhile goes where the displacements were */
+  /* y = symmetric part x + rim term x; the displacements are used up, so their array is reused */
   pla_block_matrix_mul(&self->system.matrix, x, rim->disp);
   pla_fem_system_gather(&self->system, rim->force, y);
   for (size_t i = 0; i < self->n; i++)
@@ -203,8 +217,8 @@ rim_precondition(void *data, const double *x, double *y, PlaError *err)
   return pla_cholesky_solve(rim->newton->system.factor, x, y, err);
 }
 
-/* from the step of the symmetric part to that of the whole tangent; the former stays where the
- * latter is out of reach */
+/* Replaces the step of the symmetric part by that of the whole tangent (GMRES); keeps the former
+ * where GMRES does not halve the linear residual or the result is no descent direction. */
 static PlaStatus
 turn_with_rim(Newton *self, const double *pos, double rel, PlaFemReport *report, PlaError *err)
 {
@@ -225,8 +239,9 @@ turn_with_rim(Newton *self, const double *pos, double rel, PlaFemReport *report,
   return st;
 }
 
-/* A factorisation does flops / entries times the work of one use of the factor, though faster; the
- * count is the same on every machine. */
+/* Conjugate-gradient iterations after which a new factor is cheaper.  A factorisation does flops /
+ * entries times the work of one solve, taken as 20 times faster for each flop (BLAS 3 against
+ * memory bandwidth); the count is the same on every machine. */
 static int
 old_factor_iterations(const PlaCholesky *factor)
 {
@@ -234,7 +249,7 @@ old_factor_iterations(const PlaCholesky *factor)
   return (int)fmin(fmax(pays, OLD_FACTOR_ITERATIONS), LARGE_FACTOR_ITERATIONS);
 }
 
-/* the mass factor by which the unbalanced force alone would move the body by @way */
+/* the mass factor with which the residual alone moves the body by @way */
 static double
 shift_for(const Newton *self, double way)
 {
@@ -243,8 +258,9 @@ shift_for(const Newton *self, double way)
 }
 
 /* A body that barely carries its load (thin legs about to buckle) answers with steps longer than
- * itself. They are shortened by a mass that resists each step: as in slow motion, stiff parts move
- * as they would, and soft ones only so far.  @found: such a step is in self->step. */
+ * itself.  A mass-proportional shift, K + shift M, damps long steps: stiff parts move as before,
+ * soft parts less.  The shift grows until the step fits into the body.  @found: self->step has it.
+ */
 static PlaStatus
 short_direction(Newton *self, const double *pos, double rel, const PlaFemOptions *options,
                 bool *found, PlaFemReport *report, PlaError *err)
@@ -276,7 +292,7 @@ short_direction(Newton *self, const double *pos, double rel, const PlaFemOptions
   return st;
 }
 
-/* longer steps after one that did what was @foreseen, shorter ones after any other */
+/* the shift shrinks after a step that met the predicted decrease , and grows after any other */
 static void
 adapt_shift(Newton *self, bool foreseen)
 {
@@ -301,7 +317,7 @@ symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOpt
   }
   assemble(self, pos, self->tangled);
 
-  /* with an older factor, as long as it serves */
+  /* conjugate gradients with an older factor, as long as they converge quickly */
   if (pla_cholesky_has_factor(factor)) {
     st =
         pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
@@ -310,8 +326,8 @@ symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOpt
     if (st != PLA_OK || cg.converged)
       return st;
   }
-  /* a new one: of the exact tangent if it is definite, else of the projected one, which may leave
-   * some motion without any stiffness; then a little is added everywhere */
+  /* a new factor: of the exact tangent (0), else of the projected one (1), else of the projected
+   * one with 1 % added to its diagonal (2), since projection may leave motions without stiffness */
   for (int project = self->tangled; project < 3; project++) {
     bool definite = false;
     if (project == 1 && !self->tangled)
@@ -345,7 +361,7 @@ symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOpt
         (!cg.negative_curvature && pla_max_abs(self->step, self->n) <= self->extent))
       return st;
   }
-  /* even the projected tangent is singular: follow the force itself, scaled like a step */
+  /* even the stiffened tangent fails: a step along the residual, scaled by the largest diagonal */
   double diagonal = 0.0;
   const PlaBlockMatrix *m = &self->system.matrix;
   for (int r = 0; r < m->n; r++)
@@ -366,13 +382,14 @@ direction(Newton *self, const double *pos, double rel, const PlaFemOptions *opti
   return st;
 }
 
-/* begins at the first stage, if there is more than one */
+/* starts the continuation in the volume modulus where that is high enough to need one */
 static PlaStatus
 soften(Newton *self, const PlaFemModel *model, PlaError *err)
 {
   double mu = 0.0, modulus = 0.0;
   if (!model->patches)
     return PLA_OK;
+  /* the largest shear modulus, and the largest volume modulus of a patch */
   for (int m = 0; m < model->n_materials; m++) {
     double shear, lambda, vol;
     pla_material_moduli(model->material[m].material, model->material[m].constants, &shear, &lambda,
@@ -383,6 +400,7 @@ soften(Newton *self, const PlaFemModel *model, PlaError *err)
     modulus = fmax(modulus, model->patches->modulus[c]);
   if (!(modulus > first_stage * mu))
     return PLA_OK;
+  /* a copy of the model whose patches have moduli of their own */
   const size_t n = (size_t)model->patches->n;
   self->softened = *model;
   self->softened_patches = *model->patches;
@@ -396,7 +414,7 @@ soften(Newton *self, const PlaFemModel *model, PlaError *err)
   return PLA_OK;
 }
 
-/* the model of the stage, or the true one at the last */
+/* scales the volume moduli of the stage; the last stage is the true model */
 static void
 set_stage(Newton *self, const PlaFemModel *model, double softness)
 {
@@ -423,9 +441,9 @@ newton_clear(Newton *self)
   free(self->trial);
 }
 
-/* A piece that only obstacles will hold is tied to where it is by a little of its mass: enough for
- * a definite matrix, too little to slow the way to equilibrium.  Its slowest elastic frequency is
- * of the order of the wave speed over its size. */
+/* A piece that only contact will hold is regularised by a small multiple of its mass, so that the
+ * tangent is definite.  Its lowest elastic frequency squared is about mu extent / mass; a millionth
+ * of that does not slow the way to equilibrium. */
 static double
 loose_factor(const PlaFemModel *model, const PlaFemConditions *conditions)
 {
@@ -442,7 +460,7 @@ loose_factor(const PlaFemModel *model, const PlaFemConditions *conditions)
   return mass > 0.0 ? 1e-6 * stiffness * extent_of(model) / mass : 0.0;
 }
 
-/* each point's energy is right to its modulus times the rounding of F */
+/* rounding error of the energy, J: at each point its modulus times the rounding of F */
 static double
 energy_grain(const PlaFemModel *model)
 {
@@ -473,7 +491,8 @@ is_whole(const PlaFemModel *model, double jacobian, const double *pos)
   return isfinite(jacobian) && pla_fem_inverted(model, pos, &least, NULL) == 0 && least > jacobian;
 }
 
-/* no step helps any more: what rounding leaves at the asked residual is an answer nevertheless */
+/* no step length decreases the energy: converged if the residual is at rounding level, else stalled
+ */
 static PlaStatus
 give_up(Newton *self, const double *pos, const PlaFemOptions *options, PlaFemReport *report,
         PlaError *err)
@@ -494,6 +513,7 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
 {
   const size_t n_coords = 3 * (size_t)model->n_verts;
   Newton self = { .model = model, .conditions = conditions, .order = options->order };
+  /* allocate: system, vectors, stages of the volume modulus */
   self.loose = loose_factor(model, conditions);
   self.tangled = isfinite(jacobian);
   PlaStatus st =
@@ -515,6 +535,8 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
   if (st == PLA_OK)
     set_stage(&self, model, self.softness);
 
+  /* residual and energy at the start; the scale of the residual is the largest of loads and start
+   */
   double norm = 0.0, scale = 0.0;
   int idle = 0;
   if (st == PLA_OK)
@@ -532,16 +554,19 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
   double energy = st == PLA_OK ? potential(&self, pos, pos) : 0.0;
   report->reason = PLA_STOP_ITERATIONS;
   for (int it = 0; st == PLA_OK; it++) {
+    /* record the residual */
     report->residual_n = norm;
     report->residual_rel = scale > 0.0 ? norm / scale : 0.0;
     if (report->n_residuals < PLA_FEM_MAX_RESIDUALS)
       report->residuals[report->n_residuals++] = report->residual_rel;
+    /* next stage of the volume modulus */
     if (self.softness < 1.0 && report->residual_rel <= stage_tolerance) {
       set_stage(&self, model, stage_factor * self.softness);
       energy = potential(&self, pos, pos);
       st = unbalanced(&self, pos, &norm, err);
       continue;
     }
+    /* stop: untangled, converged, out of iterations, or cancelled */
     bool done = is_whole(model, jacobian, pos);
     if (!done && self.softness == 1.0 && report->residual_rel <= options->tolerance_rel)
       st = pla_fem_is_settled(model, conditions, pos, norm, options->tolerance_rel, self.trial,
@@ -560,22 +585,27 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
       break;
     }
 
-    /* far from the solution a rough direction is enough; close to it the linear solve must not
-     * spoil the quadratic convergence */
-    double rel = fmin(0.1, fmax(0.1 * options->tolerance_rel / report->residual_rel,
-                                sqrt(report->residual_rel)));
-    rel = fmin(rel, 0.05);
+    /* forcing term of the inexact Newton method: the square root of the residual converges with
+     * order 3/2 (R. Dembo, S. Eisenstat and T. Steihaug 1982); the last step is not solved further
+     * than a tenth of the tolerance (S. Eisenstat and H. Walker 1996, safeguard against
+     * oversolving)
+     */
+    double rel = fmin(roughest_direction, fmax(0.1 * options->tolerance_rel / report->residual_rel,
+                                               sqrt(report->residual_rel)));
+    /* Newton direction */
     st = make_room(&self, pos, err);
     if (st == PLA_OK)
       st = direction(&self, pos, rel, options, report, err);
     if (st != PLA_OK)
       break;
 
+    /* no step is longer than the body */
     double longest = pla_max_abs(self.step, self.n);
     for (size_t i = 0; longest > self.extent && i < self.n; i++)
       self.step[i] *= self.extent / longest;
 
-    /* down the energy, or, within its rounding, down the residual */
+    /* line search by halving: the energy decreases sufficiently, or, where its change is within
+     * rounding (1000 eps of its value, and the grain), the residual decreases */
     double slope = -pla_dot(self.residual, self.step, self.n);
     double noise = 1e3 * DBL_EPSILON * (fabs(energy) + fabs(slope)) + self.grain;
     const double whole = safe_length(&self, pos);
@@ -585,7 +615,7 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
       try_step(&self, pos, length, self.trial);
       st = touch(&self, self.trial, false, err);
       new_energy = potential(&self, pos, self.trial);
-      bool falls = new_energy <= energy + 1e-4 * length * slope;
+      bool falls = new_energy <= energy + armijo * length * slope;
       if (!falls && fabs(new_energy - energy) <= noise) {
         st = unbalanced(&self, self.trial, &norm, err);
         falls = norm < old_norm;
@@ -597,6 +627,7 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
     }
     if (st != PLA_OK)
       break;
+    /* no step length works: leave the stages, or end */
     if (!accepted && self.softness < 1.0) {
       set_stage(&self, model, 1.0);
       st = touch(&self, pos, true, err);
@@ -609,17 +640,20 @@ pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *condition
       st = give_up(&self, pos, options, report, err);
       break;
     }
+    /* take the step, update contacts, energy and residual */
     if (conditions->pressure)
       self.work += pla_pressure_work(conditions->pressure, pos, self.trial);
     memcpy(pos, self.trial, n_coords * sizeof *pos);
-    adapt_shift(&self, length == whole && new_energy - energy <= 0.25 * length * slope + noise);
+    adapt_shift(&self,
+                length == whole && new_energy - energy <= met_decrease * length * slope + noise);
     report->iterations++;
     bool in_noise = fabs(new_energy - energy) <= noise;
     st = touch(&self, pos, true, err);
     energy = conditions->contacts ? potential(&self, pos, pos) : new_energy;
     if (st == PLA_OK)
       st = unbalanced(&self, pos, &norm, err);
-    /* where rounding is all that is left, further iterations only stir it */
+    /* end when only rounding changes: the residual falls by less than 5 % while the energy is in
+     * its noise, several times in a row */
     idle = in_noise && norm > 0.95 * old_norm ? idle + 1 : 0;
     if (st == PLA_OK && idle >= MOST_IDLE) {
       report->residual_n = norm;

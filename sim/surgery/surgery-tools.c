@@ -763,7 +763,7 @@ measure_specimen(PlaSurgery *self, const bool *remove, const PlaSkinLoop *loop,
     double least = INFINITY;
     for (int i = 0; i < TURNS; i++) {
       double size[3];
-      measure_box(loop, out->pos, out->n_verts, 3.14159265358979323846 * i / TURNS, size);
+      measure_box(loop, out->pos, out->n_verts, M_PI * i / TURNS, size);
       if (size[0] >= size[1] && size[1] < least) {
         least = size[1];
         memcpy(out->size, size, sizeof size);

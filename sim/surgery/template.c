@@ -12,12 +12,14 @@
 #include <string.h>
 
 enum { LEFT = 0, RIGHT = 1, ONLY = -1 };
-enum { ARC_POINTS = 12 }; /* of half a circle or less */
+enum { ARC_POINTS = 12 }; /* of half a circle or less: chords within 1 % of the radius */
+
+#define DEG (M_PI / 180.0)
 
 static double
 rad(double deg)
 {
-  return deg * (3.14159265358979323846 / 180.0);
+  return deg * DEG;
 }
 
 /* ---- drawings ---- */
@@ -90,7 +92,7 @@ add_seam(PlaTemplateDrawing *self, const PlaTemplateEdge *first, int n_first,
 
 /* ---- the templates ---- */
 
-/* a lens between two arcs */
+/* a lens between two arcs of radius (half^2 + rise^2) / (2 rise) */
 static bool
 draw_fusiform(const PlaTemplateParams *p, PlaTemplateDrawing *out)
 {
@@ -112,7 +114,7 @@ draw_fusiform(const PlaTemplateParams *p, PlaTemplateDrawing *out)
   return SEAM(out, upper, lower);
 }
 
-/* limb, scar, limb; both triangles change places */
+/* limb, scar and limb, all equally long; the two triangles change places */
 static bool
 draw_z(const PlaTemplateParams *p, PlaTemplateDrawing *out)
 {
@@ -133,7 +135,7 @@ draw_z(const PlaTemplateParams *p, PlaTemplateDrawing *out)
   return ok && SEAM(out, a, a2) && SEAM(out, b, b2) && SEAM(out, c1, c2);
 }
 
-/* Limberg: a rhombus of 60 and 120 degrees, and a flap of its shape beside it */
+/* Limberg: a rhombus, and a flap of its shape beside it, on the extension of the short diagonal */
 static bool
 draw_rhomboid(const PlaTemplateParams *p, PlaTemplateDrawing *out)
 {
@@ -165,6 +167,7 @@ static bool
 draw_rotation(const PlaTemplateParams *p, PlaTemplateDrawing *out)
 {
   const double w = p->size, radius = p->length / p->angle, half = asin(0.5 * w / radius);
+  /* the wedge is a little higher than wide, and stays short of the middle of the circle */
   const double height = fmin(1.2 * w, 0.9 * radius);
   const double v0 = height / 3.0 - radius * cos(half); /* middle of the circle: (0, v0) */
   const double first = rad(90) - half;
@@ -227,7 +230,8 @@ static bool
 draw_bilobed(const PlaTemplateParams *p, PlaTemplateDrawing *out)
 {
   const double r = 0.5 * p->size, turn = p->angle, pivot = -2.0 * r;
-  /* angles go from the upright at the pivot towards the lobes, to the left */
+  /* the pivot is one radius below the edge of the defect, as in Zitelli's design; angles go from
+   * the upright there towards the lobes, to the left */
   const double c = 2.0 * r * cos(0.5 * turn);
   const double meet = c + sqrt(fmax(c * c - 3.0 * r * r, 0.0)); /* circles half a turn apart meet */
   const double m_u = -meet * sin(0.5 * turn), m_v = pivot + meet * cos(0.5 * turn);
@@ -283,14 +287,19 @@ draw_bilobed(const PlaTemplateParams *p, PlaTemplateDrawing *out)
          SEAM(out, limb, limb2);
 }
 
-#define DEG (3.14159265358979323846 / 180.0)
+/* Customary proportions, in radians and multiples of the size.  Angles outside the limits make tips
+ * too narrow to live or flaps that do not reach; lengths are checked by pla_template_draw(). */
 
+/* length three times the width: tips of about 30 degrees, which close without dog-ears (I.
+ * McGregor, Fundamental Techniques of Plastic Surgery) */
 static const PlaTemplate fusiform = { .id = "fusiform",
                                       .title = "Fusiform excision",
                                       .size = "width",
                                       .length = "length",
                                       .length_of_size = 3.0,
                                       .draw = draw_fusiform };
+/* 60 degrees lengthen the scar by 75 % in theory, 2 sin 60 = 1.73; 30 degrees by 25 %, 45 degrees
+ * by 50 % (McGregor) */
 static const PlaTemplate z_plasty = { .id = "z-plasty",
                                       .title = "Z-plasty",
                                       .size = "length of the scar",
@@ -298,6 +307,7 @@ static const PlaTemplate z_plasty = { .id = "z-plasty",
                                       .min_angle = 20 * DEG,
                                       .max_angle = 90 * DEG,
                                       .draw = draw_z };
+/* a rhombus of 60 and 120 degrees, all sides of flap and defect equal (A. Limberg 1946) */
 static const PlaTemplate rhomboid = { .id = "rhomboid",
                                       .title = "Rhomboid flap",
                                       .size = "side of the defect",
@@ -305,6 +315,8 @@ static const PlaTemplate rhomboid = { .id = "rhomboid",
                                       .min_angle = 40 * DEG,
                                       .max_angle = 80 * DEG,
                                       .draw = draw_rhomboid };
+/* an arc four times as long as the defect is wide, so that the tension of closure spreads along it
+ */
 static const PlaTemplate rotation = { .id = "rotation",
                                       .title = "Rotation flap",
                                       .size = "width of the defect",
@@ -314,12 +326,15 @@ static const PlaTemplate rotation = { .id = "rotation",
                                       .length = "length of the arc",
                                       .length_of_size = 4.0,
                                       .draw = draw_rotation };
+/* 2.5 times as long as wide: within 3 to 1, the customary limit of random flaps of the face */
 static const PlaTemplate advancement = { .id = "advancement",
                                          .title = "Advancement flap",
                                          .size = "side of the defect",
                                          .length = "length of the flap",
                                          .length_of_size = 2.5,
                                          .draw = draw_advancement };
+/* each lobe turns by 45 to 50 degrees, about 90 to 100 in all, instead of the 180 of earlier
+ * designs (J. Zitelli, The bilobed flap for nasal reconstruction, 1989) */
 static const PlaTemplate bilobed = { .id = "bilobed",
                                      .title = "Bilobed flap",
                                      .size = "width of the defect",
