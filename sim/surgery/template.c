@@ -290,7 +290,7 @@ draw_bilobed(const PlaTemplateParams *p, PlaTemplateDrawing *out)
 /* Customary proportions, in radians and multiples of the size.  Angles outside the limits make tips
  * too narrow to live or flaps that do not reach; lengths are checked by pla_template_draw(). */
 
-/* length three times the width: tips of about 30 degrees, which close without dog-ears (I.
+/* length three times the width, the customary ratio for closure without dog-ears (I.
  * McGregor, Fundamental Techniques of Plastic Surgery) */
 static const PlaTemplate fusiform = { .id = "fusiform",
                                       .title = "Fusiform excision",
