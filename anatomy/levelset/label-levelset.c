@@ -880,8 +880,8 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
     if (ids[i] >= 0 && ids[i] < 65536)
       wanted[ids[i]] = 1;
   if (st == PLA_OK && !find_box(map, wanted, lo, hi, &count))
-    st = n_ids == 1 ? pla_fail(err, PLA_ERR_EMPTY, "No voxel bears label %d", ids[0])
-                    : pla_fail(err, PLA_ERR_EMPTY, "No voxel bears any of the %d labels", n_ids);
+    st = n_ids == 1 ? pla_fail(err, PLA_ERR_EMPTY, "No voxel has label %d", ids[0])
+                    : pla_fail(err, PLA_ERR_EMPTY, "No voxel has any of the %d labels", n_ids);
   if (st == PLA_OK) {
     pla_volume_spacing_mm(vol, spacing);
     for (int d = 0; d < 3; d++) {

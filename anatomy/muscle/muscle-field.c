@@ -146,20 +146,20 @@ check_heads(const PlaMuscle *m, const PlaMuscleBone *bones, int n_bones, PlaErro
 {
   if (m->n_heads == 0)
     return pla_fail(err, PLA_ERR_USAGE,
-                    "The muscle '%s' has no head: say where it begins and where it ends.", m->name);
+                    "The muscle '%s' has no head; add one with its origin and insertion.", m->name);
   for (int h = 0; h < m->n_heads; h++)
     for (int e = 0; e < 2; e++) {
       const char *bone = e == 0 ? m->head[h].origin : m->head[h].insertion;
       if (bone[0] != '\0' && !find_bone(bones, n_bones, bone))
-        return pla_fail(err, PLA_ERR_USAGE,
-                        "The muscle '%s' is said to be attached to '%s', but there is no label or "
-                        "surface of that name.",
-                        m->name, bone);
+        return pla_fail(
+            err, PLA_ERR_USAGE,
+            "The muscle '%s' is attached to '%s', but no label or surface has that name.", m->name,
+            bone);
       if (m->method == PLA_FIBRES_POTENTIAL && bone[0] == '\0' && m->head[h].n_points < 2)
-        return pla_fail(err, PLA_ERR_USAGE,
-                        "The muscle '%s' has neither a bone nor a line of action to tell its %s "
-                        "from.",
-                        m->name, e == 0 ? "origin" : "insertion");
+        return pla_fail(
+            err, PLA_ERR_USAGE,
+            "The muscle '%s' has neither a bone nor a line of action that defines its %s.", m->name,
+            e == 0 ? "origin" : "insertion");
     }
   return PLA_OK;
 }

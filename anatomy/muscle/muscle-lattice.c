@@ -230,7 +230,7 @@ pla_shape_lattice_init(PlaShapeLattice *self, const PlaMuscleShape *shape, doubl
 {
   memset(self, 0, sizeof *self);
   if (!(cell_mm > 0.0))
-    return pla_fail(err, PLA_ERR_EMPTY, "The shape of the muscle fills nothing.");
+    return pla_fail(err, PLA_ERR_EMPTY, "The shape of the muscle encloses no volume.");
   Grid g = { .h = cell_mm };
   for (int d = 0; d < 3; d++) {
     /* one cell around the box, which is put in the middle */
@@ -243,7 +243,7 @@ pla_shape_lattice_init(PlaShapeLattice *self, const PlaMuscleShape *shape, doubl
   pla_progress_phase(progress, "Building the lattice of the muscle", 0.3);
   st = find_cells(&g, shape, progress, err);
   if (st == PLA_OK && g.n_cells == 0)
-    st = pla_fail(err, PLA_ERR_EMPTY, "The shape of the muscle fills nothing.");
+    st = pla_fail(err, PLA_ERR_EMPTY, "The shape of the muscle encloses no volume.");
   if (st == PLA_OK)
     st = make_mesh(&g, &self->mesh, err);
   pla_progress_phase(progress, "Building the lattice of the muscle", 1.0);
@@ -252,7 +252,7 @@ pla_shape_lattice_init(PlaShapeLattice *self, const PlaMuscleShape *shape, doubl
     st = pla_mesh_overlap(&tets, shape, 0.6 * g.h, progress, &overlap, err);
   }
   if (st == PLA_OK && overlap.n == 0)
-    st = pla_fail(err, PLA_ERR_EMPTY, "The shape of the muscle fills nothing.");
+    st = pla_fail(err, PLA_ERR_EMPTY, "The shape of the muscle encloses no volume.");
   if (st == PLA_OK)
     st = compact(self->mesh, &overlap, &self->share, err);
   self->cell_mm = g.h;

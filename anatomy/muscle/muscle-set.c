@@ -307,7 +307,7 @@ pla_muscle_set_index(PlaMuscleSet *self, PlaError *err)
   }
   if (!sound)
     return pla_fail(err, PLA_ERR_FORMAT,
-                    "The table of muscles and elements contradicts itself; build it again.");
+                    "The table of muscles and elements is inconsistent; build it again.");
   self->muscle_start = pla_array_new0((size_t)n_muscles + 2, sizeof *self->muscle_start);
   self->pair = pla_array_new((size_t)self->n_pairs, sizeof *self->pair);
   self->pair_tet = pla_array_new((size_t)self->n_pairs, sizeof *self->pair_tet);

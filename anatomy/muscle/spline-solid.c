@@ -145,8 +145,8 @@ pla_spline_solid_new(const int n[3], const int degree[3], const double *control,
     pla_vec3_sub(hi, lo, hi);
     self->size = pla_vec3_norm(hi);
     if (!isfinite(self->size) || !(self->size > 0.0))
-      st =
-          pla_fail(err, PLA_ERR_GEOMETRY, "The control points of the B-spline solid span nothing.");
+      st = pla_fail(err, PLA_ERR_GEOMETRY,
+                    "The control points of the B-spline solid span no volume.");
   }
   for (int i = 0; i < TABLE * TABLE * TABLE && st == PLA_OK; i++) {
     double uvw[3];

@@ -58,7 +58,7 @@ pla_fibre_samples_new(int n, const double *pos, const double *dir, PlaFibreSampl
   }
   if (st == PLA_OK && self->n == 0)
     st = pla_fail(err, PLA_ERR_EMPTY,
-                  "None of the %d given fibre vectors has a length and a place.", n);
+                  "None of the %d given fibre vectors has a length and a position.", n);
   if (st == PLA_OK)
     st = pla_point_tree_new(self->n, self->pos, &self->tree, err);
   if (st == PLA_OK)

@@ -143,7 +143,7 @@ pla_register_landmarks(int n, const double *moving, const double *fixed, bool ro
                     n == 1 ? "is" : "are", n);
   for (int i = 0; i < 3 * n; i++)
     if (!isfinite(moving[i]) || !isfinite(fixed[i]))
-      return pla_fail(err, PLA_ERR_GEOMETRY, "Landmark %d has no place.", i / 3 + 1);
+      return pla_fail(err, PLA_ERR_GEOMETRY, "Landmark %d has no position.", i / 3 + 1);
   uint8_t *use = pla_array_new((size_t)n, 1);
   double *scratch = pla_array_new((size_t)n, sizeof *scratch);
   PlaStatus st = use && scratch ? PLA_OK : pla_fail_memory(err, "landmarks");

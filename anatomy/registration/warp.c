@@ -146,7 +146,7 @@ check_landmarks(int n, const double *from, const double *to, PlaError *err)
   for (int i = 0; i < n; i++)
     for (int d = 0; d < 3; d++) {
       if (!isfinite(from[3 * i + d]) || !isfinite(to[3 * i + d]))
-        return pla_fail(err, PLA_ERR_GEOMETRY, "Landmark %d has no place.", i + 1);
+        return pla_fail(err, PLA_ERR_GEOMETRY, "Landmark %d has no position.", i + 1);
       mean[d] += from[3 * i + d] / n;
     }
   for (int i = 0; i < n; i++) {
@@ -165,8 +165,8 @@ check_landmarks(int n, const double *from, const double *to, PlaError *err)
   pla_eig3(cov, w, q);
   if (!(w[0] > PLANE_SHARE * PLANE_SHARE * w[2]))
     return pla_fail(err, PLA_ERR_GEOMETRY,
-                    "The landmarks lie in one plane (or nearly so), which says nothing about what "
-                    "lies beside it; add some off that plane.");
+                    "The landmarks lie in one plane, or nearly so, and do not determine a warp "
+                    "beside it; add some off that plane.");
   return PLA_OK;
 }
 

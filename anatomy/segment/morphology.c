@@ -96,8 +96,7 @@ static PlaStatus
 check_radius(double radius_mm, PlaError *err)
 {
   if (!(radius_mm >= 0.0) || !isfinite(radius_mm))
-    return pla_fail(err, PLA_ERR_USAGE, "a radius of %g mm makes no sense; give 0 or more",
-                    radius_mm);
+    return pla_fail(err, PLA_ERR_USAGE, "the radius must be 0 mm or more, not %g mm", radius_mm);
   return PLA_OK;
 }
 

@@ -192,7 +192,7 @@ pla_surface_voxel_faces(const PlaLabelMap *map, const int *ids, int n_ids, PlaMe
   free(wanted);
   free(corner);
   if (st == PLA_OK && n_tris == 0)
-    st = pla_fail(err, PLA_ERR_EMPTY, "No voxel bears the label");
+    st = pla_fail(err, PLA_ERR_EMPTY, "No voxel has the label");
   if (st == PLA_OK)
     *out = mesh;
   else

@@ -446,7 +446,7 @@ pla_distance_transform(const int dims[3], const double affine_mm[12], const uint
                     "distances cannot be measured because the volume's axes lie in one plane; "
                     "correct its affine");
   if (!(max_mm >= 0.0))
-    return pla_fail(err, PLA_ERR_USAGE, "a distance limit of %g mm makes no sense", max_mm);
+    return pla_fail(err, PLA_ERR_USAGE, "the distance limit must be above 0 mm, not %g mm", max_mm);
   affine_metric(affine_mm, metric);
   const bool right[3] = { perpendicular(dims, metric, 1, 2), perpendicular(dims, metric, 2, 0),
                           perpendicular(dims, metric, 0, 1) }; /* between the other two axes */

@@ -130,7 +130,7 @@ pla_raycast_new(const PlaVolume *vol, const PlaTransfer *transfer, PlaProgress *
   if (!self->value || !self->seen)
     st = pla_fail_memory(err, "the view of the volume");
   else if (!pla_affine_invert(vol->affine_mm, self->inv))
-    st = pla_fail(err, PLA_ERR_GEOMETRY, "the axes of the volume do not span space");
+    st = pla_fail(err, PLA_ERR_GEOMETRY, "the volume's axes lie in one plane");
   if (st != PLA_OK) {
     pla_raycast_free(self);
     return st;

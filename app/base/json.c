@@ -40,8 +40,8 @@ pla_json_file_load(const char *path, PlaJsonFile **out, PlaJson *root, PlaError 
   /* before it is read: a name may lead to a device that never ends */
   PlaStatus st = pla_source_size(path, &size, err);
   if (st == PLA_OK && size > PLA_JSON_MAX_BYTES)
-    st = pla_fail(err, PLA_ERR_FORMAT, "%s has %.0f MiB; no JSON file of ours is larger than %d",
-                  path, (double)size / 1048576.0, PLA_JSON_MAX_BYTES >> 20);
+    st = pla_fail(err, PLA_ERR_FORMAT, "%s has %.0f MiB; a JSON file may have %d at most", path,
+                  (double)size / 1048576.0, PLA_JSON_MAX_BYTES >> 20);
   if (st == PLA_OK)
     st = pla_source_read(path, NULL, &bytes, err);
   if (st == PLA_OK)

@@ -32,7 +32,8 @@ body_from_case(PlaInvocation *inv, const char *path, const PlaActiveBodyOptions 
   if (st == PLA_OK)
     body = pla_state_find_name(state, json_object_get_string_member(muscles->meta, "mesh"));
   if (st == PLA_OK && !body)
-    st = pla_fail(err, PLA_ERR_USAGE, "%s: the mesh of '%s' is gone", path, newest->name);
+    st = pla_fail(err, PLA_ERR_USAGE, "%s: the mesh of '%s' is not in the case any more", path,
+                  newest->name);
   if (st == PLA_OK)
     st = pla_session_load(session, body->item, NULL, &mesh, err);
   if (st == PLA_OK)

@@ -11,8 +11,14 @@ PlaStatus pla_invocation_body(PlaInvocation *inv, const char *path, PlaActiveBod
 #define PLA_BODY_OPTIONS                                                                             \
   { "cell-mm", 0, PLA_OPT_NUMBER, "H", "element size of a phantom's mesh", 2, 40 },                  \
       { "young-pa", 0, PLA_OPT_NUMBER, "E", "stiffness of the flesh between the fibres", 100, 1e8 }, \
-      { "poisson", 0, PLA_OPT_NUMBER, "NU", "of that flesh: 0.5 keeps all volume", 0.01, 0.4999 },   \
-      { "strength", 0, PLA_OPT_NUMBER, "S", "of all muscles, times their peak stress", 0.01, 100 },  \
+      { "poisson",                                                                                   \
+        0,                                                                                           \
+        PLA_OPT_NUMBER,                                                                              \
+        "NU",                                                                                        \
+        "Poisson's ratio of that flesh; 0.5 is incompressible",                                      \
+        0.01,                                                                                        \
+        0.4999 },                                                                                    \
+      { "strength", 0, PLA_OPT_NUMBER, "S", "factor on the peak stress of all muscles", 0.01, 100 }, \
   {                                                                                                  \
     "muscles", 0, PLA_OPT_TEXT, "ITEM", "in a case: the muscles (default: the newest)"               \
   }

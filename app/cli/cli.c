@@ -482,11 +482,11 @@ print_help(FILE *out)
         out);
   for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++)
     fprintf(out, "  %-14s %s\n", (*verb)->name, (*verb)->summary);
-  fputs(
-      "\n'platysma-cli VERB --help' explains a verb with an example; --version tells the version.\n"
-      "Exit status: 0 done; 1 ran, but did not reach what was asked; 2 bad usage or unusable\n"
-      "input; 130 interrupted.\n",
-      out);
+  fputs("\n'platysma-cli VERB --help' explains a verb with an example; --version prints the "
+        "version.\n"
+        "Exit status: 0 done; 1 ran, but did not reach its goal; 2 bad usage or unusable\n"
+        "input; 130 interrupted.\n",
+        out);
 }
 
 /* roff text: backslashes doubled, a leading dot or quote and every dash escaped */
@@ -644,7 +644,7 @@ check_output(const PlaOpt *opt, const char *path, PlaError *err)
     return pla_fail(err, PLA_ERR_IO, "there is no folder %s to write %s into; make it first",
                     folder, path);
   if (access(folder, W_OK) != 0)
-    return pla_fail(err, PLA_ERR_IO, "%s cannot be written: %s takes no new files (%s)", path,
+    return pla_fail(err, PLA_ERR_IO, "%s cannot be written: no file can be made in %s (%s)", path,
                     folder, g_strerror(errno));
   g_autofree char *lower = g_ascii_strdown(path, -1), *kind = g_ascii_strdown(opt->arg, -1);
   if (g_str_has_suffix(kind, "png") && !g_str_has_suffix(lower, ".png"))

@@ -182,7 +182,8 @@ explained_write(const Explained *self, PlaInvocation *inv, PlaError *err)
   pla_json_number(json, "motion_rms_mm", rms.motion_mm);
   pla_json_number(json, "residual_rms_mm", rms.residual_mm);
   json_builder_end_object(json);
-  pla_say(inv, "  muscles explain %.2f mm of motion to %.2f mm", rms.motion_mm, rms.residual_mm);
+  pla_say(inv, "  the tongue moves by %.2f mm; the muscles leave %.2f mm unexplained",
+          rms.motion_mm, rms.residual_mm);
   PlaStatus st = self->path ? pla_item_write(self->path, &item, &opts, err) : PLA_OK;
   if (st != PLA_OK || !self->picture)
     return st;
@@ -374,7 +375,7 @@ describe(PlaInvocation *inv, const PlaTongueMotion *motion, const PlaTongueStats
   pla_say(inv, "  speaker fitted to %.2f mm, scale %.3f; jaw turns from %.1f to %.1f degrees",
           fit->residual_mm, fit->scale, jaw[0], jaw[1]);
   if (stats->projected > 0)
-    pla_say(inv, "  %d targets lay inside palate or teeth and were put out", stats->projected);
+    pla_say(inv, "  %d targets inside palate or teeth were moved out", stats->projected);
 }
 
 PlaStatus
@@ -408,8 +409,7 @@ pla_speak_tongue(PlaInvocation *inv, bool own_plane, const double *heard, PlaTra
         err, PLA_ERR_USAGE,
         "Activations are those of the phantom's muscles; a tongue given by --mesh has none");
   if (st == PLA_OK && animation.series.list && !g_str_has_suffix(animation.series.list, ".pvd"))
-    st = pla_fail(err, PLA_ERR_USAGE, "An animation is written as a .pvd file, not %s",
-                  animation.series.list);
+    st = pla_fail(err, PLA_ERR_USAGE, "An animation is a .pvd file, not %s", animation.series.list);
   all[0] = *track;
   for (int i = 1; st == PLA_OK && i < n_tracks; i++) {
     st = pla_speak_read_track(pla_invocation_text(inv, "speaker", i - 1, NULL), &item[i], err);

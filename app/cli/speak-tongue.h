@@ -33,16 +33,15 @@
         "the sensors lie in the phantom's own plane, as speak writes them: no fit" },                \
       { "animation", 0, PLA_OPT_OUTPUT, "OUT.pvd", "write the moving mesh, one file a frame" },      \
       { "activations", 0, PLA_OPT_OUTPUT, "OUT.csv",                                                 \
-        "write what the phantom's muscles do to move so, 0..1 a frame" },                            \
-      { "muscles", 0, PLA_OPT_OUTPUT, "OUT.png",                                                     \
-        "draw what the phantom's muscles do, over time" },                                           \
+        "write the muscle activations that explain the motion, 0..1 per frame" },                    \
+      { "muscles", 0, PLA_OPT_OUTPUT, "OUT.png", "draw these activations over time" },               \
       { "picture", 0, PLA_OPT_OUTPUT, "OUT.png", "draw midsagittal views of eight moments" },        \
       { "at", 0, PLA_OPT_NUMBER, "S", "draw this moment alone, s", 0, 1e6 },                         \
       { "quasistatic", 0, PLA_OPT_FLAG, NULL, "without inertia and damping" },                       \
-      { "no-volume", 0, PLA_OPT_FLAG, NULL, "do not keep the volume, to see what that does" },       \
-      { "no-contact", 0, PLA_OPT_FLAG, NULL, "pass through palate and teeth" },                      \
+      { "no-volume", 0, PLA_OPT_FLAG, NULL, "without the volume constraint, for comparison" },       \
+      { "no-contact", 0, PLA_OPT_FLAG, NULL, "without contact with palate and teeth" },              \
   {                                                                                                  \
-    "track-only", 0, PLA_OPT_FLAG, NULL, "make the track alone, no tongue"                           \
+    "track-only", 0, PLA_OPT_FLAG, NULL, "write the track only, without a tongue"                    \
   }
 
 /* Moves the tongue along @track, to which it adds the channels jaw_deg, volume_ratio,

@@ -81,7 +81,7 @@ read_track(PlaInvocation *inv, const PlaActiveModel *model, PlaActivation *out, 
   if (pla_invocation_has(inv, "set"))
     return from_pairs(inv, model, out, err);
   return pla_fail(err, PLA_ERR_USAGE,
-                  "say what the muscles do: a track after the model, --set \"NAME=0.5\", or "
+                  "give the activations: a track after the model, --set \"NAME=0.5\", or "
                   "--random SEED");
 }
 
@@ -113,7 +113,7 @@ read_collider(PlaSurroundings *self, const char *path, bool jaw, PlaError *err)
   PlaItem item = { 0 };
   PlaStatus st = pla_item_read(path, &opts, &item, err);
   if (st == PLA_OK && (item.kind != PLA_KIND_MESH || item.mesh->n_tris == 0))
-    st = pla_fail(err, PLA_ERR_USAGE, "%s holds no surface that could be in the way", path);
+    st = pla_fail(err, PLA_ERR_USAGE, "%s holds no surface to use as a collider", path);
   if (st == PLA_OK) {
     st = pla_surroundings_add(self, item.mesh, jaw, err);
     if (st != PLA_OK)
@@ -135,8 +135,8 @@ find_surroundings(PlaInvocation *inv, const PlaActiveBody *body, double rate_hz,
   *wanted = parts || n_fixed > 0 || n_jaw > 0 || timed;
   if (*wanted && pla_invocation_has(inv, "markers"))
     return pla_fail(err, PLA_ERR_USAGE,
-                    "--markers are those of the equilibria alone; write them in a run without "
-                    "--contact, --collider and --dynamic");
+                    "--markers are computed for static equilibria only; write them in a run "
+                    "without --contact, --collider and --dynamic");
   pla_surroundings_init(self);
   for (int i = 0; i < n_fixed && st == PLA_OK; i++)
     st = read_collider(self, pla_invocation_text(inv, "collider", i, ""), false, err);
@@ -217,7 +217,7 @@ pla_run_activate(PlaInvocation *inv, PlaError *err)
       pla_json_int(json, "contacts", touch.contacts);
       pla_json_number(json, "max_penetration_mm", 1000.0 * touch.max_penetration_m);
       pla_json_number(json, "contact_n", touch.contact_n);
-      pla_say(inv, "%d points touch at most, %.3f mm deep, %.2f N in all", touch.contacts,
+      pla_say(inv, "at most %d points in contact, %.3f mm deep, %.2f N in all", touch.contacts,
               1000.0 * touch.max_penetration_m, touch.contact_n);
     }
     pla_say(inv, "%d frames of %d tetrahedra and %d muscles, %d elements inverted", track.n_frames,

@@ -101,7 +101,7 @@ run_bench(PlaInvocation *inv, PlaError *err)
 static const PlaOpt options[] = {
   { "list", 0, PLA_OPT_FLAG, NULL, "list the benchmarks" },
   { "size", 0, PLA_OPT_NUMBER, "N", "problem size instead of the benchmark's own", 1, 1e12 },
-  { "repeats", 0, PLA_OPT_INT, "N", "measurements of which the median counts", 1, 1000 },
+  { "repeats", 0, PLA_OPT_INT, "N", "number of measurements; the median is reported", 1, 1000 },
   { NULL },
 };
 

@@ -276,7 +276,7 @@ run_verify(PlaInvocation *inv, PlaError *err)
     pla_json_number(json, "stored_bytes", (double)check.stored_bytes);
     if (fine)
       pla_say(inv,
-              "%s is whole: %lld operations, %lld versions of items, %.1f MiB of arrays in %.1f",
+              "%s is intact: %lld operations, %lld versions of items, %.1f MiB of arrays in %.1f",
               path, (long long)check.operations, (long long)check.items,
               (double)check.array_bytes / 1048576.0, (double)check.stored_bytes / 1048576.0);
     put_texts(inv, "problems", &check.problems);
@@ -310,7 +310,8 @@ run_replay(PlaInvocation *inv, PlaError *err)
     pla_json_int(json, "failed", replay.n_failed);
     pla_json_number(json, "largest_mm", replay.largest_mm);
     pla_say(inv,
-            "%d operations run again: %d gave the same, %d differ as other versions may, %d failed",
+            "%d operations run again: %d gave the same result, %d differ because another version "
+            "made them, %d failed",
             replay.n_operations, replay.n_equal, replay.n_differ, replay.n_failed);
     put_texts(inv, "differences", &replay.notes);
     if (replay.n_failed > 0)
@@ -665,7 +666,7 @@ static const PlaOpt options[] = {
   { "series", 0, PLA_OPT_INT, "N", "import: which series of a DICOM folder, from 0", 0, 100000 },
   { "at", 0, PLA_OPT_INT, "ID", "branch: start after this operation (default: here)", 0,
     2147483647 },
-  { "remove", 0, PLA_OPT_FLAG, NULL, "branch: take the branch's name away" },
+  { "remove", 0, PLA_OPT_FLAG, NULL, "branch: remove the branch's name" },
   { NULL },
 };
 

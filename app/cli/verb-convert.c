@@ -43,11 +43,10 @@ run_convert(PlaInvocation *inv, PlaError *err)
     /* the sentence tells where in the file, which waits under another name */
     const char *why = err && strstr(err->message, ": ") ? strstr(err->message, ": ") + 2 : "";
     g_autofree char *copy = g_strdup(why);
-    st =
-        pla_fail(err, PLA_ERR_FORMAT,
-                 "what was written for %s cannot be read back (%s), so nothing was changed; choose "
-                 "another format",
-                 out, copy);
+    st = pla_fail(
+        err, PLA_ERR_FORMAT,
+        "the output for %s cannot be read back (%s), so nothing was changed; choose another format",
+        out, copy);
   }
   if (st == PLA_OK)
     st = pla_describe_item(inv, &again, err);
@@ -70,7 +69,7 @@ static const PlaOpt options[] = {
 const PlaVerb pla_verb_convert = {
   .name = "convert",
   .args = "IN OUT",
-  .summary = "turns any volume or mesh format into another",
+  .summary = "converts any volume or mesh format into another",
   .description =
       "Reads IN, whatever it is (a DICOM folder and an InVesalius .inv3 too), and writes OUT in\n"
       "the format that its ending names.  Voxels, connectivity, fields and NIfTI affines come\n"

@@ -83,7 +83,7 @@ run_cut(PlaInvocation *inv, PlaError *err)
   if (st == PLA_OK && surface_path)
     st = pla_format_for_output(surface_path, PLA_KIND_MESH, &format, err);
   if (st == PLA_OK && n_blades == 0)
-    st = pla_fail(err, PLA_ERR_USAGE, "say what to cut along: --blade SURF");
+    st = pla_fail(err, PLA_ERR_USAGE, "name a surface to cut along: --blade SURF");
   pla_progress_phase(progress, "Reading", 0.2);
   if (st == PLA_OK)
     st = read_body(inv, &body, err);
@@ -144,14 +144,12 @@ const PlaVerb pla_verb_cut = {
   .args = "MESH --blade SURF -o OUT.vtu",
   .summary = "cuts a tet mesh along triangulated surfaces",
   .description =
-      "Tets are never divided: where the blade parts one, it is repeated for each piece of "
-      "material\n"
-      "in it, so the mesh keeps its quality.  The cell field \"fraction\" says how much of a tet "
-      "is\n"
-      "material, \"body\" to which connected piece it belongs, \"source_tet\" from which tet it\n"
-      "comes; other fields are carried over.  A blade that ends inside a tet leaves it whole.\n"
-      "Blades may touch, cross and repeat each other, and may pass through vertices, edges and\n"
-      "faces of the mesh; the order in which they are given does not matter.",
+      "Tets are never divided: a tet that the blade separates is duplicated, once for each\n"
+      "piece of material in it, so the mesh keeps its quality.  The cell field \"fraction\" is\n"
+      "the share of a tet that is material, \"body\" the connected piece that it belongs to,\n"
+      "\"source_tet\" the tet that it comes from; other fields are carried over.  A blade that\n"
+      "ends inside a tet leaves it whole.  Blades may touch, cross and repeat each other, and\n"
+      "may pass through vertices, edges and faces of the mesh; their order does not matter.",
   .example = "platysma-cli cut cheek.vtu --blade incision.stl -o cut.vtu --surface wound.vtp",
   .min_files = 1,
   .max_files = 1,

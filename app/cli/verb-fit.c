@@ -135,8 +135,8 @@ describe(PlaInvocation *inv, const PlaActiveBody *body, const PlaActivation *tra
   pla_say(inv, "%d of %d muscles are identified by these markers", n_seen, fit->n_muscles);
   for (int m = 0; m < fit->n_muscles; m++)
     if (!fit->seen[m])
-      pla_say(inv, "  not %s: expected error %.2f", pla_active_muscle_name(body->model, m),
-              fit->deviation[m]);
+      pla_say(inv, "  not identified: %s, posterior deviation %.2f",
+              pla_active_muscle_name(body->model, m), fit->deviation[m]);
   for (int i = 0; i < fit->notes.n; i++)
     pla_say(inv, "%s", fit->notes.text[i]);
 }
@@ -219,10 +219,10 @@ describe_stiffness(PlaInvocation *inv, const PlaActiveBody *body, const PlaIdent
   pla_json_number(json, "stiffness_expected_error",
                   report->stiffness * report->stiffness_deviation);
   pla_json_number(json, "young_pa", young_pa);
-  pla_say(
-      inv,
-      "the flesh is %.3f times as stiff as assumed (expected error %.3f): Young's modulus %.0f Pa",
-      report->stiffness, report->stiffness * report->stiffness_deviation, young_pa);
+  pla_say(inv,
+          "the flesh is %.3f times as stiff as assumed (posterior deviation %.3f): Young's modulus "
+          "%.0f Pa",
+          report->stiffness, report->stiffness * report->stiffness_deviation, young_pa);
 }
 
 /* what is sought where activations are known */
@@ -296,7 +296,7 @@ run_fit(PlaInvocation *inv, PlaError *err)
   if (st == PLA_OK && pla_invocation_has(inv, "identify") &&
       !pla_invocation_has(inv, "activations"))
     st = pla_fail(err, PLA_ERR_USAGE,
-                  "--identify needs to know what the muscles did: give it by --activations CSV");
+                  "--identify needs known activations: give them by --activations CSV");
   if (st == PLA_OK && pla_invocation_has(inv, "activations")) {
     st = identify(inv, body, take, &label, &opts, err);
     pla_take_free(take);
@@ -336,18 +336,19 @@ static const PlaOpt options[] = {
   { "noise-mm", 0, PLA_OPT_NUMBER, "S", "noise of a marker in one axis (default: estimated)", 0,
     100 },
   { "acceleration", 0, PLA_OPT_NUMBER, "A",
-    "how fast activations may bend, 1/s^2 (default: 100; 0: frames on their own)", 0, 1e6 },
+    "bound of the second derivative of activations, 1/s^2 (default: 100; 0: independent frames)", 0,
+    1e6 },
   { "prior", 0, PLA_OPT_NUMBER, "S", "spread of activations about 0 (default: 1)", 0.001, 1000 },
-  { "outlier", 0, PLA_OPT_NUMBER, "K", "deviations from which markers are doubted (default: 4)", 0,
-    1000 },
+  { "outlier", 0, PLA_OPT_NUMBER, "K",
+    "standard deviations beyond which a marker is an outlier (default: 4)", 0, 1000 },
   { "rounds", 0, PLA_OPT_INT, "N", "fits of all frames together (default: 2)", 0, 20 },
   { "hold-out", 0, PLA_OPT_INT, "K", "leave every Kth marker out and report its error", 2, 1000 },
   { "activations", 0, PLA_OPT_TEXT, "CSV",
-    "what the muscles did in the take: their strengths are sought, and written instead" },
+    "known activations of the take: fit the strengths of the muscles, and write them instead" },
   { "identify", 0, PLA_OPT_TEXT, "WHAT",
     "with --activations: strength (default), stiffness of the flesh, or strength,stiffness" },
   { "truth", 0, PLA_OPT_TEXT, "CSV", "known activations to compare with" },
-  { "residuals", 0, PLA_OPT_OUTPUT, "CSV", "write what is left of every marker" },
+  { "residuals", 0, PLA_OPT_OUTPUT, "CSV", "write the residual of every marker" },
   { NULL },
 };
 
@@ -356,22 +357,17 @@ const PlaVerb pla_verb_fit = {
   .args = "MODEL MARKERS -o ACTIVATIONS.csv",
   .summary = "finds muscle activations, jaw and head motion from markers",
   .description =
-      "MODEL is a case with muscles, or phantom:face (79 places for markers), phantom:tongue (22) "
-      "or\n"
-      "phantom:arm.  MARKERS is a C3D, TRC or CSV file.  Markers are matched by name, or by where\n"
-      "they are in a rest frame when names are unknown; another length unit, markers that change\n"
-      "places or stand still, and dropped frames are repaired and told.\n\n"
-      "Every frame is a shape that the muscles can make: outliers do not dent the face.  "
-      "Activations\n"
-      "lie in 0..1.  Muscles that the markers cannot tell apart are reported as not identifiable,\n"
-      "with the error that is to be expected at the noise of the take.\n\n"
-      "Where --activations tells what the muscles did, the body is sought instead: strengths of "
-      "the\n"
-      "muscles, or the stiffness of the flesh, as factors on what the model assumes.  Without a "
-      "force\n"
-      "from outside only their ratio shows: sought together, strengths stay about 1 on the whole, "
-      "and\n"
-      "the expected error of the stiffness says how little is known of it.",
+      "MODEL is a case with muscles, or phantom:face (79 marker sites), phantom:tongue (22) or\n"
+      "phantom:arm.  MARKERS is a C3D, TRC or CSV file.  Markers are matched by name, or by\n"
+      "their position in a rest frame when names are unknown.  Another length unit, exchanged\n"
+      "markers, markers that stand still and dropped frames are repaired and reported.\n\n"
+      "Every frame is an equilibrium of the body, so outliers do not dent the face.\n"
+      "Activations lie in 0..1.  Muscles that the markers do not determine are reported as not\n"
+      "identifiable, with their posterior deviation at the noise of the take.\n\n"
+      "With --activations the body is fitted instead: strengths of the muscles, or the\n"
+      "stiffness of the flesh, as factors on the values of the model.  Without an external\n"
+      "force only their ratio is determined: when both are fitted, the mean strength stays\n"
+      "about 1, and the posterior deviation of the stiffness is large.",
   .example = "platysma-cli fit phantom:face take.c3d -o activations.csv --hold-out 10",
   .min_files = 2,
   .max_files = 2,

@@ -1,4 +1,4 @@
-/* `info`: says what any supported file is. */
+/* `info`: describes any supported file. */
 #include "app/case/session.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/describe.h"
@@ -86,11 +86,11 @@ static const PlaOpt options[] = {
 const PlaVerb pla_verb_info = {
   .name = "info",
   .args = "FILE",
-  .summary = "says what any supported file is",
+  .summary = "describes any supported file",
   .description =
       "Reads a volume, mesh, marker take, sensor track, sound, DICOM folder or case and says\n"
       "what is in it: sizes, units, the axes of a volume and where they came from, labels,\n"
-      "and everything that had to be repaired or assumed.",
+      "and everything that was repaired or assumed.",
   .example = "platysma-cli info head.nii.gz --json",
   .max_files = 1,
   .options = options,

@@ -59,9 +59,9 @@ read_options(PlaInvocation *inv, PlaMeshInput *input, const PlaMeshMethod **meth
   input->as_tets = pla_invocation_has(inv, "as-tets");
   input->separate = pla_invocation_has(inv, "separate");
   if (!pla_invocation_has(inv, "method"))
-    return pla_fail(err, PLA_ERR_USAGE, "say how to mesh: --method tets, for example");
+    return pla_fail(err, PLA_ERR_USAGE, "name a method, such as --method tets");
   if (!pla_invocation_has(inv, "cell-mm"))
-    return pla_fail(err, PLA_ERR_USAGE, "say how fine: --cell-mm H");
+    return pla_fail(err, PLA_ERR_USAGE, "give the size of a cell: --cell-mm H");
   return pla_mesh_method_find(pla_invocation_text(inv, "method", 0, NULL), method, err);
 }
 
@@ -152,11 +152,11 @@ static const PlaOpt options[] = {
     8 },
   { "smooth-mm", 0, PLA_OPT_NUMBER, "S", "tets: detail to remove first (default: 0.35 H)", 0, 100 },
   { "round-mm", 0, PLA_OPT_NUMBER, "R",
-    "tets: of one tissue, remove parts and gaps that a ball of R mm does not fit into", 0, 100 },
+    "tets, one tissue: remove parts and gaps into which a ball of R mm does not fit", 0, 100 },
   { "coarsen", 0, PLA_OPT_INT, "K",
     "embed: halve the resolution K times; lattice: doublings of the cell inside (default: 0)", 0,
     8 },
-  { "separate", 0, PLA_OPT_FLAG, NULL, "lattice: tissues that touch do not hold together" },
+  { "separate", 0, PLA_OPT_FLAG, NULL, "lattice: tissues that touch stay disconnected" },
   { "as-tets", 0, PLA_OPT_FLAG, NULL, "embed: turn hexahedra into tetrahedra" },
   { "embed-surface", 0, PLA_OPT_TEXT, "SURF", "lattice, embed: the surface that the mesh carries" },
   { NULL },
@@ -168,19 +168,19 @@ const PlaVerb pla_verb_mesh = {
   .summary = "fills tissues or a surface with elements",
   .description =
       "INPUT is a label volume or a surface.  Tissues are separated by commas, labels of one\n"
-      "tissue joined by plus signs: 1+3,2.  With --method tets, tissues that touch share their\n"
-      "faces, and the cell field \"region\" holds the (first) label of each tetrahedron's tissue.\n"
-      "Cells are of the size given at every surface and up to 2^N times as large inside.  Detail\n"
-      "finer than the cells cannot be meshed and is removed first.\n"
-      "With --method lattice, equal tetrahedra carry the surface, one for each piece of material\n"
-      "in a cell, so parts that are apart stay apart; INPUT may also be a mesh of tetrahedra, "
-      "whose\n"
-      "fields the elements inherit.  With --method embed, equal cubes do, and the surface may run "
-      "through itself:\n"
-      "where parts overlap there is a layer of cubes for each, and their number is checked "
-      "against\n"
-      "the winding number of the surface.  Vertices that follow others, of the carried surface\n"
-      "for instance, have these in the fields \"bound_verts\" and \"bound_weights\".",
+      "tissue are joined by plus signs: 1+3,2.\n\n"
+      "--method tets makes conforming tetrahedra.  Tissues that touch share faces; the cell\n"
+      "field \"region\" holds the (first) label of each tissue.  Cells have the given size at\n"
+      "every surface and up to 2^N times that size inside.  Detail finer than the cells is\n"
+      "removed first.\n\n"
+      "--method lattice embeds the surface in equal tetrahedra, one copy for each piece of\n"
+      "material in a cell, so that separate parts stay separate.  INPUT may also be a mesh of\n"
+      "tetrahedra, whose fields the elements inherit.\n\n"
+      "--method embed embeds the surface in equal cubes; the surface may intersect itself.\n"
+      "Where parts overlap there is a layer of cubes for each part, and the number of layers is\n"
+      "checked against the winding number.\n\n"
+      "Vertices that are interpolated from others, such as those of an embedded surface, list\n"
+      "these in the fields \"bound_verts\" and \"bound_weights\".",
   .example = "platysma-cli mesh labels.nii.gz --method tets --label 1,2 --cell-mm 4 -o head.vtu",
   .min_files = 1,
   .max_files = 1,

@@ -173,7 +173,7 @@ read_description(PlaInvocation *inv, Input *in, PlaError *err)
   PlaJson root;
   if (!path)
     return pla_fail(err, PLA_ERR_USAGE,
-                    "say what the muscles are: --description FILE (phantom:head --describe FILE "
+                    "describe the muscles: --description FILE (phantom:head --describe FILE "
                     "writes one to start from)");
   PlaStatus st = pla_json_file_load(path, &file, &root, err);
   if (st == PLA_OK) {
@@ -469,20 +469,20 @@ run_muscles(PlaInvocation *inv, PlaError *err)
 }
 
 static const PlaOpt options[] = {
-  { "description", 0, PLA_OPT_TEXT, "FILE", "what the muscles are: JSON" },
+  { "description", 0, PLA_OPT_TEXT, "FILE", "description of the muscles, JSON" },
   { "describe", 0, PLA_OPT_OUTPUT, "FILE", "write the description of a phantom's muscles" },
   { "cell-mm", 0, PLA_OPT_NUMBER, "H", "element size of a phantom's own mesh", 0.5, 100 },
   { "fibres", 0, PLA_OPT_TEXT, "HOW", "potential, spline, lines or vectors, for all muscles" },
   { "vectors", 0, PLA_OPT_TEXT, "FILE", "mesh whose field \"fibre\" holds given directions" },
   { "lines", 0, PLA_OPT_INT, "N", "streamlines of each muscle (default: 16)", 0, 1000 },
   { "detail-mm", 0, PLA_OPT_NUMBER, "D", "detail of overlaps (default: by the elements)", 0, 100 },
-  { "attach-mm", 0, PLA_OPT_NUMBER, "D", "what is this near to bone moves with it (default: 1)", 0,
-    100 },
-  { "tendon-mm", 0, PLA_OPT_NUMBER, "D", "muscle this near to its bones is tendon (default: 0)", 0,
-    500 },
+  { "attach-mm", 0, PLA_OPT_NUMBER, "D",
+    "elements this near to bone are attached to it (default: 1)", 0, 100 },
+  { "tendon-mm", 0, PLA_OPT_NUMBER, "D",
+    "muscle elements this near to their bones are tendon (default: 0)", 0, 500 },
   { "grow-attached", 0, PLA_OPT_INT, "N",
-    "then grow what is attached by N layers of elements; negative: shrink", -100, 100 },
-  { "grow-tendon", 0, PLA_OPT_INT, "N", "the same with tendon", -100, 100 },
+    "then grow attachments by N layers of elements; negative: shrink", -100, 100 },
+  { "grow-tendon", 0, PLA_OPT_INT, "N", "the same for tendon", -100, 100 },
   { "limit", 0, PLA_OPT_FLAG, NULL, "shares in one element sum to at most one" },
   { "each", 0, PLA_OPT_FLAG, NULL, "also write a field with the share of each muscle" },
   { "streamlines", 0, PLA_OPT_OUTPUT, "CSV", "write the streamlines' points" },
@@ -494,20 +494,21 @@ static const PlaOpt options[] = {
   { "phantom", 0, PLA_OPT_TEXT, "NAME", "in a case: take the muscles of this phantom" },
   { "young-pa", 0, PLA_OPT_NUMBER, "E", "activate: stiffness of the flesh between the fibres", 100,
     1e8 },
-  { "poisson", 0, PLA_OPT_NUMBER, "NU", "activate: of that flesh: 0.5 keeps all volume", 0.01,
-    0.4999 },
-  { "strength", 0, PLA_OPT_NUMBER, "S", "activate: of all muscles, times their peak stress", 0.01,
+  { "poisson", 0, PLA_OPT_NUMBER, "NU",
+    "activate: Poisson's ratio of that flesh; 0.5 is incompressible", 0.01, 0.4999 },
+  { "strength", 0, PLA_OPT_NUMBER, "S", "activate: factor on the peak stress of all muscles", 0.01,
     100 },
   { "contact", 0, PLA_OPT_FLAG, NULL,
-    "activate: lips and other parts meet, as do the face's own teeth" },
-  { "collider", 0, PLA_OPT_TEXT, "SURF", "activate: a closed surface in the way; may be repeated",
-    0, 0, true },
-  { "jaw-collider", 0, PLA_OPT_TEXT, "SURF", "activate: the same, going with the jaw", 0, 0, true },
-  { "dynamic", 0, PLA_OPT_FLAG, NULL, "activate: flesh has mass; the track plays in time" },
+    "activate: contact between parts, such as lips, and with the face's own teeth" },
+  { "collider", 0, PLA_OPT_TEXT, "SURF", "activate: a closed surface as a rigid obstacle", 0, 0,
+    true },
+  { "jaw-collider", 0, PLA_OPT_TEXT, "SURF", "activate: the same, moving with the jaw", 0, 0,
+    true },
+  { "dynamic", 0, PLA_OPT_FLAG, NULL, "activate: with inertia" },
   { "muscles", 0, PLA_OPT_TEXT, "ITEM", "activate: of a case (default: the newest)" },
-  { "set", 0, PLA_OPT_TEXT, "NAME=VALUE", "activate: one muscle, in one frame; may be repeated", 0,
+  { "set", 0, PLA_OPT_TEXT, "NAME=VALUE", "activate: the activation of one muscle, in one frame", 0,
     0, true },
-  { "random", 0, PLA_OPT_INT, "SEED", "activate: a made-up performance", 0, 1e9 },
+  { "random", 0, PLA_OPT_INT, "SEED", "activate: a random performance", 0, 1e9 },
   { "seconds", 0, PLA_OPT_NUMBER, "T", "activate: its length (default: 5)", 0.001, 3600 },
   { "rate-hz", 0, PLA_OPT_NUMBER, "F", "activate: its frames in a second (default: 60)", 1, 10000 },
   { "track", 0, PLA_OPT_OUTPUT, "CSV", "activate: write the activations that were used" },
@@ -517,7 +518,7 @@ static const PlaOpt options[] = {
   { "outliers", 0, PLA_OPT_NUMBER, "P", "activate: share of gross errors, up to 20 mm an axis", 0,
     1 },
   { "bend-deg", 0, PLA_OPT_NUMBER, "A", "torque: how far the elbow is bent (default: 90)", 0, 145 },
-  { "load-kg", 0, PLA_OPT_NUMBER, "M", "torque: what the hand holds", 0, 1000 },
+  { "load-kg", 0, PLA_OPT_NUMBER, "M", "torque: mass in the hand, kg", 0, 1000 },
   { "limb", 0, PLA_OPT_TEXT, "JSON", "torque: other joints, angles and loads" },
   { NULL },
 };
@@ -525,27 +526,25 @@ static const PlaOpt options[] = {
 const PlaVerb pla_verb_muscles = {
   .name = "muscles",
   .args = "LABELS MESH | phantom:NAME [MESH] | CASE | activate MODEL [TRACK] | torque MODEL",
-  .summary = "puts muscles into a mesh: fibres, shares, attachments",
+  .summary = "puts muscles into a mesh: fibres, volume shares, attachments",
   .description =
-      "For every muscle and every tetrahedron that it meets: the share of the element's volume "
-      "and\n"
-      "the direction of the fibres, from origin to insertion.  Muscles may be thinner than an\n"
-      "element, and several may share one.  They are described in JSON by name, label or closed\n"
-      "surface, and heads with their bones and lines of action; the phantoms head, tongue and arm\n"
-      "bring their own, which --describe writes as an example.  The output mesh has the cell "
-      "fields\n"
-      "muscle, share, fibre and tissue (0 muscle, 1 tendon, 2 attached, 255 none) and the vertex\n"
-      "field bone (0 none).  In a case this is an operation, and the result an item.\n\n"
+      "For every muscle and every tetrahedron that it meets: the share of the element's volume\n"
+      "and the direction of the fibres, from origin to insertion.  Muscles may be thinner than\n"
+      "an element, and several may share one.  A JSON file describes them by name, label or\n"
+      "closed surface, and by heads with their bones and lines of action.  The phantoms head,\n"
+      "tongue and arm have their own muscles; --describe writes their description as an\n"
+      "example.  The output mesh has the cell fields muscle, share, fibre and tissue (0 muscle,\n"
+      "1 tendon, 2 attached, 255 none) and the vertex field bone (0 none).  In a case this is\n"
+      "an operation, and the result is an item.\n\n"
       "muscles activate moves a body (a case with muscles, phantom:face, phantom:tongue,\n"
-      "phantom:arm) through the equilibria of an activation track, and writes the shapes (.pvd, "
-      "or\n"
-      "a mesh of the last frame) and the markers on its skin.  With --contact, --collider or\n"
-      "--dynamic the same track is played among what is in its way, and in time.\n\n"
+      "phantom:arm) through the equilibria of an activation track.  It writes the shapes (.pvd,\n"
+      "or a mesh of the last frame) and the markers on the skin.  --contact and --collider add\n"
+      "contact, --dynamic adds inertia.\n\n"
       "muscles torque finds the activations that hold a limb's pose against its load, from the\n"
-      "balance of torques of all streamlines about its joints: phantom:arm by itself, others with\n"
-      "--limb, JSON with joints (name, from_mm, to_mm, moves, angle_deg) and loads (bone, at_mm, "
-      "kg\n"
-      "or force_n).  An activation above 1 means that the limb cannot hold it.",
+      "balance of torques of all streamlines about its joints.  phantom:arm needs no more\n"
+      "input; other limbs need --limb, JSON with joints (name, from_mm, to_mm, moves,\n"
+      "angle_deg) and loads (bone, at_mm, kg or force_n).  If an activation exceeds 1, the limb\n"
+      "cannot hold its load.",
   .example = "platysma-cli muscles phantom:head --picture muscles.png -o head-muscles.vtu",
   .min_files = 1,
   .max_files = 3,

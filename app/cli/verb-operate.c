@@ -345,7 +345,7 @@ tell_differences(PlaInvocation *inv, const char *path, const PlaPlanResult *r, P
   return st;
 }
 
-/* another case or another size of cells than the plan says */
+/* another case or size of cells, instead of the one in the plan */
 static void
 replace_from_options(PlaInvocation *inv, Plan *plan)
 {
@@ -371,7 +371,7 @@ warp_plan(PlaInvocation *inv, Plan *plan, PlaError *err)
     return PLA_OK;
   if (!path[0] || !path[1])
     return pla_fail(err, PLA_ERR_USAGE,
-                    "a plan is carried over by landmarks of both patients: --from and --to");
+                    "carrying a plan over needs landmarks of both patients: --from and --to");
   PlaStatus st = pla_landmarks_read(path[0], &mark[0], err);
   if (st == PLA_OK)
     st = pla_landmarks_read(path[1], &mark[1], err);
@@ -386,7 +386,7 @@ warp_plan(PlaInvocation *inv, Plan *plan, PlaError *err)
     pla_plan_warp(warp, plan->operations, plan->boxed ? plan->box_mm : NULL);
     pla_json_int(pla_invocation_json(inv), "landmarks_used", pairs.n);
     pla_json_number(pla_invocation_json(inv), "landmarks_left_out_mm", report.left_out_mm);
-    pla_say(inv, "plan carried over by %d landmarks, each %.2f mm from where the others lead",
+    pla_say(inv, "plan carried over by %d landmarks, each %.2f mm from where the others predict it",
             pairs.n, report.left_out_mm);
   }
   pla_warp_free(warp);
@@ -413,7 +413,7 @@ run_operate(PlaInvocation *inv, PlaError *err)
   const bool into_case = pla_invocation_has(inv, "commit");
   if (into_case == (pla_invocation_output(inv) != NULL))
     return pla_fail(err, PLA_ERR_USAGE,
-                    "say where the result goes: either -o OUT.vtu, or --commit into the case");
+                    "choose where the result goes: -o OUT.vtu, or --commit into the case");
   if (into_case && against)
     return pla_fail(err, PLA_ERR_USAGE, "--against compares a run with -o, not one with --commit");
   PlaStatus st =
@@ -479,14 +479,15 @@ out:
 static const PlaOpt options[] = {
   { "surface", 0, PLA_OPT_OUTPUT, "SURF",
     "also write the skin and the wounds as a closed surface" },
-  { "case", 0, PLA_OPT_TEXT, "CASE", "another patient than the plan names" },
+  { "case", 0, PLA_OPT_TEXT, "CASE", "run the plan on this case instead of its own" },
   { "from", 0, PLA_OPT_TEXT, "FILE",
     "landmarks of the plan's patient, name, x, y, z in mm: the plan is warped..." },
   { "to", 0, PLA_OPT_TEXT, "FILE", "...onto these of the other patient" },
-  { "lattice-mm", 0, PLA_OPT_NUMBER, "H", "another size of cells than the plan says", 0.2, 100 },
+  { "lattice-mm", 0, PLA_OPT_NUMBER, "H", "size of cells, instead of the one in the plan", 0.2,
+    100 },
   { "against", 0, PLA_OPT_TEXT, "RESULT.json",
-    "tell what differs from an earlier run, as its --json printed" },
-  { "commit", 0, PLA_OPT_FLAG, NULL, "do it in the case: each operation goes into its log" },
+    "report the differences from an earlier run, given its --json output" },
+  { "commit", 0, PLA_OPT_FLAG, NULL, "run in the case: each operation becomes a row of its log" },
   { NULL },
 };
 
@@ -495,27 +496,23 @@ const PlaVerb pla_verb_operate = {
   .args = "PLAN.json (-o OUT.vtu | --commit)",
   .summary = "carries out a surgical plan",
   .description =
-      "The plan names a case with labels, the size of a cell (\"lattice_mm\"), if need be the "
-      "part\n"
-      "of it that is meshed (\"box_mm\", two corners), and a list of operations: incise, excise,\n"
+      "The plan names a case with labels, the size of a cell (\"lattice_mm\"), optionally the\n"
+      "part that is meshed (\"box_mm\", two corners), and a list of operations: incise, excise,\n"
       "undermine, cut, template, hook, release, suture, stitch, tighten, tension, expand,\n"
-      "implant and solve.\n"
-      "With \"tissue\" all soft labels are one of that name.  Labels with the\n"
-      "names of soft tissues become the body; it is held where it meets bone or teeth and where\n"
-      "the scan or the box ends.  Points are in mm and are snapped to the skin, up to 5 mm.  A\n"
-      "template (fusiform, z-plasty, rhomboid, rotation, advancement, bilobed) is laid on the "
-      "skin\n"
-      "at \"at_mm\" along \"direction\" and becomes plain operations, which the result lists.  "
-      "The\n"
-      "output is the body as it lies in the end, with the field \"displacement\" in mm.  A cut "
-      "goes\n"
-      "along a plane, along \"points_mm\" and \"triangles\", or along the file that \"surface\" "
-      "names; with\n"
-      "\"tissue\" only through that one.  Labels of bone that the plan lists as \"bones\" are "
-      "meshed\n"
-      "and can be cut like that.  Undermining goes to \"depth_mm\", or to a \"level\": \"bone\" "
-      "or\n"
-      "the name of a tissue, \"offset_mm\" above its surface.",
+      "implant and solve.\n\n"
+      "Labels with names of soft tissues become the body; with \"tissue\" they all become that\n"
+      "one tissue.  The body is held where it meets bone or teeth and where the scan or the box\n"
+      "ends.  Labels that the plan lists as \"bones\" are meshed and can be cut.  Points are in\n"
+      "mm and are projected onto the skin, up to 5 mm.\n\n"
+      "A template (fusiform, z-plasty, rhomboid, rotation, advancement, bilobed) is placed on\n"
+      "the skin at \"at_mm\" along \"direction\" and expands to plain operations, which the "
+      "result\n"
+      "lists.  A cut follows a plane, \"points_mm\" and \"triangles\", or the file that "
+      "\"surface\"\n"
+      "names; with \"tissue\" it cuts that tissue only.  Undermining goes to \"depth_mm\", or to "
+      "a\n"
+      "\"level\": \"bone\" or the name of a tissue, \"offset_mm\" above its surface.\n\n"
+      "The output is the final shape of the body, with the field \"displacement\" in mm.",
   .example = "platysma-cli operate plan.json -o result.vtu --surface result.vtp",
   .min_files = 1,
   .max_files = 1,

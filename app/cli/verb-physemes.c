@@ -153,7 +153,7 @@ read_phones(PlaInvocation *inv, PlaPhones *out, PlaError *err)
   const char *text = pla_invocation_text(inv, "text", 0, NULL);
   const char *copy = pla_invocation_text(inv, "write-phonemes", 0, NULL);
   if (!path == !text)
-    return pla_fail(err, PLA_ERR_USAGE, "say what to speak: --phonemes FILE or --text \"...\"");
+    return pla_fail(err, PLA_ERR_USAGE, "give what to speak: --phonemes FILE or --text \"...\"");
   PlaStatus st = path ? phones_from_file(path, out, err) : phones_from_text(inv, text, out, err);
   if (st == PLA_OK && copy) {
     const PlaItem item = { .kind = PLA_KIND_PHONES, .phones = *out };

@@ -26,8 +26,8 @@ pla_content_check_reached(const char *name, PlaContent *content, PlaError *err)
   if (pla_body_get_surgery(content))
     return last_solve(pla_body_get_surgery(content)) == 0
                ? pla_fail(err, PLA_ERR_CONVERGENCE,
-                          "'%s' is in the case, but its last solve did not converge: solve again, "
-                          "or ask for less",
+                          "'%s' is in the case, but its last solve did not converge; solve again, "
+                          "or reduce the load",
                           name)
                : PLA_OK;
   /* results tell of themselves in an object of their own: "simulated", "shapes", ... */
@@ -36,11 +36,12 @@ pla_content_check_reached(const char *name, PlaContent *content, PlaError *err)
     JsonNode *node = json_object_get_member(content->meta, l->data);
     JsonObject *found = JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
     if (found && !json_object_get_boolean_member_with_default(found, "converged", TRUE))
-      return pla_fail(err, PLA_ERR_CONVERGENCE,
-                      "'%s' is in the case, but is not in equilibrium: %s; ask for less, or refine",
-                      name,
-                      json_object_get_string_member_with_default(found, "reason",
-                                                                 "the solve did not converge"));
+      return pla_fail(
+          err, PLA_ERR_CONVERGENCE,
+          "'%s' is in the case, but is not in equilibrium: %s; reduce the load, or refine the mesh",
+          name,
+          json_object_get_string_member_with_default(found, "reason",
+                                                     "the solve did not converge"));
     const gint64 unsolved =
         found ? json_object_get_int_member_with_default(found, "unsolved", 0) : 0;
     if (unsolved > 0)

@@ -214,10 +214,10 @@ run_register(PlaInvocation *inv, PlaError *err)
 static const PlaOpt options[] = {
   { "landmarks", 0, PLA_OPT_FLAG, NULL, "align by points of the same name" },
   { "frame", 0, PLA_OPT_INT, "N", "which frame of a recording of markers (default: 0)", 0, 1e9 },
-  { "all", 0, PLA_OPT_FLAG, NULL, "use all landmarks, also those that do not fit the others" },
+  { "all", 0, PLA_OPT_FLAG, NULL, "use all landmarks, outliers too" },
   { "trim", 0, PLA_OPT_NUMBER, "S", "share of surface points left out (default: 0.1)", 0, 0.9 },
-  { "reach-mm", 0, PLA_OPT_NUMBER, "R", "surface points farther away never count", 0.001, 10000 },
-  { "search", 0, PLA_OPT_FLAG, NULL, "surfaces may lie in any position" },
+  { "reach-mm", 0, PLA_OPT_NUMBER, "R", "ignore surface points farther away", 0.001, 10000 },
+  { "search", 0, PLA_OPT_FLAG, NULL, "search all positions of the surfaces" },
   { "finest-mm", 0, PLA_OPT_NUMBER, "H", "finest detail of volumes to use (default: all)", 0.01,
     100 },
   { NULL },
@@ -228,14 +228,11 @@ const PlaVerb pla_verb_register = {
   .args = "FIXED MOVING [-o MOVED]",
   .summary = "finds the rigid motion that aligns two volumes, surfaces or sets of points",
   .description =
-      "Volumes are aligned by mutual information (CT and MR, before and after), surfaces by "
-      "nearest\n"
-      "points, and with --landmarks tables of points or frames of markers by their names; points\n"
-      "that do not fit the others are found and left out.  matrix_mm takes MOVING into the frame "
-      "of\n"
-      "FIXED; -o writes it there (a volume keeps its voxels and gets another frame).  Balls, "
-      "plates\n"
-      "and whatever else leaves a motion free are refused.",
+      "Volumes are aligned by mutual information (CT and MR, before and after), surfaces by\n"
+      "nearest points, and with --landmarks tables of points or frames of markers by their\n"
+      "names; outliers are found and left out.  matrix_mm maps MOVING into the frame of FIXED;\n"
+      "-o writes the result (a volume keeps its voxels and gets another frame).  Shapes that\n"
+      "leave a motion undetermined, such as balls and plates, are refused.",
   .example = "platysma-cli register ct.nii.gz mr.nii.gz -o mr-on-ct.nii.gz",
   .min_files = 2,
   .max_files = 2,

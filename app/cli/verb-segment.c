@@ -18,7 +18,7 @@ parse_options(PlaInvocation *inv, PlaSegmentOptions *opts, PlaError *err)
   if (!opts->preset == !has_range)
     return pla_fail(err, PLA_ERR_USAGE,
                     opts->preset ? "give either --preset or --threshold, not both"
-                                 : "say what to find: --preset ct-head, or --threshold LO HI");
+                                 : "choose what to label: --preset ct-head, or --threshold LO HI");
   if (opts->preset && (pla_invocation_has(inv, "label") || pla_invocation_has(inv, "name")))
     return pla_fail(err, PLA_ERR_USAGE,
                     "--label and --name go with --threshold; the preset %s has its own labels",
@@ -122,10 +122,12 @@ static const PlaOpt options[] = {
   { "threshold", 0, PLA_OPT_RANGE, "LO HI", "values to label, both included (HU in a CT)" },
   { "label", 0, PLA_OPT_INT, "ID", "id of that label (default: 1)", 1, 65535 },
   { "name", 0, PLA_OPT_TEXT, "TEXT", "its name (default: \"label ID\")" },
-  { "open-mm", 0, PLA_OPT_NUMBER, "R", "remove what a ball of R mm does not fit into", 0, 1000 },
-  { "close-mm", 0, PLA_OPT_NUMBER, "R", "then close gaps that it does not fit into", 0, 1000 },
+  { "open-mm", 0, PLA_OPT_NUMBER, "R", "remove parts into which a ball of R mm does not fit", 0,
+    1000 },
+  { "close-mm", 0, PLA_OPT_NUMBER, "R", "then close gaps into which it does not fit", 0, 1000 },
   { "largest", 0, PLA_OPT_FLAG, NULL, "then keep the largest connected region" },
-  { "fill-holes", 0, PLA_OPT_FLAG, NULL, "then fill what the volume's border cannot reach" },
+  { "fill-holes", 0, PLA_OPT_FLAG, NULL,
+    "then fill holes that are not connected to the volume's border" },
   { "fill-slices", 0, PLA_OPT_FLAG, NULL, "also fill holes of each axial slice" },
   { "connectivity", 0, PLA_OPT_INT, "N", "voxels touch by 6, 18 or 26 neighbours (default: 26)", 6,
     26 },

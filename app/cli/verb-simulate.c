@@ -76,9 +76,7 @@ describe_sensitivity(PlaInvocation *inv, const PlaSimulationResult *result)
   }
   json_builder_end_array(json);
   json_builder_end_object(json);
-  pla_say(inv,
-          "from the softest to the stiffest that the tissues may be, the shape varies by up to "
-          "%.2f mm%s",
+  pla_say(inv, "over the range of stiffness of the tissues the shape varies by up to %.2f mm%s",
           s->spread_mm, s->converged[0] && s->converged[1] ? "" : " (not all in equilibrium)");
   for (int i = 0; i < result->n_reactions; i++)
     pla_say(inv, "  constraint %d holds with %.3g to %.3g N", i, s->reaction_n[i][0],
@@ -217,14 +215,13 @@ run_simulate(PlaInvocation *inv, PlaError *err)
           "%.2g; make dt_s smaller",
           pla_invocation_file(inv, 0), result.unsolved_steps, result.solve.residual_rel);
     else if (result.solve.reason != PLA_STOP_CONVERGED)
-      st = pla_fail(
-          err, PLA_ERR_CONVERGENCE,
-          "%s: not in equilibrium, %s (residual %.2g; worst element %d, volume ratio %.2g); it "
-          "was followed up to %.0f %% of motion and load: ask for less, allow more "
-          "iterations, or refine there",
-          pla_invocation_file(inv, 0), pla_stop_reason_text(result.solve.reason),
-          result.solve.residual_rel, result.solve.worst_element, result.solve.min_jacobian,
-          100.0 * result.reached);
+      st = pla_fail(err, PLA_ERR_CONVERGENCE,
+                    "%s: not in equilibrium, %s (residual %.2g; worst element %d, volume ratio "
+                    "%.2g); equilibria were found up to %.0f %% of motion and load; reduce them, "
+                    "allow more iterations, or refine the mesh there",
+                    pla_invocation_file(inv, 0), pla_stop_reason_text(result.solve.reason),
+                    result.solve.residual_rel, result.solve.worst_element,
+                    result.solve.min_jacobian, 100.0 * result.reached);
   }
   pla_simulation_result_clear(&result);
   pla_simulation_free(scene);
@@ -234,7 +231,7 @@ run_simulate(PlaInvocation *inv, PlaError *err)
 
 static const PlaOpt options[] = {
   { "sensitivity", 0, PLA_OPT_FLAG, NULL,
-    "solve again with every preset at both ends of its range, and tell the spread" },
+    "solve again with every preset at both ends of its range, and report the spread" },
   { NULL },
 };
 
@@ -259,7 +256,7 @@ const PlaVerb pla_verb_simulate = {
       "  {\"where\": ..., \"pressure_pa\": P}   on the outer faces whose vertices are all "
       "selected,\n"
       "                                      always normal to them, positive towards the body\n"
-      "Hooks pull at the vertex nearest to a point, and tell the force they need:\n"
+      "Hooks pull at the vertex nearest to a point, and report their force:\n"
       "  \"hooks\": [{\"name\": \"flap\", \"at_mm\": [...], \"pull_mm\": [...],\n"
       "             \"stiffness_n_m\": K}]      without K the vertex goes exactly there\n"
       "Colliders are rigid; a surface must be closed:\n"

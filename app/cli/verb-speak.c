@@ -51,8 +51,7 @@ describe_live(PlaInvocation *inv, const PlaLiveReport *live)
   pla_json_number(json, "look_ahead_s", live->look_ahead_s);
   pla_json_number(json, "live_median_late_s", live->median_late_s);
   pla_json_number(json, "live_most_late_s", live->most_late_s);
-  pla_say(inv,
-          "live: looks %.0f ms ahead; frames came %.1f ms after that (median), %.1f ms at most",
+  pla_say(inv, "live: look-ahead %.0f ms; frames came %.1f ms after that (median), %.1f ms at most",
           1000.0 * live->look_ahead_s, 1000.0 * live->median_late_s, 1000.0 * live->most_late_s);
 }
 
@@ -224,7 +223,7 @@ get_track(PlaInvocation *inv, Spoken *out, PlaError *err)
   const bool microphone = pla_invocation_has(inv, "microphone");
   if ((sound != NULL) + (text != NULL) + (sensors != NULL) + microphone != 1)
     return pla_fail(err, PLA_ERR_USAGE,
-                    "say what to speak, one thing: platysma-cli speak voice.wav -o track.csv, or "
+                    "give one input: platysma-cli speak voice.wav -o track.csv, or "
                     "--text \"good morning\", --microphone SECONDS or --sensors TRACK "
                     "instead of the sound");
   if (sensors) {
@@ -293,15 +292,15 @@ run_speak(PlaInvocation *inv, PlaError *err)
 }
 
 static const PlaOpt options[] = {
-  { "text", 0, PLA_OPT_TEXT, "WORDS", "speak a text instead of hearing a sound" },
+  { "text", 0, PLA_OPT_TEXT, "WORDS", "speak a text instead of a sound file" },
   { "voice", 0, PLA_OPT_TEXT, "NAME",
     "language of the text and a variant, as in en-us+f3 (default: en)" },
   { "words-per-minute", 0, PLA_OPT_INT, "N", "pace of the text (default: 160)", 80, 450 },
   { "sound", 0, PLA_OPT_OUTPUT, "FILE", "write the sound of the text" },
   { "heard", 0, PLA_OPT_FLAG, NULL,
-    "invert the sound of the text rather than following its phonemes" },
-  { "microphone", 0, PLA_OPT_NUMBER, "S", "listen for S seconds", 0.1, 36000 },
-  { "live", 0, PLA_OPT_FLAG, NULL, "feed the sound at its own pace and say how late frames came" },
+    "predict sensors from the sound of the text, not from its phonemes" },
+  { "microphone", 0, PLA_OPT_NUMBER, "S", "record S seconds from the microphone", 0.1, 36000 },
+  { "live", 0, PLA_OPT_FLAG, NULL, "feed the sound in real time and report the latency of frames" },
   { "model", 0, PLA_OPT_TEXT, "NET", "network made by speech-train (default: the built-in one)" },
   { "sensors", 0, PLA_OPT_TEXT, "TRACK", "follow recorded coils: TR TD TB TT, LI for the jaw; mm" },
   PLA_SPEAK_TONGUE_OPTIONS,
@@ -311,32 +310,23 @@ static const PlaOpt options[] = {
 const PlaVerb pla_verb_speak = {
   .name = "speak",
   .args = "AUDIO|--text WORDS|--sensors TRACK -o TRACK.csv",
-  .summary = "the track of the articulators from speech, and a tongue that follows it",
+  .summary = "computes an articulator track from speech, and the motion of a tongue",
   .description =
-      "Sound of any rate and format becomes the paths of seven sensors in the midsagittal plane, "
-      "in\n"
-      "mm at 100 Hz: tongue rear, dorsum, blade and tip (TR TD TB TT), lower incisor (LI), upper "
-      "and\n"
-      "lower lip (UL LL); x grows to the back, y downwards.  Silence, clipping, a narrow band and\n"
-      "several channels are said in notes.  --sensors takes a recorded track instead of a sound.  "
-      "A\n"
-      "text goes through eSpeak NG, in any of its languages and voices; the sensors then follow "
-      "the\n"
-      "targets of its phonemes, blended where they meet.\n\n"
-      "A reduced elastic tongue of 150 degrees of freedom then follows the track: exact positions "
-      "of\n"
-      "the four tongue coils, volume kept, contact with palate, teeth and jaw; what holds the "
-      "tongue\n"
-      "goes with the lower incisors.  Texts and the built-in model speak in the phantom's own "
-      "plane.  Of\n"
-      "recorded coils, and for a --mesh, a similarity takes the mean places of the tongue coils, "
-      "over the\n"
-      "track and every --speaker, to vertices on the back of the tongue; sideways they stay.  For\n"
-      "a mesh without a palate one is built above the envelope of all paths.  Targets inside "
-      "palate\n"
-      "or teeth are put out and counted.  Lengths are in the speaker's millimetres; TRACK.csv "
-      "also\n"
-      "gets the jaw's angle, the volume and the deepest contact of every frame.",
+      "Sound of any rate and format becomes the paths of seven sensors in the midsagittal\n"
+      "plane, in mm at 100 Hz: tongue rear, dorsum, blade and tip (TR TD TB TT), lower incisor\n"
+      "(LI), upper and lower lip (UL LL); x points to the back, y downwards.  Notes report\n"
+      "silence, clipping, a narrow band and several channels.  --sensors reads a recorded track\n"
+      "instead of a sound.  A text is spoken by eSpeak NG, in any of its languages and voices;\n"
+      "the sensors follow the targets of its phonemes, blended over time.\n\n"
+      "A reduced elastic tongue of 150 degrees of freedom follows the track: exact positions of\n"
+      "the four tongue coils, constant volume, contact with palate, teeth and jaw.  The\n"
+      "attachments of the tongue move with the lower incisors.  Texts and the built-in model\n"
+      "use the phantom's own plane.  For recorded coils and for a --mesh, a similarity\n"
+      "transform maps the mean positions of the tongue coils, over the track and every\n"
+      "--speaker, to vertices on the back of the tongue; lateral positions stay.  For a mesh\n"
+      "without a palate, one is built above the envelope of all paths.  Targets inside palate\n"
+      "or teeth are moved out and counted.  Lengths are in the speaker's millimetres.\n"
+      "TRACK.csv also has the jaw's angle, the volume and the deepest contact of every frame.",
   .example = "platysma-cli speak voice.wav -o track.csv --json",
   .min_files = 0,
   .max_files = 1,

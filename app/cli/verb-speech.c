@@ -143,7 +143,7 @@ check_sets(const PlaSpeechCorpus *corpus, const char *path, PlaError *err)
   for (int s = 0; s < PLA_N_SETS; s++)
     if (corpus->set[s].n_utterances == 0)
       return pla_fail(err, PLA_ERR_USAGE,
-                      "%s: no utterance is in the set '%s'; list more, or say it with \"set\"",
+                      "%s: no utterance is in the set '%s'; list more, or assign one with \"set\"",
                       path, pla_speech_set_names[s]);
   return PLA_OK;
 }
@@ -234,16 +234,17 @@ static const PlaOpt train_option_table[] = {
   { "layers", 0, PLA_OPT_INT, "N", "hidden layers (default: 6)", 1, PLA_NET_MAX_LAYERS },
   { "units", 0, PLA_OPT_INT, "N", "units in each (default: 400)", 8, PLA_NET_MAX_UNITS },
   { "context", 0, PLA_OPT_TEXT, "NAME",
-    "frames heard: seven (3 before and after, default), causal (6 before), long (20 before, 3 "
+    "input frames: seven (3 before and after, default), causal (6 before), long (20 before, 3 "
     "after), "
     "or offsets such as -4,-2,0,2" },
   { "method", 0, PLA_OPT_TEXT, "NAME", "adam (default) or momentum" },
   { "rate", 0, PLA_OPT_NUMBER, "R", "learning rate at the start (default: 0.001)", 1e-7, 1.0 },
-  { "noise", 0, PLA_OPT_NUMBER, "S", "disturb the inputs by S deviations (default: 0)", 0, 2.0 },
-  { "drop", 0, PLA_OPT_NUMBER, "P", "leave out a share of the units in each pass (default: 0)", 0,
-    0.9 },
+  { "noise", 0, PLA_OPT_NUMBER, "S",
+    "add noise of S standard deviations to the inputs (default: 0)", 0, 2.0 },
+  { "drop", 0, PLA_OPT_NUMBER, "P",
+    "dropout: share of the units left out in each pass (default: 0)", 0, 0.9 },
   { "vary", 0, PLA_OPT_NUMBER, "S",
-    "other tract lengths and microphones every epoch: deviation of log frequencies (default: 0)", 0,
+    "vary tract lengths and microphones every epoch: deviation of log frequencies (default: 0)", 0,
     0.2 },
   { "decay", 0, PLA_OPT_NUMBER, "F", "factor of the rate after an epoch (default: 0.9)", 0.1, 1.0 },
   { "epochs", 0, PLA_OPT_INT, "N", "at most (default: 50; stops early)", 1, 10000 },
@@ -261,15 +262,13 @@ const PlaVerb pla_verb_speech_train = {
   .args = "CORPUS -o NET",
   .summary = "learns sensor positions from paired sound and sensor files",
   .description =
-      "CORPUS is a JSON file that lists utterances (sound and sensor files) and says what their\n"
-      "columns are: see the guide.  made:tract and made:espeak are speech that Platysma makes, by "
-      "its\n"
-      "articulatory synthesiser and by eSpeak NG; made:both is both.  Utterances or speakers are "
-      "split into train, valid and test; the\n"
-      "network of the epoch that does best on valid is kept and judged on test.  The same corpus "
-      "and\n"
-      "options give the same file on any number of threads.  A sensor's rmse is that of its\n"
-      "coordinates, its correlation the mean over x and y, both over all frames of the set.",
+      "CORPUS is a JSON file that lists utterances (sound and sensor files) and describes their\n"
+      "columns: see the guide.  made:tract and made:espeak are synthetic speech by the\n"
+      "articulatory synthesiser and by eSpeak NG; made:both is both.  Utterances or speakers\n"
+      "are split into train, valid and test.  The network of the epoch that is best on valid is\n"
+      "kept and scored on test.  The same corpus and options give the same file on any number\n"
+      "of threads.  The rmse of a sensor is that of its coordinates, its correlation the mean\n"
+      "over x and y, both over all frames of the set.",
   .example = "platysma-cli speech-train corpus.json -o voice.net --json",
   .min_files = 1,
   .max_files = 1,
@@ -284,7 +283,7 @@ static PlaStatus
 check_channels(const PlaSpeechModel *model, const PlaSpeechCorpus *corpus, PlaError *err)
 {
   if (model->net->shape.n_out != corpus->n_channels)
-    return pla_fail(err, PLA_ERR_USAGE, "the network knows %d channels, the corpus has %d",
+    return pla_fail(err, PLA_ERR_USAGE, "the network has %d channels, the corpus has %d",
                     model->net->shape.n_out, corpus->n_channels);
   for (int c = 0; c < corpus->n_channels; c++)
     if (strcmp(model->name[c], corpus->name[c]) != 0)

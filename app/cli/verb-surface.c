@@ -150,7 +150,7 @@ run_surface(PlaInvocation *inv, PlaError *err)
   if (st == PLA_OK)
     st = pla_body_input_read(inv, &map, &mesh, err);
   if (st == PLA_OK && map && !pla_invocation_has(inv, "label"))
-    st = pla_fail(err, PLA_ERR_USAGE, "say which label: --label ID, or --label NAME");
+    st = pla_fail(err, PLA_ERR_USAGE, "name a label: --label ID, or --label NAME");
   if (st == PLA_OK && map && pla_invocation_has(inv, "repair"))
     st = pla_fail(err, PLA_ERR_USAGE, "surfaces of labels need no --repair");
   if (st == PLA_OK && map)
@@ -204,14 +204,14 @@ const PlaVerb pla_verb_surface = {
   .args = "LABELS --label ID -o SURF, or SURF --repair -o SURF",
   .summary = "makes the closed surface of a label, repairs an imported one",
   .description =
-      "The surface passes between the centres of voxels inside and outside the label, as smoothly\n"
-      "as that allows, and encloses the volume of the voxels.  Where the label reaches the end of\n"
-      "the volume it is closed by flat triangles, marked in the cell field \"cap\" of formats "
-      "that\n"
-      "have fields.  Several labels, as in --label 1,2, give the surface of their union.\n"
-      "\n"
-      "Given a surface instead of labels, it is checked, and with --repair made closed first:\n"
-      "vertices at the same place are joined, triangles turned so that they agree, holes filled.",
+      "The surface passes between the centres of voxels inside and outside the label, as\n"
+      "smoothly as that allows, and encloses the volume of the voxels.  Where the label reaches\n"
+      "the end of the volume it is closed by flat triangles, marked in the cell field \"cap\" of\n"
+      "formats that have fields.  Several labels, as in --label 1,2, give the surface of their\n"
+      "union.\n\n"
+      "A surface given instead of labels is checked.  With --repair it is closed first:\n"
+      "vertices at the same position are welded, triangles are oriented consistently, holes are\n"
+      "filled.",
   .example = "platysma-cli surface labels.nii.gz --label 1 --triangles 50000 -o skin.stl",
   .min_files = 1,
   .max_files = 1,

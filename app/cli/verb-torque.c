@@ -95,11 +95,10 @@ pla_run_torque(PlaInvocation *inv, PlaError *err)
     if (st == PLA_OK && pla_invocation_output(inv))
       st = write_track(inv, body, muscle, err);
     if (st == PLA_OK && most > 1.0)
-      st =
-          pla_fail(err, PLA_ERR_CONVERGENCE,
-                   "%s: an activation of %.2f is more than a muscle can give: the limb cannot hold "
-                   "this; bend it otherwise or load it less",
-                   pla_invocation_file(inv, 1), most);
+      st = pla_fail(err, PLA_ERR_CONVERGENCE,
+                    "%s: the limb cannot hold this load: it needs an activation of %.2f, and 1 is "
+                    "the most; change the pose or reduce the load",
+                    pla_invocation_file(inv, 1), most);
   }
   pla_limb_clear(&limb);
   pla_active_body_free(body);

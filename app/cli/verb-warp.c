@@ -64,8 +64,7 @@ read_template(PlaInvocation *inv, Template *out, PlaError *err)
       st = pla_fail(err, PLA_ERR_USAGE, "%s is a %s; labels and meshes can be warped", path,
                     pla_kind_name(out->item.kind));
     if (st == PLA_OK && !marks)
-      st = pla_fail(err, PLA_ERR_USAGE,
-                    "say where the template's landmarks are: --from LANDMARKS.csv");
+      st = pla_fail(err, PLA_ERR_USAGE, "give the landmarks of the template: --from LANDMARKS.csv");
   }
   if (st == PLA_OK && marks) {
     pla_landmarks_clear(&out->mark);
@@ -237,7 +236,7 @@ run_warp(PlaInvocation *inv, PlaError *err)
   PlaProgress *progress = pla_invocation_progress(inv);
   PlaStatus st = patient ? PLA_OK
                          : pla_fail(err, PLA_ERR_USAGE,
-                                    "say where the patient's landmarks are: --to LANDMARKS.csv");
+                                    "give the landmarks of the patient: --to LANDMARKS.csv");
   if (st == PLA_OK)
     st = pla_landmarks_read(patient, &to, err);
   pla_progress_phase(progress, "Reading", 0.3);
@@ -276,8 +275,8 @@ run_warp(PlaInvocation *inv, PlaError *err)
 static const PlaOpt options[] = {
   { "to", 0, PLA_OPT_TEXT, "FILE", "the patient's landmarks: lines of name, x, y, z in mm" },
   { "from", 0, PLA_OPT_TEXT, "FILE", "the template's (default: those of the phantom)" },
-  { "relax-mm", 0, PLA_OPT_NUMBER, "R", "landmarks may be missed by R mm rms (default: 0)", 0,
-    100 },
+  { "relax-mm", 0, PLA_OPT_NUMBER, "R", "allow residuals of R mm rms at the landmarks (default: 0)",
+    0, 100 },
   { "spacing-mm", 0, PLA_OPT_NUMBER, "H", "voxels of warped labels (default: the template's)", 0.1,
     100 },
   { "description", 0, PLA_OPT_TEXT, "FILE", "muscles of the template, as `muscles` reads them" },
@@ -291,13 +290,11 @@ const PlaVerb pla_verb_warp = {
   .args = "TEMPLATE --to LANDMARKS -o OUT",
   .summary = "carries a template onto a patient by landmarks",
   .description =
-      "The template is a phantom with its landmarks and muscles, as in phantom:head, or labels or "
-      "a\n"
-      "mesh with --from.  Landmarks that both sides name are paired; the map is affine plus a\n"
-      "biharmonic bend and meets them all, or with --relax-mm misses them by that much.  The "
-      "report\n"
-      "has each landmark's distance from where all others predict it, which finds mistakes, and\n"
-      "the range of volume changes, which finds folds.",
+      "The template is a phantom with its landmarks and muscles, as in phantom:head, or labels\n"
+      "or a mesh with --from.  Landmarks of the same name are paired.  The map is affine plus\n"
+      "biharmonic and interpolates all landmarks, or approximates them with --relax-mm.  The\n"
+      "report has the distance of each landmark from its prediction by all others, which\n"
+      "reveals mistakes, and the range of volume changes, which reveals folds.",
   .example = "platysma-cli warp phantom:head --to patient.csv --muscles patient-muscles.json "
              "-o patient-labels.nii.gz",
   .min_files = 1,

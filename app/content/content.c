@@ -156,10 +156,11 @@ pla_content_borrow_item(const PlaContent *self, PlaItem *out, PlaError *err)
               : out->track ? PLA_KIND_TRACK
               : out->audio ? PLA_KIND_AUDIO
                            : PLA_KIND_NONE;
-  return out->kind ? PLA_OK
-                   : pla_fail(err, PLA_ERR_UNSUPPORTED,
-                              "a %s is no file of its own; export a volume, mesh or recording",
-                              self->kind);
+  return out->kind
+             ? PLA_OK
+             : pla_fail(err, PLA_ERR_UNSUPPORTED,
+                        "a %s cannot be exported as a file; export a volume, mesh or recording",
+                        self->kind);
 }
 
 /* ---- to a bundle -------------------------------------------------------------------------- */
@@ -411,7 +412,7 @@ pla_content_to_bundle(const PlaContent *self, const char *name, PlaBundle *out, 
   g_autofree char *text = NULL;
   PlaStatus st = pla_json_write_object(meta, PLA_JSON_SORTED, &text, &why);
   if (st != PLA_OK)
-    st = pla_fail(err, st, "the %s '%s' cannot be kept: %s", self->kind, name, why.message);
+    st = pla_fail(err, st, "the %s '%s' cannot be stored: %s", self->kind, name, why.message);
   out->kind = pla_strdup(self->kind);
   out->name = pla_strdup(name);
   out->meta = pla_strdup(text ? text : "");
@@ -439,9 +440,10 @@ static void
 refuse(Loader *l, const char *what)
 {
   if (l->st == PLA_OK)
-    l->st = pla_fail(l->err, PLA_ERR_FORMAT,
-                     "the %s '%s' in %s is damaged: %s; 'platysma-cli case verify' tells more",
-                     l->bundle->kind, l->bundle->name, pla_store_get_path(l->store), what);
+    l->st =
+        pla_fail(l->err, PLA_ERR_FORMAT,
+                 "the %s '%s' in %s is damaged: %s; 'platysma-cli case verify' lists the damage",
+                 l->bundle->kind, l->bundle->name, pla_store_get_path(l->store), what);
 }
 
 static const PlaStoreArray *

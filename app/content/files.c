@@ -128,7 +128,7 @@ take_frame(PlaMeshFrames *self, int f, const char *series, const char *path, Pla
   PlaItem item = { 0 };
   PlaStatus st = pla_item_read(path, &opts, &item, err);
   if (st == PLA_OK && item.kind != PLA_KIND_MESH)
-    st = pla_fail(err, PLA_ERR_FORMAT, "%s: the series %s names it, but it is no mesh", path,
+    st = pla_fail(err, PLA_ERR_FORMAT, "%s: the series %s lists it, but it is no mesh", path,
                   series);
   if (st == PLA_OK && f == 0) {
     self->n_verts = item.mesh->n_verts;

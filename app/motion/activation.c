@@ -366,7 +366,7 @@ pla_activation_take(const PlaActiveBody *body, const PlaActivation *track,
 {
   TakeMaker maker = { body, track, NULL };
   if (body->markers.n == 0)
-    return pla_fail(err, PLA_ERR_USAGE, "the body '%s' has no places for markers", body->name);
+    return pla_fail(err, PLA_ERR_USAGE, "the body '%s' has no marker sites", body->name);
   PlaStatus st = pla_take_new(track->n_frames, body->markers.n, &maker.take, err);
   if (st != PLA_OK)
     return st;
@@ -409,11 +409,10 @@ pla_activation_bind(const PlaActiveBody *body, const PlaTake *take, int frame, P
     worst_mm = fmax(worst_mm, off_mm);
   }
   if (st == PLA_OK && mean_mm > far_mm) {
-    st = pla_fail(
-        err, PLA_ERR_USAGE,
-        "the markers of frame %d are %.0f mm from the body's surface on average, '%s' %.0f "
-        "mm; bring the take into the body's frame first",
-        frame + 1, mean_mm, names[worst], worst_mm);
+    st = pla_fail(err, PLA_ERR_USAGE,
+                  "the markers of frame %d are %.0f mm from the body's surface on average, '%s' "
+                  "%.0f mm; transform the take into the body's frame first",
+                  frame + 1, mean_mm, names[worst], worst_mm);
     pla_marker_set_clear(out);
   }
   return st;

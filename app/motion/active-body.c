@@ -356,7 +356,7 @@ mesh_from_arrays(const PlaArrays *arrays, PlaMesh **out, PlaError *err)
   const void *from;
   if (!pos || !tet || pos->n_dims != 2 || tet->n_dims != 2 || pos->dim[1] > INT_MAX / 3 ||
       tet->dim[1] > INT_MAX / 4)
-    return pla_fail(err, PLA_ERR_FORMAT, "the kept mesh is damaged");
+    return pla_fail(err, PLA_ERR_FORMAT, "the cached mesh is damaged");
   const size_t n_verts = (size_t)pos->dim[1], n_tets = (size_t)tet->dim[1];
   PlaStatus st = pla_mesh_new((int)n_verts, 0, (int)n_tets, 0, out, err);
   if (st == PLA_OK)
@@ -513,7 +513,7 @@ markers_from(const PlaContent *content, int n_verts, PlaMarkerSet *out, PlaError
   const double *weight = find_array(content, "marker_weight", PLA_F64, 3 * n);
   const double *offset = find_array(content, "marker_offset", PLA_F64, 3 * n);
   if (n > 0 && (!vert || !weight || !offset))
-    return pla_fail(err, PLA_ERR_FORMAT, "the places of the body's markers are damaged");
+    return pla_fail(err, PLA_ERR_FORMAT, "the marker sites of the body are damaged");
   out->site = pla_array_new0(n, sizeof *out->site);
   if (!out->site)
     return pla_fail_memory(err, "the markers");
@@ -526,7 +526,7 @@ markers_from(const PlaContent *content, int n_verts, PlaMarkerSet *out, PlaError
     memcpy(site->offset, offset + 3 * i, sizeof site->offset);
     for (int k = 0; k < 3; k++)
       if (site->vert[k] < 0 || site->vert[k] >= n_verts || !site->name)
-        return pla_fail(err, PLA_ERR_FORMAT, "the places of the body's markers are damaged");
+        return pla_fail(err, PLA_ERR_FORMAT, "the marker sites of the body are damaged");
   }
   return PLA_OK;
 }

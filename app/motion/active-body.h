@@ -18,7 +18,7 @@ typedef struct {
   PlaMuscleSet muscles;
   PlaActiveModel *model;
   double young_pa, poisson; /* of the flesh between the fibres */
-  double strength;          /* of all muscles, times their peak stress */
+  double strength;          /* factor on the peak stress of all muscles */
   PlaMarkerSet markers; /* where markers are expected, by name; none for bodies without a layout */
 } PlaActiveBody;
 
@@ -26,7 +26,7 @@ typedef struct {
   double cell_mm;  /* element size of a phantom's mesh; 0: one that suits it */
   double young_pa; /* of the flesh between the fibres; 0: as the preset of the body */
   double poisson;  /* 0: 0.45 */
-  double strength; /* of all muscles, times their peak stress: how expressions are exaggerated
+  double strength; /* factor on the peak stress of all muscles: how expressions are exaggerated
                       beyond full activation; 0: 1 */
 } PlaActiveBodyOptions;
 PlaActiveBodyOptions pla_active_body_options_default(void);

@@ -69,7 +69,7 @@ read_line(const PlaText *line, char separator, bool first, PlaLandmarks *out, bo
   if (!g_utf8_validate(name, -1, NULL))
     return pla_fail(err, PLA_ERR_FORMAT, "its name is no UTF-8 text");
   if (pla_landmarks_find(out, name) >= 0)
-    return pla_fail(err, PLA_ERR_FORMAT, "'%s' stands there a second time", name);
+    return pla_fail(err, PLA_ERR_FORMAT, "'%s' is listed twice", name);
   if (out->n >= MOST)
     return pla_fail(err, PLA_ERR_UNSUPPORTED, "there are more than %d landmarks", MOST);
   pla_landmarks_add(out, name, pos);

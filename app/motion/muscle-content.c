@@ -133,7 +133,7 @@ check(const PlaMuscleSet *set, PlaError *err)
     sound = set->vert_bone[v] >= -1 && set->vert_bone[v] < set->n_bones;
   return sound ? PLA_OK
                : pla_fail(err, PLA_ERR_FORMAT,
-                          "The stored muscles contradict themselves; build them again.");
+                          "The stored muscles are inconsistent; build them again.");
 }
 
 PlaStatus

@@ -451,7 +451,7 @@ pla_perform_phones(const PlaActiveBody *body, const PlaPhones *phones, double ra
   *shifted = (PlaPhones){ 0 };
   if (pla_active_find_muscle(model, UPPER ", left") < 0 || !pla_active_jaw(model))
     return pla_fail(err, PLA_ERR_USAGE,
-                    "'%s' cannot speak by rule: that needs the muscles of a face, and a jaw",
+                    "'%s' cannot speak by rule; that needs the muscles of a face and a jaw",
                     body->name);
   g_autoptr(GArray) aims = g_array_new(FALSE, FALSE, sizeof(Aim));
   const double before = rest_s - phones->phone[0].start_s;

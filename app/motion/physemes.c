@@ -157,7 +157,7 @@ make_bank(PlaPhysemeLibrary *self, GHashTable *weight, PlaNotes *notes, PlaError
   for (int c = 0; c < self->n_controls; c++) {
     const double *value = weight ? g_hash_table_lookup(weight, self->control[c]) : NULL;
     if (weight && !value)
-      pla_notes_add(notes, "%s has no weight; 0 is taken, so it does not matter to the choice",
+      pla_notes_add(notes, "%s has no weight; 0 is assumed, so the choice does not depend on it",
                     self->control[c]);
     w[c] = value ? *value : weight ? 0.0 : 1.0;
   }

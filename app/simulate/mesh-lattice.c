@@ -455,12 +455,12 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
   PlaStatus st = PLA_OK;
   lo.smooth_mm = fmax(input->smooth_mm, 0.0);
   if (!input->labels && (input->coarsen > 0 || input->embed_surface || input->separate))
-    return pla_fail(
-        err, PLA_ERR_USAGE,
-        "surfaces and fine meshes are embedded in cells of one size and carry themselves; "
-        "larger cells inside, other surfaces and separate tissues need labels");
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "a surface or fine mesh is embedded in cells of one size; larger cells inside, "
+                    "another surface and separate tissues need labels");
   if (input->embed_surface && input->separate)
-    return pla_fail(err, PLA_ERR_USAGE, "separate tissues carry their own surfaces, no other");
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "separate tissues carry their own surfaces; leave out the other surface");
   if (input->labels && input->separate && input->n_groups > 1)
     st = embed_apart(input, &lo, progress, out, &totals, err);
   else if (input->labels)

@@ -23,7 +23,7 @@ typedef struct {
   /* tets */
   int levels;       /* doublings of the cell towards the inside */
   double smooth_mm; /* detail to remove first; negative: as the method sees fit */
-  double round_mm;  /* remove parts and gaps that a ball of this radius does not fit into */
+  double round_mm;  /* remove parts and gaps into which a ball of this radius does not fit */
   /* embeddings */
   int coarsen;                  /* halvings of the resolution afterwards; of a lattice, doublings of
                                    the cell inside */

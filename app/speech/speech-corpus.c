@@ -498,7 +498,7 @@ note_empty(const PlaSpeechData *data, const char *path, PlaNotes *notes)
   for (long t = data->start[u]; t < data->start[u + 1]; t++)
     met += isfinite(data->target[(size_t)t * (size_t)data->n_channels]);
   if (met == 0)
-    pla_notes_add(notes, "%s: its sensors and its sound are not of the same time", path);
+    pla_notes_add(notes, "%s: its sensors and its sound do not overlap in time", path);
 }
 
 PlaStatus

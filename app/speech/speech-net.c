@@ -189,7 +189,7 @@ read_head(const PlaArrays *file, PlaSpeechModel *model, PlaError *err)
   const PlaFileArray *context = pla_arrays_find(file, "context");
   const size_t n = context ? pla_file_array_count(context) : 0;
   if (!context || context->dtype != PLA_I32 || n < 1 || n > PLA_CONTEXT_MAX)
-    return pla_fail(err, PLA_ERR_FORMAT, "the file does not say which frames the network hears");
+    return pla_fail(err, PLA_ERR_FORMAT, "the file does not list the input frames of the network");
   model->context.causal = head[4] != 0;
   model->context.n = (int)n;
   for (size_t i = 0; i < n; i++) {
@@ -199,7 +199,7 @@ read_head(const PlaArrays *file, PlaSpeechModel *model, PlaError *err)
   model->smooth = head[5];
   if (!pla_context_check(&model->context) || shape.n_in != (int)n * PLA_N_FEATURES || head[5] < 1 ||
       head[5] > PLA_SMOOTH_MAX || head[5] % 2 == 0)
-    return pla_fail(err, PLA_ERR_FORMAT, "the network's inputs do not fit the frames it hears");
+    return pla_fail(err, PLA_ERR_FORMAT, "the network's inputs do not fit its input frames");
   /* as many weights as the file can hold, before memory is taken for them */
   const PlaFileArray *weight = pla_arrays_find(file, "layer0.weight");
   if (shape.n_units < 1 || shape.n_hidden < 1 || !weight ||

@@ -199,7 +199,7 @@ move_video(const char *from, const char *path, PlaError *err)
 {
   g_autoptr(GMappedFile) file = g_mapped_file_new(from, FALSE, NULL);
   if (!file || g_mapped_file_get_length(file) == 0)
-    return pla_fail(err, PLA_ERR_IO, "the program that makes videos wrote nothing for %s", path);
+    return pla_fail(err, PLA_ERR_IO, "the video encoder wrote nothing for %s", path);
   return pla_output_write(path, g_mapped_file_get_contents(file), g_mapped_file_get_length(file),
                           err);
 }

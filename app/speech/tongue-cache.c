@@ -86,7 +86,7 @@ solid_from(const PlaArrays *arrays, const char *name, PlaLevelSet **out, PlaErro
     st = copy_array(arrays, affine_name, PLA_F64, 12, sizeof *affine, affine, err);
   if (st == PLA_OK && (dims[0] < 2 || dims[1] < 2 || dims[2] < 2 || dims[0] > 4096 ||
                        dims[1] > 4096 || dims[2] > 4096))
-    st = pla_fail(err, PLA_ERR_FORMAT, "the kept solid is damaged");
+    st = pla_fail(err, PLA_ERR_FORMAT, "the cached solid is damaged");
   if (st == PLA_OK)
     st = pla_levelset_new(dims, affine, out, err);
   if (st == PLA_OK)
@@ -100,7 +100,7 @@ phantom_from(const PlaArrays *arrays, PlaTonguePhantom *out, PlaError *err)
 {
   const size_t n = count_of(arrays, "pos", 3), n_tets = count_of(arrays, "tet", 4);
   if (n == 0 || n_tets == 0)
-    return pla_fail(err, PLA_ERR_FORMAT, "the kept tongue is damaged");
+    return pla_fail(err, PLA_ERR_FORMAT, "the cached tongue is damaged");
   PlaStatus st = pla_mesh_new((int)n, 0, (int)n_tets, 0, &out->mesh, err);
   out->fixed = pla_array_new(n, 1);
   out->jaw_share = pla_array_new(n, sizeof *out->jaw_share);
@@ -120,7 +120,7 @@ phantom_from(const PlaArrays *arrays, PlaTonguePhantom *out, PlaError *err)
     st = copy_array(arrays, "coils", PLA_I32, PLA_N_TONGUE_COILS, sizeof(int), out->coil_vert, err);
   for (int k = 0; st == PLA_OK && k < PLA_N_TONGUE_COILS; k++)
     if (out->coil_vert[k] < 0 || (size_t)out->coil_vert[k] >= n)
-      st = pla_fail(err, PLA_ERR_FORMAT, "the kept coils are damaged");
+      st = pla_fail(err, PLA_ERR_FORMAT, "the cached coils are damaged");
   if (st == PLA_OK)
     st = copy_array(arrays, "hinge", PLA_F64, 2, sizeof(double), out->hinge, err);
   if (st == PLA_OK)

@@ -94,11 +94,10 @@ place_all(PlaTongueMuscles *self, PlaError *err)
     pla_marker_place(&set->site[i], self->body->mesh->pos, x);
     self->place[i] = find_place(pla_tongue_get_mesh(self->tongue), x, &inside);
     if (inside < -2.0) /* farther out than two tets */
-      return pla_fail(
-          err, PLA_ERR_USAGE,
-          "the muscles are those of the phantom's tongue; this tongue is another, and %s lies "
-          "outside of it",
-          set->site[i].name);
+      return pla_fail(err, PLA_ERR_USAGE,
+                      "the muscles belong to the phantom's tongue, and %s lies outside this one; "
+                      "use the phantom's tongue",
+                      set->site[i].name);
   }
   return PLA_OK;
 }

@@ -93,7 +93,7 @@ pla_sketcher_new(const PlaContent *body, PlaSketcher **out, PlaError *err)
   const PlaField *wound = mesh ? pla_mesh_find_field(mesh, "wound", PLA_ON_CELLS) : NULL;
   *out = NULL;
   if (!wound || wound->dtype != PLA_I8 || mesh->n_tris == 0)
-    return pla_fail(err, PLA_ERR_USAGE, "this is no body that can be drawn on");
+    return pla_fail(err, PLA_ERR_USAGE, "this item is no body that can be drawn on");
   PlaSketcher *self = g_new0(PlaSketcher, 1);
   self->wounds = g_ptr_array_new_with_free_func(g_free);
   g_autofree int *cut = g_new(int, (gsize)mesh->n_tris);
@@ -411,7 +411,8 @@ draw_surface(JsonObject *what, PlaSketch *out, PlaError *err)
       tri[3 * t + k] =
           (int)json_array_get_int_element(json_array_get_array_element(triangles, t), k);
       if (tri[3 * t + k] < 0 || (guint)tri[3 * t + k] >= n_verts)
-        return pla_fail(err, PLA_ERR_USAGE, "triangle %u of the blade names a point it has not", t);
+        return pla_fail(err, PLA_ERR_USAGE,
+                        "triangle %u of the blade names a point that does not exist", t);
     }
   add_triangles(pos, (int)n_verts, tri, (int)n_tris, out);
   return PLA_OK;
@@ -479,7 +480,8 @@ draw_cut(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError *er
   read_vector(what, "through_mm", 1e-3, at);
   read_vector(what, "normal", 1.0, normal);
   if (!(pla_vec3_norm(normal) > 0.0))
-    return pla_fail(err, PLA_ERR_USAGE, "the three points lie on a line, and no plane is theirs");
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "the three points lie on a line and define no plane; move one");
   const double wide =
       fmin(1e-3 * json_object_get_double_member_with_default(what, "radius_mm", 1e3), self->size);
   pla_plan_plane(at, normal, wide, corner);

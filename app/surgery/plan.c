@@ -84,7 +84,8 @@ tissues_init(Tissues *self, const PlaLabelMap *map, const char *const *bones, Pl
   g_array_append_val(self->first, end);
   for (int i = 0; st == PLA_OK && bones && bones[i]; i++)
     if (!g_ptr_array_find_with_equal_func(self->names, bones[i], g_str_equal, NULL))
-      st = pla_fail(err, PLA_ERR_USAGE, "no label is called '%s', which is to be cut", bones[i]);
+      st = pla_fail(err, PLA_ERR_USAGE, "no label is called '%s', which the plan lists as a bone",
+                    bones[i]);
   return st == PLA_OK && end == 0 ? fail_without_tissue(err) : st;
 }
 

@@ -534,7 +534,8 @@ begin(PlaLive *self, PlaStatus st)
   }
   live_unref(self);
   if (st == PLA_OK)
-    pla_fail(&self->err, PLA_ERR_MEMORY, "the moving shape could not be computed: no more threads");
+    pla_fail(&self->err, PLA_ERR_MEMORY,
+             "the moving shape cannot be computed: no thread could be started");
   pthread_mutex_lock(&self->lock);
   self->failed = true;
   send(self);

@@ -43,14 +43,15 @@ run_body(PlaWork *work, PlaError *err)
 static const PlaOpParam body_params[] = {
   { "phantom", PLA_PARAM_TEXT, NULL, 1, 20, "\"face\"", "face, tongue or arm" },
   { "cell_mm", PLA_PARAM_NUMBER, "mm", 2, 40, "null", "element size" },
-  { "young_pa", PLA_PARAM_NUMBER, NULL, 100, 1e8, "null", "flesh between the fibres" },
+  { "young_pa", PLA_PARAM_NUMBER, NULL, 100, 1e8, "null",
+    "stiffness of the flesh between the fibres" },
   { NULL },
 };
 
 const PlaOperation pla_operation_active_body = {
   .verb = "active-body",
   .title = "Make Active Body",
-  .summary = "a phantom's flesh with its muscles, jaw and places for markers",
+  .summary = "a phantom's flesh with its muscles, jaw and marker sites",
   .params = body_params,
   .run = run_body,
 };
@@ -72,7 +73,8 @@ pla_operation_load_body(PlaWork *work, PlaActiveBody **out, PlaError *err)
   const char *name = json_object_get_string_member(muscles->meta, "mesh");
   const int64_t body = pla_work_find(work, name);
   if (body == 0)
-    return pla_fail(err, PLA_ERR_USAGE, "the mesh '%s' of the muscles is gone", name);
+    return pla_fail(err, PLA_ERR_USAGE, "the mesh '%s' of the muscles is not in the case any more",
+                    name);
   st = pla_work_load(work, body, &mesh, err);
   return st == PLA_OK ? pla_active_body_from_contents(pla_work_item_name(work, item), mesh, muscles,
                                                       &opts, out, err)
@@ -165,15 +167,16 @@ run_activate(PlaWork *work, PlaError *err)
 
 static const PlaOpParam activate_params[] = {
   { "muscles", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the muscles of a body" },
-  { "track", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "what they do: activations by name" },
-  { "frame", PLA_PARAM_INT, NULL, 1, 1e9, "null", "whose shape is kept; the last when not given" },
+  { "track", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "activations by name" },
+  { "frame", PLA_PARAM_INT, NULL, 1, 1e9, "null",
+    "whose shape is stored; the last when not given" },
   { NULL },
 };
 
 const PlaOperation pla_operation_activate = {
   .verb = "activate",
   .title = "Activate Muscles",
-  .summary = "moves a body by an activation track and keeps the shape of one frame",
+  .summary = "moves a body by an activation track and stores the shape of one frame",
   .params = activate_params,
   .run = run_activate,
 };
@@ -287,7 +290,8 @@ run_fit(PlaWork *work, PlaError *err)
 static const PlaOpParam fit_params[] = {
   { "muscles", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the muscles of a body" },
   { "markers", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the take" },
-  { "acceleration", PLA_PARAM_NUMBER, NULL, 0, 1e6, "100", "how fast activations may bend, 1/s^2" },
+  { "acceleration", PLA_PARAM_NUMBER, NULL, 0, 1e6, "100",
+    "bound of the second derivative of activations, 1/s^2" },
   { "noise_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "0", "of a marker in one axis; 0: estimated" },
   { "rounds", PLA_PARAM_INT, NULL, 0, 20, "2", "fits of all frames together" },
   { "jaw", PLA_PARAM_BOOL, NULL, 0, 0, "true", "the jaw moves" },

@@ -202,7 +202,7 @@ static const PlaOpParam grow_params[] = {
 const PlaOperation pla_operation_grow_label = {
   .verb = "grow-label",
   .title = "Grow Region",
-  .summary = "paints what hangs together with seeds and has values in a range",
+  .summary = "paints the region connected to seeds with values in a range",
   .params = grow_params,
   .run = run_grow,
 };
@@ -316,7 +316,7 @@ static const PlaOpParam split_params[] = {
   { "label", PLA_PARAM_INT, NULL, 1, 65535, NULL, "id to divide" },
   { "seeds_mm", PLA_PARAM_POINTS, "mm", 0, 0, NULL, "one point in each part" },
   { "to", PLA_PARAM_LIST, NULL, 0, 0, "[]", "ids of the parts, one a seed; empty: new ones" },
-  { "corners", PLA_PARAM_BOOL, NULL, 0, 0, "false", "voxels hang together by corners too" },
+  { "corners", PLA_PARAM_BOOL, NULL, 0, 0, "false", "voxels are also connected by corners" },
   { NULL },
 };
 
@@ -354,7 +354,7 @@ static const PlaOpParam keep_params[] = {
   { "seeds_mm", PLA_PARAM_POINTS, "mm", 0, 0, "null",
     "a point in each piece to keep; null: the largest" },
   { "other", PLA_PARAM_INT, NULL, 0, 65535, "0", "id for the other pieces; 0 erases" },
-  { "corners", PLA_PARAM_BOOL, NULL, 0, 0, "true", "voxels hang together by corners too" },
+  { "corners", PLA_PARAM_BOOL, NULL, 0, 0, "true", "voxels are also connected by corners" },
   { NULL },
 };
 

@@ -22,7 +22,7 @@ static const PlaOpParam rename_params[] = {
 const PlaOperation pla_operation_rename = {
   .verb = "rename",
   .title = "Rename",
-  .summary = "another name for an item",
+  .summary = "renames an item",
   .params = rename_params,
   .run = run_rename,
 };
@@ -45,7 +45,7 @@ static const PlaOpParam delete_params[] = {
 const PlaOperation pla_operation_delete = {
   .verb = "delete",
   .title = "Delete",
-  .summary = "takes an item away; undo brings it back",
+  .summary = "deletes an item; undo restores it",
   .params = delete_params,
   .run = run_delete,
 };

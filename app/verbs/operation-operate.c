@@ -97,7 +97,7 @@ static const PlaOpParam prepare_params[] = {
   { "lattice_mm", PLA_PARAM_NUMBER, "mm", 0.2, 100, "3", "size of a cell" },
   { "box_mm", PLA_PARAM_LIST, "mm", 0, 0, "[]", "two corners of the part to take; empty: all" },
   { "tissue", PLA_PARAM_TEXT, NULL, 0, 200, "\"\"",
-    "take all soft labels for this one; empty: as they are" },
+    "treat all soft labels as this tissue; empty: as they are" },
   { "bones", PLA_PARAM_LIST, NULL, 0, 0, "[]", "rigid labels that are to be cut, by name" },
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, "\"body\"", "name of the body" },
   { NULL },

@@ -80,7 +80,7 @@ static const PlaOpParam pose_params[] = {
 const PlaOperation pla_operation_pose = {
   .verb = "pose",
   .title = "Pose",
-  .summary = "moves a body by some muscles and keeps shape and activations",
+  .summary = "moves a body by some muscles and stores shape and activations",
   .params = pose_params,
   .run = run_pose,
 };
@@ -113,10 +113,10 @@ find_surroundings(PlaWork *work, const PlaActiveBody *body, PlaSurroundings *out
     const int64_t item = pla_work_list_item(work, names, i, &name);
     g_autoptr(PlaContent) surface = NULL;
     if (item == 0)
-      return pla_fail(err, PLA_ERR_USAGE, "there is no surface '%s' to be in the way", name);
+      return pla_fail(err, PLA_ERR_USAGE, "there is no surface '%s' to use as a collider", name);
     st = pla_work_load(work, item, &surface, err);
     if (st == PLA_OK && (!surface->mesh || surface->mesh->n_tris == 0))
-      st = pla_fail(err, PLA_ERR_USAGE, "'%s' is no surface that could be in the way", name);
+      st = pla_fail(err, PLA_ERR_USAGE, "'%s' is no surface and cannot be a collider", name);
     if (st == PLA_OK)
       st = pla_surroundings_add(out, surface->mesh, false, err);
   }
@@ -187,9 +187,10 @@ run_animate(PlaWork *work, PlaError *err)
 
 static const PlaOpParam animate_params[] = {
   { "muscles", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the muscles of a body" },
-  { "track", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "what they do: activations by name" },
-  { "contact", PLA_PARAM_BOOL, NULL, 0, 0, "false", "lips, teeth and other parts meet" },
-  { "colliders", PLA_PARAM_LIST, NULL, 0, 0, "[]", "names of closed surfaces in the way" },
+  { "track", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "activations by name" },
+  { "contact", PLA_PARAM_BOOL, NULL, 0, 0, "false", "contact between lips, teeth and other parts" },
+  { "colliders", PLA_PARAM_LIST, NULL, 0, 0, "[]",
+    "names of closed surfaces that are rigid obstacles" },
   { NULL },
 };
 
@@ -276,7 +277,7 @@ static const PlaOpParam perform_params[] = {
   { "muscles", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the muscles of a body" },
   { "phonemes", PLA_PARAM_LIST, NULL, 0, 0, "[]",
     "[[start s, end s, IPA], ...] to be said by rule; none: every muscle at its own pace" },
-  { "seconds", PLA_PARAM_NUMBER, NULL, 0.1, 600, "5", "length, where nothing is said" },
+  { "seconds", PLA_PARAM_NUMBER, NULL, 0.1, 600, "5", "length, where there are no phonemes" },
   { "rate_hz", PLA_PARAM_NUMBER, NULL, 1, 1000, "60", "frames in a second" },
   { "seed", PLA_PARAM_INT, NULL, 0, 1e9, "1", "of the pace and of the faults" },
   { "markers", PLA_PARAM_BOOL, NULL, 0, 0, "false", "record it, too, as markers on the skin" },

@@ -40,7 +40,7 @@ static const PlaOpParam set_params[] = {
 const PlaOperation pla_operation_set_phonemes = {
   .verb = "set-phonemes",
   .title = "Set Phonemes",
-  .summary = "says which phonemes are spoken in a take",
+  .summary = "sets the phonemes of a take",
   .params = set_params,
   .run = run_set_phonemes,
 };
@@ -66,7 +66,8 @@ load_library(PlaWork *work, PlaPhysemeLibrary *out, PlaError *err)
     if (st == PLA_OK)
       st = pla_phones_from_json(pla_content_get_phonemes(content), &phones, err);
     if (st == PLA_OK && phones.n == 0)
-      st = pla_fail(err, PLA_ERR_USAGE, "nobody said which phonemes are spoken in '%s'", name);
+      st = pla_fail(err, PLA_ERR_USAGE,
+                    "the phonemes of '%s' are unknown; set them first (set-phonemes)", name);
     if (st == PLA_OK)
       st = pla_physeme_library_add(out, content->track, &phones, err);
     pla_phones_clear(&phones);

@@ -62,7 +62,8 @@ static const PlaOpParam params[] = {
   { "open_mm", PLA_PARAM_NUMBER, "mm", 0, 1000, "0", "radius of an opening" },
   { "close_mm", PLA_PARAM_NUMBER, "mm", 0, 1000, "0", "radius of a closing" },
   { "largest", PLA_PARAM_BOOL, NULL, 0, 0, "false", "keep the largest piece only" },
-  { "fill_holes", PLA_PARAM_BOOL, NULL, 0, 0, "false", "fill what the border cannot reach" },
+  { "fill_holes", PLA_PARAM_BOOL, NULL, 0, 0, "false",
+    "fill holes that are not connected to the border" },
   { "fill_slices", PLA_PARAM_BOOL, NULL, 0, 0, "false", "fill holes slice by slice" },
   { NULL },
 };

@@ -55,20 +55,20 @@ nodes_near_label(PlaWork *work, JsonObject *label, const PlaMesh *mesh, JsonArra
   const double within_mm = json_object_get_double_member_with_default(label, "within_mm", 1.5);
   g_autoptr(PlaContent) content = NULL;
   if (item == 0 || strcmp(pla_work_item_kind(work, item), PLA_ITEM_LABELS) != 0)
-    return pla_fail(err, PLA_ERR_USAGE, "\"fixed\" names the label map '%s', which is not there",
-                    name);
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "\"fixed\" names the label map '%s', which is not in the case", name);
   PlaStatus st = pla_work_load(work, item, &content, err);
   if (st != PLA_OK)
     return st;
   const PlaLabelMap *map = content->labels;
   double inv[12];
   if (!pla_label_table_find(&map->table, id))
-    return pla_fail(err, PLA_ERR_USAGE, "'%s' has no label %d to hold the body by", name, id);
+    return pla_fail(err, PLA_ERR_USAGE, "'%s' has no label %d that could hold the body", name, id);
   if (!(within_mm > 0.0 && within_mm <= 100.0))
     return pla_fail(err, PLA_ERR_USAGE,
                     "\"within_mm\" of \"fixed\" must be above 0 and at most 100");
   if (!pla_affine_invert(map->volume->affine_mm, inv))
-    return pla_fail(err, PLA_ERR_GEOMETRY, "the axes of '%s' do not span space", name);
+    return pla_fail(err, PLA_ERR_GEOMETRY, "the axes of '%s' lie in one plane", name);
 
   g_autofree bool *held = g_new(bool, mesh->n_verts);
 #pragma omp parallel for schedule(dynamic, 256)
@@ -322,10 +322,11 @@ static const PlaOpParam params[] = {
     "[{\"at_mm\": [x, y, z], \"pull_mm\": [x, y, z], \"radius_mm\": 3}, ...]" },
   { "loads", PLA_PARAM_LIST, NULL, 0, 0, "[]",
     "[{\"where\": {\"near\": ...}, \"force_n\": [x, y, z]}, ...]" },
-  { "gravity_m_s2", PLA_PARAM_POINT, "m_s2", 0, 0, "[0, 0, 0]", "acceleration by weight" },
-  { "steps", PLA_PARAM_INT, NULL, 1, 1000, "1", "increments of the hooks' way" },
-  { "tolerance_rel", PLA_PARAM_NUMBER, NULL, 1e-12, 0.5, "1e-5", "unbalanced force that is left" },
-  { "max_iterations", PLA_PARAM_INT, NULL, 1, 100000, "200", "after which the solver gives up" },
+  { "gravity_m_s2", PLA_PARAM_POINT, "m_s2", 0, 0, "[0, 0, 0]", "gravity" },
+  { "steps", PLA_PARAM_INT, NULL, 1, 1000, "1", "increments of the hooks' displacement" },
+  { "tolerance_rel", PLA_PARAM_NUMBER, NULL, 1e-12, 0.5, "1e-5",
+    "relative residual at which the solver stops" },
+  { "max_iterations", PLA_PARAM_INT, NULL, 1, 100000, "200", "most iterations of the solver" },
   { NULL },
 };
 

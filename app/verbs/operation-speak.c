@@ -255,7 +255,7 @@ run_speak(PlaWork *work, PlaError *err)
 static const PlaOpParam speak_params[] = {
   { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "a sound, or a track of coils" },
   { "heard", PLA_PARAM_BOOL, NULL, 0, 0, "false",
-    "listen to the sound of a text rather than following its phonemes" },
+    "predict sensors from the sound of a text, not from its phonemes" },
   { "cell_mm", PLA_PARAM_NUMBER, "mm", 2.5, 10, "null", "element size of the tongue" },
   { NULL },
 };

@@ -89,7 +89,7 @@ run(PlaWork *work, PlaError *err)
     }
   } else {
     st = pla_work_is_null(work, "item")
-             ? pla_fail(err, PLA_ERR_USAGE, "say what to warp: \"item\" or \"phantom\"")
+             ? pla_fail(err, PLA_ERR_USAGE, "name what to warp: \"item\" or \"phantom\"")
              : pla_work_item(work, "item", NULL, &item, err);
     if (st == PLA_OK)
       st = pla_work_load(work, item, &template, err);
@@ -146,7 +146,7 @@ static const PlaOpParam params[] = {
     "or this phantom, with its own landmarks and muscles" },
   { "from", PLA_PARAM_LIST, NULL, 0, 0, "[]", "the template's landmarks: name, at_mm" },
   { "to", PLA_PARAM_LIST, NULL, 0, 0, NULL, "the patient's landmarks: name, at_mm" },
-  { "relax_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "0", "how far landmarks may be missed (rms)" },
+  { "relax_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "0", "residual allowed at the landmarks (rms)" },
   { "spacing_mm", PLA_PARAM_NUMBER, "mm", 0.1, 100, "null", "voxels of warped labels" },
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, "null", "name of the result" },
   { NULL },

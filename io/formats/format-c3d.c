@@ -355,8 +355,9 @@ read_layout(const C3d *c, const PlaReadOptions *opts, Layout *l, PlaNotes *notes
     l->scale = (float)value;
   /* DEC's floats end at 3e-39 */
   if (!isfinite(l->scale) || fabsf(l->scale) < 1e-30f)
-    return pla_fail(err, PLA_ERR_FORMAT, "%s, byte 12: POINT:SCALE is %g, which tells no size",
-                    c->path, (double)l->scale);
+    return pla_fail(err, PLA_ERR_FORMAT,
+                    "%s, byte 12: POINT:SCALE is %g, which is no scale; correct it", c->path,
+                    (double)l->scale);
   l->word = l->scale < 0 ? 4 : 2;
   l->frame_bytes = l->word * (4 * (size_t)l->n_markers + (size_t)l->n_analog);
 
@@ -381,7 +382,7 @@ read_layout(const C3d *c, const PlaReadOptions *opts, Layout *l, PlaNotes *notes
   if (!(l->rate_hz > 1e-6 && l->rate_hz < 1e9)) {
     if (l->n_frames > 1)
       return pla_fail(err, PLA_ERR_FORMAT,
-                      "%s, byte 20: a rate of %g Hz cannot be; correct POINT:RATE", c->path,
+                      "%s, byte 20: a rate of %g Hz is impossible; correct POINT:RATE", c->path,
                       l->rate_hz);
     pla_notes_add(notes, "the one frame has no rate; 1 Hz is assumed");
     l->rate_hz = 1.0;
@@ -491,7 +492,7 @@ read_frames(const C3d *c, const Layout *l, FILE *file, PlaProgress *progress, Pl
   }
   free(frame);
   if (seen.cameras)
-    pla_notes_add(notes, "which cameras saw each marker is not kept");
+    pla_notes_add(notes, "the camera masks of the markers were left out");
   if (seen.not_numbers)
     pla_notes_add(notes, "positions that are no numbers (NaN) are taken as missing");
   return st;

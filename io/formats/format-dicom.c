@@ -486,11 +486,10 @@ check_slice(const Folder *folder, const Slice *s, PlaError *err)
   if (fabs(dot(r, r) - 1.0) > 2.0 * PLANE_TOLERANCE ||
       fabs(dot(c, c) - 1.0) > 2.0 * PLANE_TOLERANCE || fabs(dot(r, c)) > PLANE_TOLERANCE ||
       !(f->pixel_spacing[0] > 0.0) || !(f->pixel_spacing[1] > 0.0) || fabs(f->slope) < 1e-30)
-    return pla_fail(
-        err, PLA_ERR_FORMAT,
-        "%s: image orientation, pixel spacing or rescale slope make no sense; export the "
-        "series again",
-        path);
+    return pla_fail(err, PLA_ERR_FORMAT,
+                    "%s: image orientation, pixel spacing or rescale slope are impossible; export "
+                    "the series again",
+                    path);
   size_t bytes = (size_t)f->columns * (size_t)f->rows * (f->bits_allocated > 8 ? 2 : 1);
   uint64_t size = folder->file[s->file].size;
   size_t room = f->is_packed              ? ((size_t)64 << 20) + PLA_MAX_INFLATE * (size_t)size
@@ -882,7 +881,7 @@ add_notes(const Folder *folder, const Slice *slice, int n, PlaNotes *notes)
                   folder->n_pictureless == 1 ? "" : "s",
                   folder->n_pictureless == 1 ? "was" : "were");
   if (f->images_in_acquisition > n)
-    pla_notes_add(notes, "the scanner speaks of %d images in this acquisition; %d are here",
+    pla_notes_add(notes, "the header lists %d images in this acquisition; %d are here",
                   f->images_in_acquisition, n);
   if (f->is_inverted)
     pla_notes_add(notes, "the file asks for display with low values bright; values are as stored");

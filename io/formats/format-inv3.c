@@ -542,7 +542,8 @@ static void
 add_frame_notes(const Project *self, PlaNotes *notes)
 {
   if (self->has_affine) {
-    pla_notes_add(notes, "the place in the patient is that of the image the project was made from");
+    pla_notes_add(notes,
+                  "the position in the patient is that of the image the project was made from");
     return;
   }
   pla_notes_add(

@@ -621,8 +621,9 @@ receive(PlaHelper *helper, const char *path, uint64_t n_decoded, PlaItem *out, P
   if (come && (head.n_samples < 1 || head.n_channels < 1 || head.n_channels > PLA_MAX_COLUMNS ||
                !(head.rate_hz > 0 && head.rate_hz < 1e9) || !isfinite(head.start_s) ||
                (uint64_t)head.n_samples * (uint64_t)head.n_channels * 8 > n_decoded))
-    st = pla_fail(err, PLA_ERR_FORMAT, "%s: a track of %d samples, %d channels and %g Hz cannot be",
-                  path, head.n_samples, head.n_channels, head.rate_hz);
+    st = pla_fail(err, PLA_ERR_FORMAT,
+                  "%s: a track of %d samples, %d channels and %g Hz is impossible", path,
+                  head.n_samples, head.n_channels, head.rate_hz);
   if (come && st == PLA_OK)
     st = pla_track_new(head.n_samples, head.n_channels, &out->track, err);
   if (come && st == PLA_OK) {

@@ -279,10 +279,10 @@ sound_open(Sound *s, PlaError *err)
                     "%s: the header of this sound is damaged (%s); copy it again", s->path, why);
   }
   if (s->info.channels < 1 || s->info.channels > MAX_CHANNELS)
-    return pla_fail(err, PLA_ERR_FORMAT, "%s: %d channels cannot be; 1 to %d are read", s->path,
-                    s->info.channels, MAX_CHANNELS);
+    return pla_fail(err, PLA_ERR_FORMAT, "%s: %d channels are impossible; 1 to %d are read",
+                    s->path, s->info.channels, MAX_CHANNELS);
   if (s->info.samplerate < 1 || s->info.samplerate > MAX_RATE)
-    return pla_fail(err, PLA_ERR_FORMAT, "%s: a rate of %d Hz cannot be; 1 to %d Hz are read",
+    return pla_fail(err, PLA_ERR_FORMAT, "%s: a rate of %d Hz is impossible; 1 to %d Hz are read",
                     s->path, s->info.samplerate, MAX_RATE);
   if (s->info.frames < 0)
     return pla_fail(err, PLA_ERR_FORMAT, "%s: its length is negative", s->path);
@@ -341,7 +341,7 @@ decode_all(Sound *s, void *to, PlaHelperPipe *pipe, int64_t n, int64_t *out, Pla
                     "recording does",
                     s->path, s->size, limit / 1e6);
     else if (pipe && !pla_helper_send(pipe, block, (size_t)got * frame_size(s)))
-      st = pla_fail(err, PLA_ERR_IO, "%s: nobody listens", s->path);
+      st = pla_fail(err, PLA_ERR_IO, "%s: the reader has stopped", s->path);
     off_t at = lseek(s->fd, 0, SEEK_CUR);
     if (st == PLA_OK &&
         !pla_progress_step(s->progress, s->size ? (double)at / (double)s->size : 1.0))
@@ -443,7 +443,7 @@ ogg_helper(const void *job, PlaHelperPipe *pipe, PlaError *err)
                   s.path);
   OggHead head = { n, s.info.channels, s.info.samplerate };
   if (st == PLA_OK && !pla_helper_send(pipe, &head, sizeof head))
-    st = pla_fail(err, PLA_ERR_IO, "%s: nobody listens", s.path);
+    st = pla_fail(err, PLA_ERR_IO, "%s: the reader has stopped", s.path);
   if (st == PLA_OK)
     st = decode_all(&s, NULL, pipe, n, &got, err);
   sound_end(&s);
@@ -468,7 +468,8 @@ ogg_read(const Sound *s, PlaProgress *progress, PlaAudio **out, PlaError *err)
   double bytes = (double)head.n * head.channels * 4.0;
   if (come && (head.n < 1 || head.channels < 1 || head.channels > MAX_CHANNELS || head.rate < 1 ||
                bytes > (double)PLA_MAX_INFLATE * (double)s->size + (double)(65 << 20)))
-    st = pla_fail(err, PLA_ERR_FORMAT, "%s: its header makes no sense", s->path);
+    st = pla_fail(err, PLA_ERR_FORMAT, "%s: its header is inconsistent; copy the file again",
+                  s->path);
   if (come && st == PLA_OK)
     st = audio_new(head.n, head.channels, head.rate, PLA_F32, 0, out, err);
   if (st != PLA_OK) {

@@ -92,7 +92,8 @@ parse_keys(Trc *t, const PlaReadOptions *opts, PlaError *err)
           t->path, c, pla_cell_quote(&value), value.at);
   }
   if (!(t->rate_hz > 0 && t->rate_hz < 1e9))
-    return pla_fail(err, PLA_ERR_FORMAT, "%s, line 3: a DataRate of %g Hz cannot be", t->path,
+    return pla_fail(err, PLA_ERR_FORMAT,
+                    "%s, line 3: a DataRate of %g Hz is impossible; correct it", t->path,
                     t->rate_hz);
   if (!(n_frames >= 0 && n_frames < INT_MAX) || n_frames != floor(n_frames))
     return pla_fail(err, PLA_ERR_FORMAT, "%s, line 3: NumFrames is missing or no count", t->path);

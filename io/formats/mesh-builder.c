@@ -168,7 +168,7 @@ pla_mesh_builder_cell(PlaMeshBuilder *self, int type, const int64_t *vert, size_
                     self->path, INT_MAX);
   for (size_t i = 0; i < n; i++)
     if (vert[i] < 0 || vert[i] > INT_MAX)
-      return pla_fail(err, PLA_ERR_FORMAT, "%s: cell %llu names vertex %lld, which cannot be",
+      return pla_fail(err, PLA_ERR_FORMAT, "%s: cell %llu names vertex %lld, which is impossible",
                       self->path, (unsigned long long)self->n_cells, (long long)vert[i]);
 
   static const int pixel_order[] = { 0, 1, 3, 2 };

@@ -159,8 +159,10 @@ parse(const char *name, void *bytes, size_t size, const char *kind, PlaArrays *o
       st = pla_fail_memory(err, name);
     for (int i = 0; st == PLA_OK && i < n; i++, out->n++)
       if (!read_entry(out, size - SUM, &at, &out->array[i]))
-        st = pla_fail(err, PLA_ERR_FORMAT, "%s, byte %zu: array %d of %d cannot be", name, at,
-                      i + 1, n);
+        st = pla_fail(
+            err, PLA_ERR_FORMAT,
+            "%s, byte %zu: array %d of %d has an impossible size or type; copy the file again",
+            name, at, i + 1, n);
     if (st == PLA_OK && at != size - SUM)
       st = pla_fail(err, PLA_ERR_FORMAT, "%s, byte %zu: nothing should follow the last array", name,
                     at);

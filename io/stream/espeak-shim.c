@@ -89,7 +89,7 @@ speak(const char *text, const char *voice, int words_per_minute, int pitch, PlaE
   if (espeak_Synth(text, strlen(text) + 1, 0, POS_CHARACTER, 0, espeakCHARS_UTF8, &id, NULL) !=
           EE_OK ||
       espeak_Synchronize() != EE_OK)
-    return pla_fail(err, PLA_ERR_UNSUPPORTED, "eSpeak could not speak the text");
+    return pla_fail(err, PLA_ERR_UNSUPPORTED, "eSpeak NG could not synthesise the text");
   return PLA_OK;
 }
 

@@ -364,15 +364,14 @@ pla_helper_finish(PlaHelper *self, PlaError *err)
     st = pla_fail_cancelled(err);
   } else if (self->silent) {
     st = pla_fail(err, PLA_ERR_FORMAT,
-                  "%s keeps its reader busy without result; it is damaged, copy it again",
-                  self->what);
+                  "decoding %s makes no progress; the file is damaged, copy it again", self->what);
   } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
     st = pla_fail(err, PLA_ERR_FORMAT,
                   "%s needs more than %d s to decode; it is damaged, copy it again", self->what,
                   self->limits.cpu_s);
   } else if (status != 0 || !self->report->done) {
-    st = pla_fail(err, PLA_ERR_FORMAT, "%s is damaged so that its decoder fails; copy it again",
-                  self->what);
+    st = pla_fail(err, PLA_ERR_FORMAT,
+                  "the decoder failed on %s; the file is damaged, copy it again", self->what);
   } else {
     /* a sentence from over there is data like any other */
     PlaError said = self->report->err;

@@ -375,7 +375,7 @@ refactor(PlaActiveSolver *self, const double *pos, PlaProgress *progress, PlaAct
   self->factored = st == PLA_OK && definite;
   if (st == PLA_OK && !definite)
     st = pla_fail(err, PLA_ERR_CONVERGENCE,
-                  "the flesh has no stiffness left in some direction; are its constants right?");
+                  "the flesh has no stiffness in some direction; check its constants");
   return st;
 }
 

@@ -38,7 +38,8 @@ pla_collider_new_plane(const double point[3], const double normal[3], PlaCollide
   *out = NULL;
   double length = pla_vec3_norm(normal);
   if (!(length > 0.0) || !isfinite(length))
-    return pla_fail(err, PLA_ERR_GEOMETRY, "the normal of the plane has no length");
+    return pla_fail(err, PLA_ERR_GEOMETRY,
+                    "the normal of the plane has no length; give a direction");
   PlaCollider *self = collider_alloc();
   if (!self)
     return pla_fail_memory(err, "a collider");

@@ -53,7 +53,7 @@ static PlaStatus
 not_definite(PlaError *err)
 {
   return pla_fail(err, PLA_ERR_GEOMETRY,
-                  "the fit has a direction that neither markers nor regularisation hold");
+                  "neither markers nor regularisation determine some direction of the fit");
 }
 
 PlaStatus

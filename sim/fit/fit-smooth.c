@@ -122,7 +122,7 @@ pla_fit_smooth(const PlaSmoothProblem *problem, double *x, int *rounds, PlaError
     LAPACK_dpbsv("L", &total, &kd, &one, self.matrix, &ld, self.right, &total, &info);
     if (info != 0) {
       st = pla_fail(err, PLA_ERR_GEOMETRY,
-                    "the take has a direction that neither markers nor regularisation hold");
+                    "neither markers nor regularisation determine some direction of the take");
       break;
     }
     memcpy(x, self.right, size * sizeof *x);

@@ -306,7 +306,7 @@ explain(Take *self)
                pla_active_muscle_name(p->model, m));
     }
   pla_notes_add(&out->notes,
-                "frame %d asks for a shape that the muscles cannot make: %.1f mm rms remain%s%s%s",
+                "in frame %d the muscles leave %.1f mm rms of the motion unexplained%s%s%s",
                 out->worst_frame + 1, 1000.0 * out->worst_frame_rms_m,
                 n_limits ? "; at their limit are " : "", limits, n_limits > 2 ? " and others" : "");
 }
@@ -389,7 +389,7 @@ check(const PlaFitProblem *p, PlaError *err)
     return pla_fail(err, PLA_ERR_EMPTY, "the take has no frames");
   if (n_used < 4)
     return pla_fail(err, PLA_ERR_USAGE,
-                    "only %d markers of the take have a place on the body; at least 4 are needed",
+                    "only %d markers of the take have a site on the body; at least 4 are needed",
                     n_used);
   return PLA_OK;
 }

@@ -191,7 +191,7 @@ pla_fit_identify(const PlaActiveModel *model, const PlaMarkerSite *const *site, 
                      ? PLA_OK
                      : pla_fail_memory(err, "the strengths");
   if (st == PLA_OK && take->n_frames < 1)
-    st = pla_fail(err, PLA_ERR_EMPTY, "there is no pose to learn from");
+    st = pla_fail(err, PLA_ERR_EMPTY, "there is no pose to identify the body from");
   double change = INFINITY;
   while (st == PLA_OK && change > settled && report->iterations < MAX_ITERATIONS) {
     if (!pla_progress_step(opts->progress, report->iterations / (double)MAX_ITERATIONS))

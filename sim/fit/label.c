@@ -378,8 +378,8 @@ repair_frames(PlaTake *take, PlaLabelling *out)
     for (int i = 0; i < take->n_markers; i++)
       n += is_there(take, f, i);
     if (n == 0) {
-      pla_notes_add(&out->notes, "frame %d has no markers; the frames around it speak for it",
-                    f + 1);
+      pla_notes_add(&out->notes,
+                    "frame %d has no markers; it is interpolated from the frames around it", f + 1);
       continue;
     }
     bool same = f > 0 && n >= 4;
@@ -600,7 +600,7 @@ pla_label_take(const PlaMarkerSet *set, const double *rest, PlaTake *take,
     const int s = find_site(set, take->name[i]);
     double q[3];
     if (out->by_name && s < 0) {
-      pla_notes_add(&out->notes, "the body has no place for marker '%s', which was left out",
+      pla_notes_add(&out->notes, "the body has no site for marker '%s', which was left out",
                     take->name[i]);
       continue;
     }

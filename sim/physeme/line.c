@@ -75,7 +75,7 @@ check_candidates(const PlaLine *self, PlaError *err)
     st = pla_fail_memory(err, "the line");
   else if (n_missing > 0)
     st = pla_fail(err, PLA_ERR_EMPTY,
-                  "no take says %.*s; add a take that does, or write the phoneme as the takes do",
+                  "no take contains %.*s; add a take with it, or write the phoneme as the takes do",
                   (int)names.size, (const char *)names.data);
   pla_bytes_clear(&names);
   return st;

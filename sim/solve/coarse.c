@@ -20,9 +20,9 @@
 #include <string.h>
 
 enum {
-  MIN_FREE_VERTS = 200, /* below this the fine solve is quick, and finds its way */
-  VERTS_PER_CELL = 4,   /* at least: the lattice is coarser than the body by half */
-  LATTICE_CELLS = 1200, /* at most: enough to bend and twist, and cheap */
+  MIN_FREE_VERTS = 200, /* below this the fine solve is quick and converges by itself */
+  VERTS_PER_CELL = 4,   /* at least, so that the lattice is clearly coarser than the body */
+  LATTICE_CELLS = 1200, /* at most: enough to bend and twist, and cheap to solve */
 };
 
 typedef struct {
@@ -128,6 +128,7 @@ fill_lattice(const PlaFemModel *model, Lattice *self, PlaError *err)
                      : pla_fail_memory(err, "the coarse lattice");
   int n_hexes = 0, n_verts = 0;
   if (st == PLA_OK) {
+    /* each element counts in the cell of its centre: volume, and the material that fills most */
     for (int c = 0; c < model->n_tets + model->n_hexes; c++) {
       const int *verts;
       int k = pla_fem_cell_verts(model, c, &verts);
@@ -141,10 +142,11 @@ fill_lattice(const PlaFemModel *model, Lattice *self, PlaError *err)
         fullest[at] = volume;
         main_material[at] = model->cell_material[c];
       }
-      /* every vertex needs a hex to be carried by */
+      /* a trace of volume in the cell of every vertex, so that a hex carries it */
       for (int a = 0; a < k; a++)
         filled[locate(self, model->rest + 3 * (size_t)verts[a], local)] += 1e-12 * volume;
     }
+    /* number the filled cells and their nodes */
     for (size_t i = 0; i < n_nodes; i++)
       self->node_of[i] = -1;
     for (size_t i = 0; i < n_cells; i++) {
@@ -170,6 +172,7 @@ fill_lattice(const PlaFemModel *model, Lattice *self, PlaError *err)
     if (!self->cell_material || !self->material)
       st = pla_fail_memory(err, "the coarse lattice");
   }
+  /* vertices, hexahedra and materials of the coarse mesh */
   for (size_t i = 0; st == PLA_OK && i < n_cells; i++) {
     int h = self->cell_of[i];
     if (h < 0)
@@ -190,7 +193,7 @@ fill_lattice(const PlaFemModel *model, Lattice *self, PlaError *err)
   if (st == PLA_OK)
     st = pla_fem_model_new(self->mesh, self->material, model->n_materials, self->cell_material,
                            PLA_FORMULATION_STANDARD, &self->model, err);
-  /* thin cells are softer: their points weigh what is filled, though never less than a tenth */
+  /* weights in proportion to the filled share; at least a tenth, for a well-conditioned matrix */
   for (size_t i = 0; st == PLA_OK && i < n_cells; i++)
     if (self->cell_of[i] >= 0) {
       double share = filled[i] / (self->h * self->h * self->h);
@@ -209,6 +212,7 @@ static PlaStatus
 make_springs(const PlaFemModel *model, const PlaFemConditions *conditions, const Lattice *self,
              PlaFemSprings *out, PlaError *err)
 {
+  /* count the vertices of elements that are fixed in all axes */
   int n = 0;
   for (int v = 0; v < model->n_verts; v++)
     n += conditions->fixed[3 * (size_t)v] && conditions->fixed[3 * (size_t)v + 1] &&
@@ -218,6 +222,7 @@ make_springs(const PlaFemModel *model, const PlaFemConditions *conditions, const
   *out = (PlaFemSprings){ n, spring };
   if (!spring)
     return pla_fail_memory(err, "the coarse lattice");
+  /* ten times the stiffness of a cell, mu h: firm, without spoiling the condition */
   double mu = 0.0;
   for (int m = 0; m < model->n_materials; m++) {
     double shear, lambda, vol;
@@ -225,6 +230,7 @@ make_springs(const PlaFemModel *model, const PlaFemConditions *conditions, const
                         &vol);
     mu = fmax(mu, shear);
   }
+  /* a spring from the interpolated place in the hex to the target */
   size_t s = 0;
   for (int v = 0; v < model->n_verts; v++) {
     const unsigned char *fixed = conditions->fixed + 3 * (size_t)v;
@@ -257,6 +263,7 @@ keep_balanced_pieces(const PlaFemModel *model, const PlaFemConditions *condition
   PlaStatus st = piece && force && most ? pla_fem_forces(model, pos, force, err)
                                         : pla_fail_memory(err, "the coarse lattice");
   if (st == PLA_OK) {
+    /* connected pieces of the body */
     double largest = 0.0;
     for (int v = 0; v < model->n_verts; v++)
       piece[v] = v;
@@ -265,6 +272,7 @@ keep_balanced_pieces(const PlaFemModel *model, const PlaFemConditions *condition
       for (int a = 1; a < n_verts; a++)
         pla_union_find_join(piece, verts[0], verts[a]);
     }
+    /* the largest residual of each piece */
     for (size_t i = 0; i < 3 * n; i++) {
       if (conditions->fixed[i])
         continue;
@@ -273,6 +281,7 @@ keep_balanced_pieces(const PlaFemModel *model, const PlaFemConditions *condition
       *here = fmax(*here, out);
       largest = fmax(largest, out);
     }
+    /* balanced pieces keep their positions */
     for (size_t i = 0; i < 3 * n; i++)
       if (most[pla_union_find_root(piece, (int)(i / 3))] <= 1e-9 * largest) /* rounding */
         trial[i] = pos[i];
@@ -287,6 +296,7 @@ PlaStatus
 pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *conditions,
                      const PlaFemOptions *options, double *pos, PlaFemReport *report, PlaError *err)
 {
+  /* only for bodies with enough free vertices, and plain forces and supports */
   int n_free = 0;
   for (int v = 0; v < model->n_verts; v++)
     n_free += !conditions->fixed[3 * (size_t)v];
@@ -294,6 +304,7 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
       conditions->bindings || conditions->contacts || conditions->inertia)
     return PLA_OK;
 
+  /* the coarse model, its springs and vectors */
   Lattice lattice = { 0 };
   PlaFemSprings springs = { 0 };
   if (!choose_size(model, n_free, &lattice))
@@ -314,6 +325,7 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
       st = pla_fail_memory(err, "the coarse lattice");
   }
   if (st == PLA_OK) {
+    /* restrict the loads: each vertex force goes to the nodes of its hex */
     for (int v = 0; conditions->force && v < model->n_verts; v++) {
       double local[3], w[8];
       int h = lattice.cell_of[locate(&lattice, model->rest + 3 * (size_t)v, local)];
@@ -325,6 +337,7 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
           force[3 * (size_t)lattice.mesh->hex[8 * (size_t)h + (int)a] + d] +=
               w[a] * conditions->force[3 * (size_t)v + d];
     }
+    /* solve roughly: the result is only a start */
     PlaFemConditions on_lattice = {
       .fixed = fixed, .target = lattice.mesh->pos, .force = force, .springs = &springs
     };
@@ -340,6 +353,7 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
     report->coarse_iterations = ignored.iterations;
   }
   if (st == PLA_OK) {
+    /* prolong: the coarse displacement, interpolated at the free vertices */
     for (int v = 0; v < model->n_verts; v++) {
       double local[3], w[8];
       int h = lattice.cell_of[locate(&lattice, model->rest + 3 * (size_t)v, local)];
@@ -359,6 +373,7 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
     st = keep_balanced_pieces(model, conditions, pos, trial, err);
   }
   if (st == PLA_OK) {
+    /* take the new start only if its potential is lower */
     double before = pla_fem_energy(model, pos), after = pla_fem_energy(model, trial);
     if (conditions->force) {
       before -= pla_dot(conditions->force, pos, 3 * (size_t)model->n_verts);

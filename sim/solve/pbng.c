@@ -23,14 +23,16 @@
 
 enum {
   CHUNK = 32,        /* groups that a thread takes at a time */
-  FEW_VERTS = 8192,  /* below this, waiting for each other costs threads more than they gain */
-  SPAN = 12,         /* sweeps over which convergence is measured */
+  FEW_VERTS = 8192,  /* below this, synchronising threads costs more than they gain */
+  SPAN = 12,         /* sweeps over which the rate of convergence is measured */
   MOST_PLAIN = 40,   /* plain sweeps after many restarts */
-  LOOK = 5,          /* sweeps between two looks for inverted elements while repairing */
+  LOOK = 5,          /* sweeps between two checks for contacts, or for inverted elements */
   MOST_REPAIR = 100, /* sweeps of each phase of repair */
 };
+/* Assumed spectral radius of plain sweeps at first, and the largest that is used, with which the
+ * over-relaxation 2 / (1 + sqrt(1 - radius^2)) stays below 1.94. */
 static const double first_radius = 0.95, largest_radius = 0.9995;
-static const double growth = 4.0; /* of the step, beyond which acceleration has failed */
+static const double growth = 4.0; /* of the step, beyond which acceleration counts as diverged */
 
 PlaPbngOptions
 pla_pbng_options_default(void)
@@ -62,7 +64,8 @@ pla_pbng_generic_point(const PlaFemModel *model, int cell, const double f[9], co
   pla_material_tangent(material, constants, &point, true, h);
   pla_material_moduli(material, constants, &mu, &lambda, &vol);
   pla_mat3_apply(p, g, pg);
-  /* the projected tangent, with a tenth of the shear modulus where that has no stiffness left */
+  /* g^T H g of the projected tangent H, plus a tenth of the shear modulus against singular blocks
+   */
   for (int k = 0; k < 6; k++) {
     double sum = k < 3 ? 0.1 * mu * pla_vec3_dot(g, g) : 0.0;
     for (int m = 0; m < 3; m++)
@@ -113,9 +116,9 @@ add_touch(const PlaPbngWork *work, int entry, const double dx[3], double force[3
   return energy;
 }
 
-/* The minimum over one vertex of 1/2 dx A dx - f dx plus its contacts, which are one-sided: a step
- * that does not see them before it has crossed them would go back and forth for ever.  From dx = 0,
- * by Newton's method on the six numbers of A. */
+/* Minimises 1/2 dx A dx - f dx plus the contact energies over one vertex, by Newton's method from
+ * dx = 0.  Contacts are one-sided: a linear step that ignores them until it has crossed them would
+ * oscillate for ever. */
 static void
 settle(const PlaPbngWork *work, int v, const double a[6], const double f[3], const double mobile[3],
        double dx[3])
@@ -126,6 +129,7 @@ settle(const PlaPbngWork *work, int v, const double a[6], const double f[3], con
   double at[3] = { 0.0, 0.0, 0.0 }, energy = INFINITY, length = 1.0, step[3] = { 0.0, 0.0, 0.0 };
   int halvings = 0;
   for (int it = 0; it < MOST_STEPS + MOST_HALVINGS; it++) {
+    /* energy, gradient and Hessian at the trial point */
     double x[3], g[3], h[9], inverse[9], ax[3];
     for (int d = 0; d < 3; d++)
       x[d] = at[d] + length * step[d];
@@ -135,12 +139,13 @@ settle(const PlaPbngWork *work, int v, const double a[6], const double f[3], con
     double here = 0.5 * pla_vec3_dot(x, ax) - pla_vec3_dot(f, x);
     for (int k = first; k < end; k++)
       here += add_touch(work, work->touch_of[k], x, g, h);
+    /* halve the step while the energy rises */
     if (here > energy && halvings < MOST_HALVINGS) {
       length *= 0.5;
       halvings++;
       continue;
     }
-    /* accepted: the next step from here */
+    /* accepted: the next Newton step from here, fixed axes left out */
     memcpy(at, x, sizeof at);
     energy = here;
     length = 1.0;
@@ -218,8 +223,10 @@ void
 pla_pbng_hold_outside(const PlaPbngWork *work, int v, const double a[6], const double force[3],
                       const double mobile[3], double dx[3])
 {
+  /* contacts of the vertex */
   if (work->touch_start && work->touch_start[v + 1] > work->touch_start[v])
     settle(work, v, a, force, mobile, dx);
+  /* no farther from its anchor than contacts were searched for */
   if (work->anchor && work->on_surface[v]) {
     const double *x = work->x + 4 * (size_t)v, *from = work->anchor + 4 * (size_t)v;
     double way[3];
@@ -229,6 +236,7 @@ pla_pbng_hold_outside(const PlaPbngWork *work, int v, const double a[6], const d
     for (int d = 0; d < 3 && length > work->leash; d++)
       dx[d] = from[d] + way[d] * work->leash / length - x[d];
   }
+  /* the half space of its plane */
   if (!work->contact_of || work->contact_of[v] < 0)
     return;
   const PlaPlaneContact *contact = &work->contact[work->contact_of[v]];
@@ -273,6 +281,7 @@ make_law(const PlaFemModel *model, int index, PlaPbngHessian hessian)
   PlaLaw law = { .hessian = hessian, .c0 = c[0], .c1 = c[1] };
   double mu, lambda, vol;
   pla_material_moduli(m, c, &mu, &lambda, &vol);
+  /* a specialised kernel where there is one */
   if (has_own_cells(model, index)) {
     law.kind = PLA_LAW_GENERIC;
   } else if (m == &pla_material_neo_hookean) {
@@ -292,6 +301,7 @@ make_law(const PlaFemModel *model, int index, PlaPbngHessian hessian)
     law.shear = 2.0 * c[0];
     law.vol = c[1];
   }
+  /* moduli of the approximate Hessians */
   if (hessian != PLA_PBNG_NODAL) {
     law.shear = 2.0 * mu;
     law.vol = hessian == PLA_PBNG_LAME ? lambda : vol;
@@ -442,6 +452,7 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
     return pla_fail(err, PLA_ERR_USAGE,
                     "sweeps alone do not handle vertices that are bound to others");
   const size_t nv = (size_t)model->n_verts;
+  /* vectors of four doubles a vertex, aligned for AVX2 */
   PlaPbng *self = pla_array_new0(1, sizeof *self);
   if (!self)
     return pla_fail_memory(err, "the solver");
@@ -485,6 +496,7 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
       verts[v] = v;
       self->contact_of[v] = -1;
     }
+    /* laws of the three phases, and the colours of the vertices */
     for (int m = 0; m < model->n_materials; m++) {
       self->law[PLA_PBNG_TRUE][m] = make_law(model, m, options->hessian);
       for (int p = PLA_PBNG_SPREAD; p <= PLA_PBNG_UNTANGLE; p++)
@@ -500,6 +512,7 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
   }
   if (st == PLA_OK)
     st = pla_pbng_pack_init(&self->pack, model, &self->colouring, verts, model->n_verts, err);
+  /* start, supports, springs and contacts */
   if (st == PLA_OK) {
     pla_pbng_set_positions(self, pos);
     pla_pbng_set_conditions(self, conditions);
@@ -658,6 +671,7 @@ recolour(PlaPbng *self, const PlaSpring *springs, int n, PlaError *err)
   int *vert = pla_array_new(total, sizeof *vert);
   int *moved = pla_array_new((size_t)nv, sizeof *moved), n_moved = 0;
   PlaStatus st = start && vert && moved ? PLA_OK : pla_fail_memory(err, "the springs");
+  /* sets of vertices that springs and contacts couple */
   for (int s = 0; st == PLA_OK && s < n + n_touch; s++) {
     const PlaContact *pair = s < n ? NULL : &touch[s - n];
     /* the vertices of one point share an element already */
@@ -671,6 +685,7 @@ recolour(PlaPbng *self, const PlaSpring *springs, int n, PlaError *err)
   if (st == PLA_OK)
     st = pla_colouring_refine(&self->linked, self->model, &(PlaVertSets){ n_sets, start, vert },
                               err);
+  /* vertices with another colour than in the body alone go into a pack of their own */
   if (st == PLA_OK) {
     for (int v = 0; v < nv; v++)
       if (self->linked.colour[v] != self->colouring.colour[v])
@@ -763,7 +778,7 @@ list_touches(PlaPbng *self, PlaError *err)
   return self->touch_of ? PLA_OK : pla_fail_memory(err, "the contacts");
 }
 
-/* looks for contacts where the vertices are now, far enough around for the next sweeps */
+/* updates the contacts at the present positions, with a reach that lasts for the next sweeps */
 static PlaStatus
 look(PlaPbng *self, PlaError *err)
 {
@@ -813,8 +828,8 @@ pla_pbng_set_touching(PlaPbng *self, PlaContactSet *contacts, PlaError *err)
   return st;
 }
 
-/* undoes extrapolation where it carried a point through an obstacle: those vertices stay where the
- * sweep, which sees contacts, had put them */
+/* undoes extrapolation where it carried a point through an obstacle: those vertices return to the
+ * result of the sweep, which respects contacts */
 static void
 take_back(PlaPbng *self, double relax, double momentum)
 {
@@ -841,8 +856,7 @@ take_back(PlaPbng *self, double relax, double momentum)
       self->on_surface[touch[k].vert[a]] = 1;
 }
 
-/* holds the vertices of the surface within reach of their contacts; tells whether one is at the end
- */
+/* keeps surface vertices within reach of their contacts; notes whether one is at the limit */
 static void
 hold_on_leash(PlaPbng *self)
 {
@@ -1038,6 +1052,7 @@ static double
 sweep_once(PlaPbng *self)
 {
   PlaError ignored;
+  /* update phase and contacts where that is due */
   watch_inversion(self);
   if (self->touching && (self->look_left-- <= 0 || self->strained))
     self->failed |= look(self, &ignored) != PLA_OK;
@@ -1046,12 +1061,14 @@ sweep_once(PlaPbng *self)
   self->previous = self->before;
   self->before = oldest;
   memcpy(self->before, self->x, 4 * (size_t)self->model->n_verts * sizeof *self->x);
+  /* one Gauss-Seidel sweep */
   update_load(self);
   PlaPbngWork work = make_work(self);
   visit(self, &work);
   hold_on_leash(self);
   double step = step_size(self);
 
+  /* diverged to infinity: back to the last positions, with plain sweeps */
   if (!isfinite(step)) {
     memcpy(self->x, self->before, 4 * (size_t)self->model->n_verts * sizeof *self->x);
     restart(self, MOST_PLAIN);
@@ -1059,7 +1076,7 @@ sweep_once(PlaPbng *self)
     return step;
   }
   if (step > growth * self->best_step && self->options.acceleration != PLA_PBNG_PLAIN) {
-    /* keep the plain result of this sweep, and calm down */
+    /* acceleration diverges: keep the plain result of this sweep, restart with a smaller radius */
     self->restarts++;
     int plain = self->options.plain_sweeps << (self->restarts < 4 ? self->restarts : 4);
     double radius = self->radius;
@@ -1074,6 +1091,7 @@ sweep_once(PlaPbng *self)
     self->last_step = step;
     return step;
   }
+  /* accelerate: SOR, or Chebyshev's semi-iteration with its recurrence for omega */
   int l = self->since_restart++;
   if (self->options.acceleration == PLA_PBNG_SOR) {
     if (l > 0)

@@ -136,8 +136,7 @@ pla_net_check(const PlaNet *net, PlaError *err)
       const float v = arrays[a].value[i];
       if (!(fabsf(v) < 1e15f) || (arrays[a].positive && !(v > 0.0f)))
         return pla_fail(err, PLA_ERR_FORMAT,
-                        "the network holds a number that cannot be (%g); train it again",
-                        (double)v);
+                        "the network holds an impossible number (%g); train it again", (double)v);
     }
   return PLA_OK;
 }

@@ -85,7 +85,7 @@ pla_resampler_new(double from_hz, double to_hz, PlaResampler **out, PlaError *er
   *out = NULL;
   if (!(from_hz >= 1000.0 && from_hz <= 1e6 && to_hz >= 1000.0 && to_hz <= 1e6))
     return pla_fail(err, PLA_ERR_UNSUPPORTED,
-                    "a sound at %g Hz cannot be used: 1 kHz to 1 MHz are understood", from_hz);
+                    "a sound at %g Hz cannot be used; rates from 1 kHz to 1 MHz can", from_hz);
   PlaResampler *self = pla_array_new0(1, sizeof *self);
   if (!self)
     return pla_fail_memory(err, "the sound");

@@ -313,11 +313,10 @@ judge_voice(const PlaAudio *audio, PlaNotes *notes)
     const double mean = sum / n_frames,
                  deviation = sqrt(fmax(0.0, square / n_frames - mean * mean));
     if (voiced < 0.1 * loud)
-      pla_notes_add(
-          notes,
-          "hardly any voice is heard (%.0f %% of what is loud): this may be noise rather than "
-          "speech, and the motion then means nothing",
-          100.0 * voiced / (loud > 0 ? loud : 1));
+      pla_notes_add(notes,
+                    "only %.0f %% of the loud frames are voiced: this may be noise rather than "
+                    "speech, and the motion is then meaningless",
+                    100.0 * voiced / (loud > 0 ? loud : 1));
     else if (deviation < 5.0) /* speech has about 10 */
       pla_notes_add(
           notes,

@@ -328,7 +328,7 @@ check_spacing(double spacing, PlaError *err)
 {
   if (spacing > 0.0 && isfinite(spacing))
     return PLA_OK;
-  return pla_fail(err, PLA_ERR_USAGE, "stitches need a distance from each other, not %g mm",
+  return pla_fail(err, PLA_ERR_USAGE, "the spacing of stitches must be above 0 mm, not %g mm",
                   1e3 * spacing);
 }
 

@@ -21,9 +21,10 @@ pla_surgery_set_tension(PlaSurgery *self, const PlaSurgeryLine *line, int n, dou
   const PlaCutMeshView view = pla_cut_mesh_get(self->cut);
   int count = 0;
   if (!(along >= 0.5 && along <= 2.0 && across >= 0.5 && across <= 2.0))
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "skin is stretched by %g along its lines and %g across; give numbers near 1",
-                    along, across);
+    return pla_fail(
+        err, PLA_ERR_USAGE,
+        "the skin cannot be stretched by %g along its lines and %g across; give numbers near 1",
+        along, across);
   if (n < 1)
     return pla_fail(err, PLA_ERR_USAGE, "there is no line to follow");
   double *prestretch = pla_array_new((size_t)self->n_cells, 9 * sizeof *prestretch);
@@ -225,12 +226,13 @@ pla_surgery_implant(PlaSurgery *self, const char *name, const double at[3], doub
       if (at)
         pla_vec3_sub(at, self->implant[i].at, e);
       if (pla_vec3_norm(e) > 1e-6)
-        return pla_fail(err, PLA_ERR_USAGE, "the implant '%s' lies elsewhere already", name);
+        return pla_fail(err, PLA_ERR_USAGE, "the implant '%s' already exists at another place",
+                        name);
       self->implant[i].radius = radius;
       return PLA_OK;
     }
   if (!at)
-    return pla_fail(err, PLA_ERR_USAGE, "there is no implant called '%s'; say where it lies", name);
+    return pla_fail(err, PLA_ERR_USAGE, "there is no implant called '%s'; give its position", name);
   PlaStatus st = nearest_wall(self, at, &wall, err);
   if (st != PLA_OK)
     return st;

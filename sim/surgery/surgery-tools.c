@@ -637,7 +637,7 @@ pla_surgery_cut(PlaSurgery *self, const PlaTriMesh *blade, const char *tissue,
       st = pla_fail_memory(err, "the blade");
   }
   if (st == PLA_OK && !(area > 0.0))
-    st = pla_fail(err, PLA_ERR_EMPTY, "the blade has no area, and cuts nothing");
+    st = pla_fail(err, PLA_ERR_EMPTY, "the blade has no area; give one that has");
   if (st == PLA_OK && tissue)
     st = mark_tissue(self, tissue, &among, err);
   if (st == PLA_OK)
@@ -812,7 +812,7 @@ remove_specimen(PlaSurgery *self, const char *name, const PlaSkinLoop *loop, dou
   }
   if (st == PLA_OK && !(sum > least_specimen(loop, depth)))
     st = pla_fail(err, PLA_ERR_EMPTY,
-                  "what '%s' encloses is still connected with the body, or held by bone; choose "
+                  "the tissue inside '%s' is still connected to the body or held by bone; choose "
                   "another depth or outline",
                   name);
   for (int t = 0; st == PLA_OK && t < n_tets; t++)

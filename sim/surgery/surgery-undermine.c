@@ -57,7 +57,8 @@ wound_path(const PlaSurgery *self, const PlaSurgeryWound *wound, double **out, i
 {
   *n = wound->n_lip[0] + wound->n_lip[1];
   if (*n == 0)
-    return pla_fail(err, PLA_ERR_EMPTY, "the wound '%s' opens no skin to undermine from",
+    return pla_fail(err, PLA_ERR_EMPTY,
+                    "the wound '%s' does not open the skin, so nothing can be undermined from it",
                     wound->name);
   *out = pla_array_new(3 * (size_t)*n, sizeof **out);
   if (!*out)

@@ -368,8 +368,7 @@ pla_template_draw(const PlaTemplate *self, const PlaTemplateParams *params, PlaT
   PlaTemplateParams p = *params;
   *out = (PlaTemplateDrawing){ 0 };
   if (!(p.size > 0.0 && isfinite(p.size)))
-    return pla_fail(err, PLA_ERR_USAGE, "the %s of a %s must be more than nothing", self->size,
-                    self->title);
+    return pla_fail(err, PLA_ERR_USAGE, "the %s of a %s must be above 0", self->size, self->title);
   if (p.angle == 0.0)
     p.angle = self->angle;
   if (self->angle > 0.0 && !(p.angle >= self->min_angle && p.angle <= self->max_angle))

@@ -238,13 +238,13 @@ pla_speaker_fit(const PlaTetMesh *mesh, const PlaHeadFrame *frame, const PlaOutl
   free(arc);
   if (!given && !isfinite(best))
     return pla_fail(err, PLA_ERR_GEOMETRY,
-                    "The four tongue coils cannot be laid on the back of this tongue mesh");
+                    "The four tongue coils cannot be placed on the back of this tongue mesh");
   for (int k = 0; k < PLA_N_TONGUE_COILS; k++)
     for (int o = 0; o < k; o++)
       if (chosen[k] == chosen[o])
         return pla_fail(err, PLA_ERR_GEOMETRY,
-                        "Coils %s and %s come to the same vertex: the mesh is too coarse",
-                        coil_names[o], coil_names[k]);
+                        "Coils %s and %s fall on the same vertex; use a finer mesh", coil_names[o],
+                        coil_names[k]);
   for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
     fit.vert[k] = chosen[k];
     pla_head_frame_sagittal(frame, mesh->rest + 3 * (size_t)chosen[k], at[k]);

@@ -171,7 +171,8 @@ factor_matrix(PlaVolumeKeeper *self, PlaError *err)
     return pla_fail_memory(err, "pressures of a tongue");
   return self->common.status == CHOLMOD_OK
              ? PLA_OK
-             : pla_fail(err, PLA_ERR_CONVERGENCE, "The pressures of the tongue have no factor");
+             : pla_fail(err, PLA_ERR_CONVERGENCE,
+                        "The matrix of the tongue's pressures could not be factored");
 }
 
 PlaStatus

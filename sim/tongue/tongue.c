@@ -505,7 +505,7 @@ pla_tongue_new(const PlaTongueInput *input, PlaProgress *progress, PlaTongue **o
   if (st == PLA_OK && input->mesh->n_tets == 0)
     st = pla_fail(err, PLA_ERR_GEOMETRY, "The tongue mesh has no tetrahedra");
   if (st == PLA_OK && input->training && !training_fits(input->training, input->mesh))
-    st = pla_fail(err, PLA_ERR_FORMAT, "The training is that of another tongue");
+    st = pla_fail(err, PLA_ERR_FORMAT, "The training belongs to another tongue");
   if (st == PLA_OK)
     st = pla_mesh_dup(input->mesh, &self->mesh, err);
   if (st == PLA_OK) {

@@ -436,7 +436,7 @@ test_warp(void)
   } bad[] = {
     { "", "no landmarks" },
     { "vertex,1,2,3\nglabella,4,5\n", "line 2" },
-    { "vertex,1,2,3\nvertex,4,5,6\n", "second time" },
+    { "vertex,1,2,3\nvertex,4,5,6\n", "listed twice" },
     { "vertex,1,2,3\nglabella,4,five,6\n", "five" },
     { "a,1,2,3\nb,4,5,6\nc,7,8,9\nd,0,0,1\n", "0 of its 4" },
     { "name,x,y,z\nvertex,0,0,0\nglabella,1,0,0\npogonion,0,1,0\nmenton,0,0,1\n", "plane" },

@@ -183,7 +183,7 @@ test_refusals(void)
                       "--expression @two.lab"),
                "a track is needed");
   expect_error(run(2, "physemes sing @voice.json"), "build and speak");
-  expect_error(run(2, "physemes speak @voice.json -o @x.csv"), "say what to speak");
+  expect_error(run(2, "physemes speak @voice.json -o @x.csv"), "give what to speak");
   g_autofree char *path = in_folder("x.json");
   g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
 }

@@ -100,8 +100,8 @@ static void
 test_odd_sounds(void)
 {
   enum { SILENCE, NOISE, MUSIC, CLIPPED, TELEPHONE, STEREO, BROKEN, N_KINDS };
-  static const char *const words[N_KINDS] = { "silent",  "any voice", "music",     "clipped",
-                                              "4000 Hz", "averaged",  "no numbers" };
+  static const char *const words[N_KINDS] = { "silent",  "voiced",   "music",     "clipped",
+                                              "4000 Hz", "averaged", "no numbers" };
   PlaMadeUtterance made;
   PlaError err;
   g_assert_cmpint(pla_made_utterance(PLA_MADE_TRACT, PLA_SET_TEST, 0, true, &made, &err), ==,

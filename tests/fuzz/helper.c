@@ -234,8 +234,8 @@ pla_helper_finish(PlaHelper *self, PlaError *err)
 {
   PlaStatus st = self->st;
   if (self->crashed)
-    st = pla_fail(err, PLA_ERR_FORMAT, "%s is damaged so that its decoder fails; copy it again",
-                  self->what);
+    st = pla_fail(err, PLA_ERR_FORMAT,
+                  "the decoder failed on %s; the file is damaged, copy it again", self->what);
   else if (st != PLA_OK && self->err.message[0])
     pla_fail(err, st, "%s", self->err.message);
   else if (st != PLA_OK || self->ended_early)

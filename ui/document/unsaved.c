@@ -71,8 +71,8 @@ pla_unsaved_create(const char *title, PlaSession **out, int *lock, PlaError *err
   *lock = -1;
   if (g_mkdir_with_parents(place, 0700) != 0)
     return pla_fail(err, PLA_ERR_IO,
-                    "The folder %s cannot be made (%s), so a scan cannot be kept; make a new case "
-                    "elsewhere and open the scan in it",
+                    "The folder %s cannot be made (%s), so a scan cannot be stored; make a new "
+                    "case elsewhere and open the scan in it",
                     place, g_strerror(errno));
   g_chmod(place, 0700);
   g_autofree char *name = g_strdelimit(g_strdup(*title ? title : "scan"), "/", '-');

@@ -113,8 +113,8 @@ add_muscles(AdwPreferencesGroup *group, GPtrArray *rows, JsonArray *muscles, GSt
   if (unseen->len > 0)
     g_string_append_printf(
         notes,
-        _("These markers cannot tell what the following muscles do, so their curves "
-          "are guesses: %s. Markers nearer to where they pull would help."),
+        _("These markers do not determine the following muscles, so their curves are guesses: %s. "
+          "Markers nearer to their insertions would help."),
         unseen->str);
 }
 

@@ -74,8 +74,8 @@ show_state(PlaMusclePose *self)
     [PLA_SHOWN_STORED] = N_("Shown: a stored shape."),
     [PLA_SHOWN_MOVING] = N_("Shown: the last shape; the next one is on its way."),
     [PLA_SHOWN_LIVE] = N_("Shown: in equilibrium."),
-    [PLA_SHOWN_SHORT] = N_("Shown: as far as there is an equilibrium. These muscles ask for more; "
-                           "relax some of them."),
+    [PLA_SHOWN_SHORT] = N_("Shown: the last equilibrium that was found. These activations have "
+                           "none; relax some muscles."),
   };
   gtk_label_set_label(self->shown, _(texts[pla_performer_get_shown(self->stage)]));
 }

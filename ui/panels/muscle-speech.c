@@ -142,8 +142,9 @@ show_learned(PlaMuscleSpeech *self)
   const int n = self->speaker ? pla_case_physemes_n_tracks(self->speaker) : 0;
   if (n == 0) {
     gtk_label_set_label(
-        self->learned, _("Nothing was learned yet: a face speaks by rule, roughly. Fit a recording "
-                         "whose phonemes are known to hear its own way."));
+        self->learned,
+        _("No track was learned yet, so the face speaks by rule, roughly. Fit a recording whose "
+          "phonemes are known, and the face speaks in its own way."));
     return;
   }
   const PlaPhysemeLibrary *library = pla_case_physemes_get_library(self->speaker);
@@ -194,7 +195,7 @@ make_line(PlaMuscleSpeech *self)
                             err.message);
       how = why;
     } else {
-      how = _("Drag boundaries; click a phoneme to see what is taken for it.");
+      how = _("Drag boundaries; click a phoneme to see the stretches that can be used for it.");
     }
   }
   GHashTableIter iter;

@@ -258,7 +258,7 @@ on_express(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
   if (!pla_muscle_pose_express(self->pose, g_variant_get_string(param, NULL)))
-    say(self, _("Ready-made expressions are those of a face, and this body is none."));
+    say(self, _("Ready-made expressions need a face, and this body is not one."));
 }
 
 static void
@@ -451,7 +451,7 @@ on_moved(PlaMusclesPanel *self)
     [PLA_SHOWN_STORED] = N_("as computed before."),
     [PLA_SHOWN_MOVING] = N_("on its way. Computing all shapes lets them play at their pace."),
     [PLA_SHOWN_LIVE] = N_("computed now. Computing all shapes lets them play at their pace."),
-    [PLA_SHOWN_SHORT] = N_("no equilibrium was found; shown is the last one on the way."),
+    [PLA_SHOWN_SHORT] = N_("no equilibrium was found; the last iterate is shown."),
   };
   /* Translators: what is shown, and how it came about */
   g_autofree char *text = g_strdup_printf(_("Frame %d of %d: %s"), f + 1, p->moves.n_frames,

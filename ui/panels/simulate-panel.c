@@ -275,9 +275,9 @@ on_live(const PlaLiveShape *shape, const PlaError *err, void *data)
   self->live_pos = g_memdup2(shape->pos, 3 * (gsize)shape->n_verts * sizeof *shape->pos);
   pla_tools_move(pla_document_get_tools(self->document), body, shape->pos);
   g_autofree char *text =
-      shape->settled ? g_strdup(_("The body has come to rest. Solve keeps the exact answer."))
-                     : g_strdup_printf(_("Following the hand: %.2g %% of the force unbalanced"),
-                                       100.0 * shape->residual_rel);
+      shape->settled
+          ? g_strdup(_("The body is at rest. Solve computes and stores the exact equilibrium."))
+          : g_strdup_printf(_("Following the hook: residual %.2g %%"), 100.0 * shape->residual_rel);
   gtk_label_set_label(self->live_state, text);
   gtk_widget_set_visible(GTK_WIDGET(self->live_state), TRUE);
 }
@@ -594,8 +594,8 @@ show_quality(PlaSimulatePanel *self, PlaEntry *entry)
   GString *text = g_string_new(NULL);
   g_string_append_printf(
       text,
-      converged ? _("In equilibrium: %.1e of the force is unbalanced after %d steps; ")
-                : _("Not in equilibrium: %.1e of the force is unbalanced after %d steps; "),
+      converged ? _("In equilibrium: relative residual %.1e after %d iterations; ")
+                : _("Not in equilibrium: relative residual %.1e after %d iterations; "),
       json_object_get_double_member_with_default(found, "residual_rel", 0.0),
       (int)json_object_get_int_member_with_default(found, "iterations", 0));
   if (inverted == 0)
@@ -621,10 +621,9 @@ show_quality(PlaSimulatePanel *self, PlaEntry *entry)
   g_string_free(text, TRUE);
   gtk_widget_set_visible(self->show_element, self->worst_element >= 0);
   if (!converged || inverted > 0)
-    show_failure(self, inverted > 0
-                           ? _("Some elements are turned inside out: the mesh is too coarse there, "
-                               "or the pull too large for one step.")
-                           : _("The solver stopped before it reached equilibrium."));
+    show_failure(self, inverted > 0 ? _("Some elements are inverted: the mesh is too coarse there, "
+                                        "or the pull is too large for one step.")
+                                    : _("The solver stopped before it reached equilibrium."));
 }
 
 static const PlaFieldView *

@@ -596,7 +596,8 @@ show_notes(PlaSpeechPanel *self, const PlaUtterance *u)
   g_autofree char *trained =
       u && u->spoken && *u->spoken->trained_on ? g_strdup(u->spoken->trained_on)
       : u && u->spoken && u->spoken->measured
-          ? g_strdup(_("Follows recorded sensors, laid on the built-in tongue by their means."))
+          ? g_strdup(_(
+                "Follows recorded sensors, placed on the built-in tongue by their mean positions."))
           : NULL;
   set_text(self->trained, trained);
 }

@@ -160,12 +160,11 @@ pla_theatre_show_done(PlaSurgeryPanel *self, JsonObject *surgery)
     pla_panel_rows_add(self->done_group, self->done_rows, row);
   }
   gtk_widget_set_visible(GTK_WIDGET(self->done_group), n > 0);
-  gtk_label_set_label(self->shown,
-                      n == 0 ? _("Shown: the body at rest, untouched.")
-                      : is_settled(surgery)
-                          ? _("Shown: the equilibrium.")
-                          : _("Shown: the last shape. Tissue has not settled since the last "
-                              "step."));
+  gtk_label_set_label(
+      self->shown, n == 0 ? _("Shown: the body at rest, untouched.")
+                   : is_settled(surgery)
+                       ? _("Shown: the equilibrium.")
+                       : _("Shown: the last shape. It has not been solved since the last step."));
 }
 
 /* maps in the order of the list */

@@ -107,7 +107,7 @@ fill(PlaCompareWindow *self)
       gtk_grid_attach(grid, label_new(text, "numeric", 0.5f), column, l + 2, 1, 1);
     }
   }
-  GtkWidget *note = label_new(_("* tissue has not settled since the last step"), "caption", 0.0f);
+  GtkWidget *note = label_new(_("* not solved since the last step"), "caption", 0.0f);
   gtk_grid_attach(grid, note, 0, n_lines + 2, (int)self->sides->len + 1, 1);
   gtk_widget_set_visible(note, starred);
 }

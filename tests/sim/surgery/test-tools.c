@@ -332,7 +332,7 @@ test_refusals(void)
                                         "no tissue called 'liver'",
                                         "no area",
                                         "no pocket",
-                                        "elsewhere",
+                                        "another place",
                                         "no implant called 'y'",
                                         "needs a radius",
                                         "point 3" };
