@@ -2,6 +2,7 @@
 #include "app/case/case-table.h"
 
 #include "app/base/csv.h"
+#include "app/base/quantity.h"
 #include "app/content/annotation.h"
 #include "io/stream/output.h"
 
@@ -10,9 +11,10 @@ typedef struct {
   int n_rows;
 } Table;
 
+/* a number in @unit, or none where that is PLA_UNIT_ONE, and a place or NULL */
 static void
 add_row(Table *table, const PlaStateItem *item, const char *name, const char *quantity,
-        double value, const char *unit, const double *at_mm)
+        double value, PlaUnit unit, const double *at_mm)
 {
   GString *csv = table->csv;
   char number[G_ASCII_DTOSTR_BUF_SIZE];
@@ -21,9 +23,9 @@ add_row(Table *table, const PlaStateItem *item, const char *name, const char *qu
     pla_csv_put(csv, texts[i]);
     g_string_append_c(csv, ',');
   }
-  if (unit)
+  if (unit != PLA_UNIT_ONE)
     g_string_append(csv, g_ascii_dtostr(number, sizeof number, value));
-  g_string_append_printf(csv, ",%s", unit ? unit : "");
+  g_string_append_printf(csv, ",%s", pla_unit_suffix(unit));
   for (int d = 0; d < 3; d++)
     g_string_append_printf(csv, ",%s",
                            at_mm ? g_ascii_dtostr(number, sizeof number, at_mm[d]) : "");
@@ -39,7 +41,7 @@ add_labels(Table *table, const PlaStateItem *item, const PlaLabelMap *map)
   for (int i = 0; i < map->table.n; i++) {
     const PlaLabel *label = &map->table.label[i];
     add_row(table, item, label->name, "volume",
-            (double)counts[label->id] * pla_volume_voxel_mm3(map->volume), "mm3", NULL);
+            (double)counts[label->id] * pla_volume_voxel_mm3(map->volume), PLA_UNIT_MM3, NULL);
   }
 }
 
@@ -51,27 +53,30 @@ add_mesh(Table *table, const PlaStateItem *item, const PlaMesh *mesh, PlaError *
   if (st != PLA_OK)
     return st;
   if (mesh->n_tets + mesh->n_hexes > 0 || sum.closed)
-    add_row(table, item, item->name, "volume", sum.volume_m3 * 1e9, "mm3", NULL);
+    add_row(table, item, item->name, "volume",
+            pla_unit_convert(sum.volume_m3, PLA_UNIT_M3, PLA_UNIT_MM3), PLA_UNIT_MM3, NULL);
   if (mesh->n_tris > 0)
-    add_row(table, item, item->name, "area", sum.area_m2 * 1e6, "mm2", NULL);
+    add_row(table, item, item->name, "area",
+            pla_unit_convert(sum.area_m2, PLA_UNIT_M2, PLA_UNIT_MM2), PLA_UNIT_MM2, NULL);
   if (mesh->n_tets > 0)
-    add_row(table, item, item->name, "smallest dihedral angle", sum.min_dihedral_deg, "deg", NULL);
+    add_row(table, item, item->name, "smallest dihedral angle", sum.min_dihedral_deg, PLA_UNIT_DEG,
+            NULL);
   return PLA_OK;
 }
 
 static void
 add_annotation(Table *table, const PlaStateItem *item, const PlaAnnotation *note)
 {
-  static const char *const units[] = { [PLA_ANNOTATION_DISTANCE] = "mm",
-                                       [PLA_ANNOTATION_ANGLE] = "deg",
-                                       [PLA_ANNOTATION_PATH] = "mm",
-                                       [PLA_ANNOTATION_VOLUME] = "mm3",
-                                       [PLA_ANNOTATION_NOTE] = NULL };
+  static const PlaUnit units[] = { [PLA_ANNOTATION_DISTANCE] = PLA_UNIT_MM,
+                                   [PLA_ANNOTATION_ANGLE] = PLA_UNIT_DEG,
+                                   [PLA_ANNOTATION_PATH] = PLA_UNIT_MM,
+                                   [PLA_ANNOTATION_VOLUME] = PLA_UNIT_MM3,
+                                   [PLA_ANNOTATION_NOTE] = PLA_UNIT_ONE };
   const char *what = pla_annotation_kind_name(note->kind);
-  if (units[note->kind])
+  if (units[note->kind] != PLA_UNIT_ONE)
     add_row(table, item, item->name, what, note->value, units[note->kind], NULL);
   for (int p = 0; p < note->n_points; p++)
-    add_row(table, item, item->name, "point", 0.0, NULL, note->point_mm + 3 * p);
+    add_row(table, item, item->name, "point", 0.0, PLA_UNIT_ONE, note->point_mm + 3 * p);
 }
 
 PlaStatus

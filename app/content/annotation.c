@@ -2,6 +2,8 @@
  * may have written, and formats their values. */
 #include "app/content/annotation.h"
 
+#include "app/base/quantity.h"
+
 #include <string.h>
 
 static const char *const names[] = {
@@ -95,11 +97,11 @@ pla_annotation_value_text(const PlaAnnotation *self)
   switch (self->kind) {
   case PLA_ANNOTATION_DISTANCE:
   case PLA_ANNOTATION_PATH:
-    return g_strdup_printf("%.2f mm", self->value);
+    return pla_quantity_text(PLA_QUANTITY_DISTANCE, self->value, PLA_UNIT_MM);
   case PLA_ANNOTATION_ANGLE:
-    return g_strdup_printf("%.2f°", self->value);
+    return pla_quantity_text(PLA_QUANTITY_ANGLE, self->value, PLA_UNIT_DEG);
   case PLA_ANNOTATION_VOLUME:
-    return g_strdup_printf("%.3f ml", self->value / 1000.0);
+    return pla_quantity_text(PLA_QUANTITY_VOLUME, self->value, PLA_UNIT_MM3);
   case PLA_ANNOTATION_LANDMARK:
   case PLA_ANNOTATION_NOTE:
     break;

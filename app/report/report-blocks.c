@@ -18,6 +18,7 @@ pla_report_block_free(gpointer data)
     g_free(g_array_index(block->cell, PlaReportCell, i).text);
   g_clear_pointer(&block->picture, g_array_unref);
   g_clear_pointer(&block->cell, g_array_unref);
+  g_strfreev(block->heading);
   g_free(block->text);
   g_free(block);
 }
@@ -102,6 +103,9 @@ pla_report_add_table(PlaReportMaker *m, const PlaColumn *columns, int n_columns)
   PlaBlock *block = add_block(m, PLA_BLOCK_TABLE);
   block->column = columns;
   block->n_columns = n_columns;
+  block->heading = g_new0(char *, n_columns + 1);
+  for (int c = 0; c < n_columns; c++)
+    block->heading[c] = pla_quantity_heading(columns[c].title, columns[c].unit);
   block->cell = g_array_new(FALSE, FALSE, sizeof(PlaReportCell));
   return block;
 }

@@ -37,7 +37,7 @@ put_table(GString *html, const PlaBlock *block)
   put(html, "<table><tr>");
   for (int c = 0; c < block->n_columns; c++) {
     put(html, block->column[c].number ? "<th class=\"n\">" : "<th>");
-    put(html, "%s</th>", block->column[c].title);
+    put(html, "%s</th>", block->heading[c]);
   }
   put(html, "</tr>");
   for (guint i = 0; i < block->cell->len; i++) {

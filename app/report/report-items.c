@@ -1,4 +1,5 @@
 /* What a report says and shows of each item of a case. */
+#include "app/base/quantity.h"
 #include "app/content/annotation.h"
 #include "app/report/report-private.h"
 #include "app/show/picture.h"
@@ -221,7 +222,7 @@ put_tissue_table(PlaReportMaker *m, const PlaLabelMap *map)
   static const PlaColumn columns[] = { { "Tissue", 4, false, false },
                                        { "Id", 1, true, false },
                                        { "Voxels", 2, true, false },
-                                       { "Volume, ml", 2, true, false } };
+                                       { "Volume", 2, true, false, PLA_UNIT_ML } };
   g_autofree size_t *counts = g_new(size_t, 65536);
   const double voxel = pla_volume_voxel_mm3(map->volume);
   pla_label_map_count(map, counts);
@@ -234,7 +235,9 @@ put_tissue_table(PlaReportMaker *m, const PlaLabelMap *map)
     pla_report_set_swatch(table, label->rgba);
     pla_report_add_cell(table, "%d", label->id);
     pla_report_add_cell(table, "%zu", counts[label->id]);
-    pla_report_add_cell(table, "%.2f", (double)counts[label->id] * voxel / 1000.0);
+    g_autofree char *volume = pla_quantity_number(PLA_QUANTITY_TISSUE_VOLUME,
+                                                  (double)counts[label->id] * voxel, PLA_UNIT_MM3);
+    pla_report_add_cell(table, "%s", volume);
   }
 }
 
@@ -246,15 +249,25 @@ put_frame(PlaReportMaker *m, const PlaVolume *vol)
   pla_volume_spacing_mm(vol, spacing);
   pla_volume_orientation(vol, letters);
   pla_volume_range(vol, &range[0], &range[1]);
-  pla_report_add_text(
-      m, PLA_BLOCK_TEXT,
-      "%d × %d × %d voxels of %.4g × %.4g × %.4g mm, %s, values %g to %g, index axes %s.",
-      vol->dims[0], vol->dims[1], vol->dims[2], spacing[0], spacing[1], spacing[2],
-      pla_dtype_name(vol->dtype), range[0], range[1], letters);
+  g_autofree char *size = pla_quantity_size_text(PLA_QUANTITY_SPACING, spacing, PLA_UNIT_MM);
+  pla_report_add_text(m, PLA_BLOCK_TEXT,
+                      "%d × %d × %d voxels of %s, %s, values %g to %g, index axes %s.",
+                      vol->dims[0], vol->dims[1], vol->dims[2], size, pla_dtype_name(vol->dtype),
+                      range[0], range[1], letters);
 }
 
 static const PlaColumn fact_columns[] = { { "Quantity", 3, false, false },
                                           { "Value", 3, true, false } };
+
+/* a row with the quantity's unit behind its title; @value in @in */
+static void
+add_fact(PlaBlock *table, const char *title, PlaQuantityId id, double value, PlaUnit in)
+{
+  g_autofree char *heading = pla_quantity_heading(title, pla_quantity_get(id)->unit);
+  g_autofree char *number = pla_quantity_number(id, value, in);
+  pla_report_add_cell(table, "%s", heading);
+  pla_report_add_cell(table, "%s", number);
+}
 
 static void
 put_mesh_table(PlaReportMaker *m, const PlaMesh *mesh, const PlaMeshSummary *sum)
@@ -276,22 +289,23 @@ put_mesh_table(PlaReportMaker *m, const PlaMesh *mesh, const PlaMeshSummary *sum
     }
   pla_report_add_cell(table, "Connected pieces");
   pla_report_add_cell(table, "%d", sum->components);
-  if (n_solid > 0 || sum->closed) {
-    pla_report_add_cell(table, "Volume, ml");
-    pla_report_add_cell(table, "%.3f", sum->volume_m3 * 1e6);
-  }
+  if (n_solid > 0 || sum->closed)
+    add_fact(table, "Volume", PLA_QUANTITY_VOLUME, sum->volume_m3, PLA_UNIT_M3);
   if (n_solid == 0) {
     pla_report_add_cell(table, "Closed surface");
     pla_report_add_cell(table, "%s", sum->closed ? "yes" : "no");
-    pla_report_add_cell(table, "Area, cm²");
-    pla_report_add_cell(table, "%.2f", sum->area_m2 * 1e4);
+    add_fact(table, "Area", PLA_QUANTITY_AREA, sum->area_m2, PLA_UNIT_M2);
   } else {
     pla_report_add_cell(table, "Inverted elements");
     pla_report_add_cell(table, "%d", sum->inverted);
   }
   if (mesh->n_tets > 0) {
     pla_report_add_cell(table, "Dihedral angles, degrees");
-    pla_report_add_cell(table, "%.2f to %.2f", sum->min_dihedral_deg, sum->max_dihedral_deg);
+    g_autofree char *least =
+        pla_quantity_number(PLA_QUANTITY_ELEMENT_ANGLE, sum->min_dihedral_deg, PLA_UNIT_DEG);
+    g_autofree char *most =
+        pla_quantity_number(PLA_QUANTITY_ELEMENT_ANGLE, sum->max_dihedral_deg, PLA_UNIT_DEG);
+    pla_report_add_cell(table, "%s to %s", least, most);
   }
 }
 
@@ -322,19 +336,19 @@ put_quality(PlaReportMaker *m, JsonObject *found)
     { "solver", "Solver" },
     { "iterations", "Iterations" },
     { "residual_rel", "Residual, relative" },
-    { "residual_n", "Residual, N" },
-    { "energy_j", "Energy, J" },
+    { "residual_n", "Residual" },
+    { "energy_j", "Energy" },
     { "inverted", "Inverted elements in the result" },
     { "min_jacobian", "Smallest Jacobian" },
     { "worst_element", "Worst element" },
-    { "max_displacement_mm", "Largest displacement, mm" },
-    { "max_penetration_mm", "Largest penetration, mm" },
+    { "max_displacement_mm", "Largest displacement" },
+    { "max_penetration_mm", "Largest penetration" },
     { "self_intersections", "Self-intersections" },
-    { "volume_mm3", "Enclosed volume, mm³" },
-    { "label_volume_mm3", "Volume of its voxels, mm³" },
-    { "decimation_mm", "Largest shift by decimation, mm" },
-    { "rms_mm", "Error of the fit, root mean square, mm" },
-    { "max_mm", "Error of the fit, largest, mm" },
+    { "volume_mm3", "Enclosed volume" },
+    { "label_volume_mm3", "Volume of its voxels" },
+    { "decimation_mm", "Largest shift by decimation" },
+    { "rms_mm", "Error of the fit, root mean square" },
+    { "max_mm", "Error of the fit, largest" },
   };
   PlaBlock *table = NULL;
   for (size_t i = 0; i < G_N_ELEMENTS(known); i++) {
@@ -343,7 +357,8 @@ put_quality(PlaReportMaker *m, JsonObject *found)
       continue;
     if (!table)
       table = pla_report_add_table(m, fact_columns, 2);
-    pla_report_add_cell(table, "%s", known[i].title);
+    g_autofree char *title = pla_quantity_heading(known[i].title, pla_unit_of_key(known[i].key));
+    pla_report_add_cell(table, "%s", title);
     add_json_cell(table, value);
   }
 }
@@ -363,14 +378,19 @@ put_all_quality(PlaReportMaker *m, JsonObject *meta)
 
 /* -------------------------------------------------------------------- items */
 
+/* "arm: Displacement (mm)"; g_free() */
+static char *
+map_caption(const char *name, const PlaFieldView *view)
+{
+  const PlaQuantity *quantity = pla_quantity_get(view->quantity);
+  g_autofree char *title = pla_quantity_row_title(quantity->label, quantity->unit);
+  return g_strdup_printf("%s: %s", name, title);
+}
+
 static PlaStatus
 put_mesh_pictures(PlaReportMaker *m, const PlaContent *content, const char *name, PlaError *err)
 {
-  static const struct {
-    const char *field, *title;
-    PlaFieldPlace place;
-  } coloured[] = { { "displacement_mm", "Displacement (mm)", PLA_ON_VERTS },
-                   { "von_mises_pa", "Von Mises stress (Pa)", PLA_ON_CELLS } };
+  static const char *const shown[] = { "displacement", "von-mises" };
   const PlaMesh *mesh = content->mesh;
   PlaStage *stage = NULL;
   PlaSurfaceLook look = { .rgb = { 0.75, 0.78, 0.82 }, .opacity = 1.0 };
@@ -386,18 +406,17 @@ put_mesh_pictures(PlaReportMaker *m, const PlaContent *content, const char *name
     st = pla_stage_draw(stage, &opts, &image, err);
   if (st == PLA_OK)
     pla_report_add_picture(block, image, g_strdup(name));
-  for (size_t i = 0; st == PLA_OK && i < G_N_ELEMENTS(coloured); i++) {
-    const PlaField *field = pla_mesh_find_field(mesh, coloured[i].field, coloured[i].place);
-    if (!field)
+  for (size_t i = 0; st == PLA_OK && i < G_N_ELEMENTS(shown); i++) {
+    const PlaFieldView *view = pla_field_view_find(shown[i]);
+    if (!pla_field_view_suits(view, mesh))
       continue;
-    /* low values are dark: they need a light ground */
     for (int c = 0; c < 3; c++)
       opts.background[c] = 0.96;
-    st = pla_stage_colour(stage, shape, mesh, field, coloured[i].title, err);
+    st = pla_stage_show_field(stage, shape, mesh, view, err);
     if (st == PLA_OK)
       st = pla_stage_draw(stage, &opts, &image, err);
     if (st == PLA_OK)
-      pla_report_add_picture(block, image, g_strdup_printf("%s: %s", name, coloured[i].title));
+      pla_report_add_picture(block, image, map_caption(name, view));
   }
   if (block && block->picture->len == 3)
     block->across = 3;
@@ -518,14 +537,13 @@ put_surgery(PlaReportMaker *m, const PlaContent *content, const char *name, PlaE
       if (st == PLA_OK)
         pla_report_add_picture(block, image, g_strdup_printf("%s before", name));
     }
-    static const char *const maps[][2] = { { "tissue", "after" },
-                                           { "skin-stretch", "stretch of the skin, percent" },
-                                           { "skin-tension", "tension of the skin, kPa" } };
+    static const char *const maps[] = { "tissue", "skin-stretch", "skin-tension" };
     for (size_t k = 0; st == PLA_OK && k < G_N_ELEMENTS(maps); k++) {
-      st = pla_body_draw(content, maps[k][0], camera, &opts, &image, err);
+      st = pla_body_draw(content, maps[k], camera, &opts, &image, err);
       if (st == PLA_OK)
         pla_report_add_picture(block, image,
-                               g_strdup_printf(k ? "%s: %s" : "%s %s", name, maps[k][1]));
+                               k == 0 ? g_strdup_printf("%s after", name)
+                                      : map_caption(name, pla_field_view_find(maps[k])));
     }
   }
   int n_lines;
@@ -569,13 +587,19 @@ put_specimen(PlaReportMaker *m, const PlaContent *content)
   JsonArray *size = list && JSON_NODE_HOLDS_ARRAY(list) ? json_node_get_array(list) : NULL;
   if (!size || json_array_get_length(size) != 3)
     return;
-  pla_report_add_text(m, PLA_BLOCK_TEXT,
-                      "Taken out: %.2f ml, %.2f g, %.1f x %.1f x %.1f mm as it lay.",
-                      1e-3 * json_object_get_double_member_with_default(o, "specimen_mm3", 0.0),
-                      json_object_get_double_member_with_default(o, "specimen_g", 0.0),
-                      json_array_get_double_element(size, 0),
-                      json_array_get_double_element(size, 1),
-                      json_array_get_double_element(size, 2));
+  const double size_mm[3] = { json_array_get_double_element(size, 0),
+                              json_array_get_double_element(size, 1),
+                              json_array_get_double_element(size, 2) };
+  g_autofree char *volume =
+      pla_quantity_text(PLA_QUANTITY_TISSUE_VOLUME,
+                        json_object_get_double_member_with_default(o, "specimen_mm3", 0.0),
+                        PLA_UNIT_MM3);
+  g_autofree char *mass =
+      pla_quantity_text(PLA_QUANTITY_MASS,
+                        json_object_get_double_member_with_default(o, "specimen_g", 0.0),
+                        PLA_UNIT_G);
+  g_autofree char *extent = pla_quantity_size_text(PLA_QUANTITY_TOOL, size_mm, PLA_UNIT_MM);
+  pla_report_add_text(m, PLA_BLOCK_TEXT, "Taken out: %s, %s, %s as it lay.", volume, mass, extent);
 }
 
 static PlaStatus
@@ -597,23 +621,27 @@ put_mesh(PlaReportMaker *m, const PlaContent *content, const char *name, PlaErro
 static void
 put_recording(PlaReportMaker *m, const PlaContent *content)
 {
+  const double rate_hz = content->take    ? content->take->rate_hz
+                         : content->track ? content->track->rate_hz
+                                          : content->audio->rate_hz;
+  const double n = content->take    ? content->take->n_frames
+                   : content->track ? content->track->n_samples
+                                    : (double)content->audio->n_frames;
+  g_autofree char *rate = pla_quantity_text(PLA_QUANTITY_FREQUENCY, rate_hz, PLA_UNIT_HZ);
+  g_autofree char *time = pla_quantity_text(PLA_QUANTITY_TIME, n / rate_hz, PLA_UNIT_S);
   if (content->take) {
     const PlaTake *take = content->take;
     const double all = (double)take->n_frames * take->n_markers;
-    pla_report_add_text(
-        m, PLA_BLOCK_TEXT,
-        "%d markers, %d frames at %.6g Hz (%.2f s); %.2f %% of positions are missing.",
-        take->n_markers, take->n_frames, take->rate_hz, take->n_frames / take->rate_hz,
-        all > 0.0 ? 100.0 * (double)pla_take_n_missing(take) / all : 0.0);
+    pla_report_add_text(m, PLA_BLOCK_TEXT,
+                        "%d markers, %d frames at %s (%s); %.2f %% of positions are missing.",
+                        take->n_markers, take->n_frames, rate, time,
+                        all > 0.0 ? 100.0 * (double)pla_take_n_missing(take) / all : 0.0);
   } else if (content->track) {
-    pla_report_add_text(m, PLA_BLOCK_TEXT, "%d channels, %d samples at %.6g Hz (%.2f s).",
-                        content->track->n_channels, content->track->n_samples,
-                        content->track->rate_hz,
-                        content->track->n_samples / content->track->rate_hz);
+    pla_report_add_text(m, PLA_BLOCK_TEXT, "%d channels, %d samples at %s (%s).",
+                        content->track->n_channels, content->track->n_samples, rate, time);
   } else {
-    pla_report_add_text(m, PLA_BLOCK_TEXT, "%d channels at %.6g Hz, %.2f s.",
-                        content->audio->n_channels, content->audio->rate_hz,
-                        (double)content->audio->n_frames / content->audio->rate_hz);
+    pla_report_add_text(m, PLA_BLOCK_TEXT, "%d channels at %s, %s.", content->audio->n_channels,
+                        rate, time);
   }
 }
 
@@ -638,23 +666,27 @@ put_speech(PlaReportMaker *m, PlaContent *content, const char *name, PlaError *e
       pla_spoken_draw_traces(spoken, NULL, NULL, 0.0, pla_spoken_seconds(spoken), false, cr, WIDTH,
                              HEIGHT);
     cairo_destroy(cr);
-    pla_report_add_picture(
-        block, image,
-        i < MOMENTS
-            ? g_strdup_printf("%s at %.2f s", name, pla_spoken_time(spoken, frame))
-            : g_strdup_printf("Heights of the coils over %.2f s", pla_spoken_seconds(spoken)));
+    g_autofree char *time =
+        pla_quantity_text(PLA_QUANTITY_TIME,
+                          i < MOMENTS ? pla_spoken_time(spoken, frame) : pla_spoken_seconds(spoken),
+                          PLA_UNIT_S);
+    pla_report_add_picture(block, image,
+                           i < MOMENTS ? g_strdup_printf("%s at %s", name, time)
+                                       : g_strdup_printf("Heights of the coils over %s", time));
   }
   JsonObject *found = json_object_get_object_member(content->meta, "spoken");
   const double change = json_object_get_double_member_with_default(found, "max_volume_change", NAN),
                depth = json_object_get_double_member_with_default(found, "max_penetration_mm", NAN);
   pla_report_add_text(m, PLA_BLOCK_TEXT, "%d frames. %s", spoken->n_frames,
                       spoken->measured ? "Coils were recorded." : spoken->trained_on);
-  if (isfinite(change) && isfinite(depth))
-    pla_report_add_text(
-        m, PLA_BLOCK_TEXT,
-        "The tongue keeps its volume within %.2g %%, and enters palate and teeth by "
-        "at most %.2g mm.",
-        100.0 * change, depth);
+  if (isfinite(change) && isfinite(depth)) {
+    g_autofree char *within = pla_quantity_text(PLA_QUANTITY_VOLUME_CHANGE, change, PLA_UNIT_ONE);
+    g_autofree char *deep = pla_quantity_text(PLA_QUANTITY_PENETRATION, depth, PLA_UNIT_MM);
+    pla_report_add_text(m, PLA_BLOCK_TEXT,
+                        "The tongue keeps its volume within %s, and enters palate and teeth by "
+                        "at most %s.",
+                        within, deep);
+  }
   JsonArray *notes = pla_spoken_get_notes(spoken);
   for (guint i = 0; notes && i < json_array_get_length(notes); i++)
     pla_report_add_text(m, PLA_BLOCK_WARNING, "%s", json_array_get_string_element(notes, i));

@@ -143,7 +143,7 @@ cell_text(const PlaBlock *block, int row, int column, int32_t *rgb)
 {
   *rgb = -1;
   if (row < 0)
-    return block->column[column].title;
+    return block->heading[column];
   const PlaReportCell *cell =
       &g_array_index(block->cell, PlaReportCell, row * block->n_columns + column);
   *rgb = cell->rgb;

@@ -1,6 +1,7 @@
 /* What a report is made of: blocks, one after the other. */
 #pragma once
 
+#include "app/base/quantity.h"
 #include "app/report/report.h"
 
 #define PLA_RESEARCH_LINE                                                                          \
@@ -20,6 +21,7 @@ typedef struct {
   double weight;     /* share of the width */
   bool number;       /* right-aligned, figures of one width */
   bool code;         /* hashes, parameters: small, broken anywhere */
+  PlaUnit unit;      /* of its numbers, behind the title */
 } PlaColumn;
 
 typedef struct {
@@ -34,7 +36,8 @@ typedef struct {
   GArray *picture;         /* of PlaReportPicture */
   const PlaColumn *column; /* static */
   int n_columns;
-  GArray *cell; /* of PlaReportCell, row by row */
+  char **heading; /* titles with their units (n_columns, then NULL) */
+  GArray *cell;   /* of PlaReportCell, row by row */
 } PlaBlock;
 
 struct PlaReport {

@@ -120,7 +120,7 @@ put_sources(PlaReportMaker *m, PlaError *err)
                                        { "Bytes", 2, true, false },
                                        { "XXH3-128 of the file", 4, false, true },
                                        { "Frame", 3, false, false },
-                                       { "Forms disagree, mm", 2, true, false },
+                                       { "Forms disagree", 2, true, false, PLA_UNIT_MM },
                                        { "Largest cosine of axes", 2, true, false } };
   const PlaState *state = pla_session_get_state(m->session);
   PlaBlock *table = NULL;

@@ -3,33 +3,32 @@
 #include "app/show/field-view.h"
 
 #include "anatomy/base/memory.h"
+#include "app/surgery/surgery-body.h"
 
-#include <glib/gi18n.h>
+#include <glib.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const PlaFieldView views[] = {
-  { "tissue", N_("Tissue"), "", "wound", PLA_ON_CELLS, true, false, 1.0, false, 0.0,
-    PLA_MAP_FLESH },
-  { "stretch", N_("Largest stretch"), "", "principal_stretch", PLA_ON_CELLS, false, false, 1.0,
-    false, 0.0, PLA_MAP_WARM },
-  { "von-mises", N_("Von Mises stress"), "kPa", "von_mises_pa", PLA_ON_CELLS, false, false, 1e-3,
-    false, 0.0, PLA_MAP_WARM },
-  { "skin-stretch", N_("Stretch of the skin"), "%", "stretch_percent", PLA_ON_VERTS, false, false,
-    1.0, false, 0.0, PLA_MAP_WARM },
-  { "skin-tension", N_("Tension of the skin"), "kPa", "tension_kpa", PLA_ON_VERTS, false, false,
-    1.0, false, 0.0, PLA_MAP_WARM },
-  { "skin-pressure", N_("Pressure"), "kPa", "pressure_kpa", PLA_ON_VERTS, false, false, 1.0, true,
-    0.0, PLA_MAP_DIVERGING },
-  { "displacement", N_("Displacement"), "mm", "displacement_mm", PLA_ON_VERTS, false, true, 1.0,
-    false, 0.0, PLA_MAP_WARM },
-  { "jacobian", N_("Volume ratio"), "", "jacobian", PLA_ON_CELLS, false, false, 1.0, true, 1.0,
-    PLA_MAP_DIVERGING },
-  { "quality", N_("Smallest dihedral angle"), "°", NULL, PLA_ON_CELLS, false, false, 1.0, false,
-    0.0, PLA_MAP_SEA },
-  { "deviation", N_("Deviation"), "mm", "deviation_mm", PLA_ON_VERTS, false, false, 1.0, true, 0.0,
-    PLA_MAP_DIVERGING },
+  { "tissue", PLA_QUANTITY_TISSUE, "wound", NULL, PLA_ON_CELLS, PLA_UNIT_ONE, false, true },
+  { "stretch", PLA_QUANTITY_STRETCH, "principal_stretch", NULL, PLA_ON_CELLS, PLA_UNIT_ONE, false,
+    false },
+  { "von-mises", PLA_QUANTITY_VON_MISES, "von_mises_pa", NULL, PLA_ON_CELLS, PLA_UNIT_PA, false,
+    false },
+  { "skin-stretch", PLA_QUANTITY_SKIN_STRETCH, PLA_BODY_STRETCH, NULL, PLA_ON_VERTS,
+    PLA_UNIT_PERCENT, false, false },
+  { "skin-tension", PLA_QUANTITY_TENSION, PLA_BODY_TENSION, NULL, PLA_ON_VERTS, PLA_UNIT_KPA, false,
+    false },
+  { "skin-pressure", PLA_QUANTITY_PRESSURE, PLA_BODY_PRESSURE, NULL, PLA_ON_VERTS, PLA_UNIT_KPA,
+    false, false },
+  /* `operate` writes its field without the unit in its name */
+  { "displacement", PLA_QUANTITY_DISPLACEMENT, "displacement_mm", "displacement", PLA_ON_VERTS,
+    PLA_UNIT_MM, true, false },
+  { "jacobian", PLA_QUANTITY_VOLUME_RATIO, "jacobian", NULL, PLA_ON_CELLS, PLA_UNIT_ONE, false,
+    false },
+  { "quality", PLA_QUANTITY_ELEMENT_ANGLE, NULL, NULL, PLA_ON_CELLS, PLA_UNIT_DEG, false, false },
+  { "deviation", PLA_QUANTITY_DEVIATION, "deviation_mm", NULL, PLA_ON_VERTS, PLA_UNIT_MM, false,
+    false },
 };
 
 const PlaFieldView *
@@ -48,11 +47,17 @@ pla_field_view_find(const char *id)
   return NULL;
 }
 
+static const PlaField *
+find_field(const PlaFieldView *view, const PlaMesh *mesh)
+{
+  const PlaField *field = pla_mesh_find_field(mesh, view->field, view->place);
+  return field || !view->also ? field : pla_mesh_find_field(mesh, view->also, view->place);
+}
+
 bool
 pla_field_view_suits(const PlaFieldView *view, const PlaMesh *mesh)
 {
-  return view->field ? pla_mesh_find_field(mesh, view->field, view->place) != NULL
-                     : mesh->n_tets > 0;
+  return view->field ? find_field(view, mesh) != NULL : mesh->n_tets > 0;
 }
 
 /* the smallest dihedral angle of each tet; other cells have none */
@@ -76,7 +81,8 @@ pla_field_view_values(const PlaFieldView *view, const PlaMesh *mesh, size_t *n)
 {
   if (!view->field)
     return angles(mesh, n);
-  const PlaField *field = pla_mesh_find_field(mesh, view->field, view->place);
+  const PlaField *field = find_field(view, mesh);
+  const PlaUnit shown = pla_quantity_get(view->quantity)->unit;
   *n = pla_field_n_tuples(mesh, field);
   double *values = pla_array_new(*n, sizeof *values);
   const size_t k = (size_t)field->n_components;
@@ -84,48 +90,14 @@ pla_field_view_values(const PlaFieldView *view, const PlaMesh *mesh, size_t *n)
     double sum = 0.0, first = pla_dtype_get(field->dtype, field->data, k * i);
     for (size_t c = 0; view->magnitude && c < k; c++)
       sum += pow(pla_dtype_get(field->dtype, field->data, k * i + c), 2.0);
-    values[i] = view->factor * (view->magnitude ? sqrt(sum) : first);
+    values[i] = pla_unit_convert(view->magnitude ? sqrt(sum) : first, view->unit, shown);
   }
   return values;
-}
-
-static int
-compare(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
 }
 
 void
 pla_field_view_range(const PlaFieldView *view, const double *values, size_t n, double *lo,
                      double *hi)
 {
-  *lo = view->centre;
-  *hi = view->centre + 1.0;
-  double *sorted = pla_array_new(n, sizeof *sorted);
-  size_t m = 0;
-  for (size_t i = 0; sorted && i < n; i++)
-    if (isfinite(values[i]))
-      sorted[m++] = values[i];
-  if (m > 0) {
-    qsort(sorted, m, sizeof *sorted, compare);
-    *lo = sorted[m / 200];
-    *hi = sorted[m - 1 - m / 200];
-  }
-  free(sorted);
-  /* the distance between the ends is a number too */
-  *lo = fmin(fmax(*lo, -1e307), 1e307);
-  *hi = fmin(fmax(*hi, -1e307), 1e307);
-  if (view->centred) {
-    double reach = fmax(fabs(*lo - view->centre), fabs(*hi - view->centre));
-    *lo = view->centre - reach;
-    *hi = view->centre + reach;
-  }
-  /* even a field of one value needs two ends */
-  double least = 1e-3 * fmax(1.0, fabs(*hi));
-  if (!(*hi - *lo > least)) {
-    double middle = 0.5 * (*lo + *hi);
-    *lo = middle - 0.5 * least;
-    *hi = middle + 0.5 * least;
-  }
+  pla_quantity_range(pla_quantity_get(view->quantity), values, n, lo, hi);
 }

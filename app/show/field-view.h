@@ -1,30 +1,26 @@
-/* What can be shown of a mesh in colours: its fields under their clinical names, in the units of
- * displays, with the colour map that suits them. */
+/* What can be shown of a mesh in colours: which of its fields holds which quantity. */
 #pragma once
 
 #include "anatomy/mesh/mesh.h"
-#include "app/show/colour-map.h"
+#include "app/base/quantity.h"
 
 typedef struct {
-  const char *id;    /* "stretch" */
-  const char *title; /* translatable */
-  const char *unit;  /* "kPa"; "" for ratios */
+  const char *id; /* "stretch" */
+  PlaQuantityId quantity;
   const char *field; /* name in the mesh; NULL: of the tets themselves */
+  const char *also;  /* another name that files have for it, or NULL */
   PlaFieldPlace place;
-  bool tissue;    /* colours of the tissue itself: no scale is drawn */
+  PlaUnit unit;   /* of the field */
   bool magnitude; /* the length of each tuple, else its first number */
-  double factor;  /* to the unit */
-  bool centred;   /* colours are even around @centre */
-  double centre;
-  PlaColourMap map;
+  bool tissue;    /* colours of the tissue itself: no scale is drawn */
 } PlaFieldView;
 
 const PlaFieldView *pla_field_views_get(int *n);
 const PlaFieldView *pla_field_view_find(const char *id); /* or NULL */
 bool pla_field_view_suits(const PlaFieldView *view, const PlaMesh *mesh);
-/* One number for each vertex or cell of @mesh, which the view suits; free() by the caller, NULL
- * when memory is short. */
+/* One number for each vertex or cell of @mesh, which the view suits, in the unit in which the
+ * quantity is shown; free() by the caller, NULL when memory is short. */
 double *pla_field_view_values(const PlaFieldView *view, const PlaMesh *mesh, size_t *n);
-/* The range that shows most of the values: without the outermost half percent at each end. */
+/* The range of colours that the quantity's rule gives. */
 void pla_field_view_range(const PlaFieldView *view, const double *values, size_t n, double *lo,
                           double *hi);

@@ -111,10 +111,9 @@ pla_overlay_scale_bar(cairo_t *cr, const PlaOverlayInk *ink, double width, doubl
     cairo_stroke(cr);
   }
   char text[32];
-  if (mm >= 10.0)
-    snprintf(text, sizeof text, "%g cm", mm / 10.0);
-  else
-    snprintf(text, sizeof text, "%g mm", mm);
+  const PlaUnit unit = mm >= 10.0 ? PLA_UNIT_CM : PLA_UNIT_MM;
+  snprintf(text, sizeof text, "%g %s", pla_unit_convert(mm, PLA_UNIT_MM, unit),
+           pla_unit_symbol(unit));
   draw_text(cr, ink, x + 0.5 * length, y - 0.9 * ink->font_size, 0.5, text, false);
 }
 
@@ -162,9 +161,10 @@ pla_overlay_axes(cairo_t *cr, const PlaOverlayInk *ink, double x, double y, doub
 
 void
 pla_overlay_colour_bar(cairo_t *cr, const PlaOverlayInk *ink, double width, double height,
-                       const uint8_t *map_rgb, double lo, double hi, const char *title,
-                       const char *unit)
+                       const PlaLegend *legend, const char *title)
 {
+  const uint8_t *map_rgb = legend->rgb;
+  const double lo = legend->lo, hi = legend->hi;
   const double size = ink->font_size;
   /* in the upper corner: what is looked at is in the middle, and reaches the sides of a narrow view
    */
@@ -207,8 +207,10 @@ pla_overlay_colour_bar(cairo_t *cr, const PlaOverlayInk *ink, double width, doub
     draw_text(cr, ink, width - size, y + bar_h + 1.1 * size, 1.0, text, false);
   }
   char heading[256];
-  if (unit && *unit)
-    snprintf(heading, sizeof heading, "%s (%s)", title, unit);
+  if (!title)
+    title = legend->label;
+  if (*legend->unit)
+    snprintf(heading, sizeof heading, "%s (%s)", title, legend->unit);
   else
     snprintf(heading, sizeof heading, "%s", title);
   draw_text(cr, ink, width - size, y - 1.3 * size, 1.0, heading, false);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "anatomy/volume/slice.h"
+#include "app/base/quantity.h"
 #include "app/show/render.h"
 
 #include <cairo.h>
@@ -22,10 +23,10 @@ void pla_overlay_scale_bar(cairo_t *cr, const PlaOverlayInk *ink, double width, 
 /* The patient's axes as a small tripod around (x, y), as the camera sees them. */
 void pla_overlay_axes(cairo_t *cr, const PlaOverlayInk *ink, double x, double y, double radius,
                       const PlaCamera *camera);
-/* A vertical bar at the right edge with ticks at round values, and "title (unit)" above it. */
+/* A vertical bar at the right edge with ticks at round values, and "title (unit)" above it.
+ * @title NULL: the legend's own label. */
 void pla_overlay_colour_bar(cairo_t *cr, const PlaOverlayInk *ink, double width, double height,
-                            const uint8_t *map_rgb, double lo, double hi, const char *title,
-                            const char *unit);
+                            const PlaLegend *legend, const char *title);
 /* Text with its left (align 0), middle (0.5) or right end (1) at x and its middle at y. */
 void pla_overlay_text(cairo_t *cr, const PlaOverlayInk *ink, double x, double y, double align,
                       const char *text);

@@ -5,7 +5,8 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/mesh/occlusion.h"
 #include "anatomy/surface/vtk-filters.h"
-#include "app/show/colour-map.h"
+#include "app/base/colour-map.h"
+#include "app/base/quantity.h"
 #include "app/show/plot-ticks.h"
 #include "io/stream/output.h"
 
@@ -156,9 +157,8 @@ struct PlaStage {
   int n_shapes;
   PlaSceneStyle *style; /* of shape 1 + i (n_shapes) */
   /* the colour bar, where values are shown */
-  char *title; /* NULL: none */
-  double lo, hi;
-  uint8_t map_rgb[256 * 3];
+  bool has_legend;
+  PlaLegend legend;
 };
 
 PlaStatus
@@ -182,7 +182,6 @@ pla_stage_free(PlaStage *self)
   if (self->scene)
     self->render->scene_free(self->scene);
   g_free(self->style);
-  g_free(self->title);
   g_free(self);
 }
 
@@ -213,7 +212,7 @@ add_shape(PlaStage *self, const PlaMesh *mesh, const float *open, const PlaSurfa
                          .n_tets = mesh->n_tets,
                          .n_hexes = mesh->n_hexes,
                          .pos = mesh->pos,
-                         .to_mm = 1000.0,
+                         .to_mm = pla_unit_convert(1.0, PLA_UNIT_M, PLA_UNIT_MM),
                          .tri = mesh->tri,
                          .tet = mesh->tet,
                          .hex = mesh->hex,
@@ -254,75 +253,35 @@ pla_stage_add_mesh(PlaStage *self, const PlaMesh *mesh, const PlaSurfaceLook *lo
 }
 
 PlaStatus
-pla_stage_colour(PlaStage *self, int shape, const PlaMesh *mesh, const PlaField *field,
-                 const char *title, PlaError *err)
-{
-  const size_t n = pla_field_n_tuples(mesh, field);
-  double *value = pla_array_new(n, sizeof *value);
-  if (!value)
-    return pla_fail_memory(err, "the colours of a mesh");
-  double lo = INFINITY, hi = -INFINITY;
-  for (size_t i = 0; i < n; i++) {
-    double sum = 0.0;
-    for (int c = 0; c < field->n_components; c++) {
-      double v =
-          pla_dtype_get(field->dtype, field->data, i * (size_t)field->n_components + (size_t)c);
-      sum += v * v;
-      value[i] = v;
-    }
-    if (field->n_components > 1)
-      value[i] = sqrt(sum);
-    if (isfinite(value[i])) {
-      lo = fmin(lo, value[i]);
-      hi = fmax(hi, value[i]);
-    }
-  }
-  if (hi >= lo) {
-    pla_range_open(&lo, &hi);
-    pla_colour_map_table(PLA_MAP_HEAT, self->map_rgb);
-    self->lo = lo;
-    self->hi = hi;
-    g_free(self->title);
-    self->title = g_strdup(title);
-    PlaSceneColours colours = { .n = n,
-                                .value = value,
-                                .on_cells = field->place == PLA_ON_CELLS,
-                                .lo = lo,
-                                .hi = hi,
-                                .map_rgb = self->map_rgb };
-    self->style[shape - 1].finish = PLA_FINISH_MATT;
-    self->render->set_style(self->scene, shape, &self->style[shape - 1]);
-    self->render->set_colours(self->scene, shape, &colours);
-  }
-  free(value);
-  return PLA_OK;
-}
-
-PlaStatus
 pla_stage_show_field(PlaStage *self, int shape, const PlaMesh *mesh, const PlaFieldView *view,
-                     double lo, double hi, PlaError *err)
+                     PlaError *err)
 {
   size_t n;
+  double lo, hi;
   double *value = pla_field_view_values(view, mesh, &n);
   if (!value)
     return pla_fail_memory(err, "the colours of a mesh");
-  pla_colour_map_table(view->map, self->map_rgb);
-  self->lo = lo;
-  self->hi = hi;
-  g_free(self->title);
-  self->title = view->tissue ? NULL : g_strdup_printf("%s (%s)", view->title, view->unit);
+  pla_field_view_range(view, value, n, &lo, &hi);
+  pla_legend_init(&self->legend, view->quantity, lo, hi);
+  self->has_legend = !view->tissue;
   const PlaSceneColours colours = { .n = n,
                                     .value = value,
                                     .on_cells = view->place == PLA_ON_CELLS,
                                     .lo = lo,
                                     .hi = hi,
-                                    .map_rgb = self->map_rgb };
+                                    .map_rgb = self->legend.rgb };
   if (!view->tissue)
     self->style[shape - 1].finish = PLA_FINISH_MATT;
   self->render->set_style(self->scene, shape, &self->style[shape - 1]);
   self->render->set_colours(self->scene, shape, &colours);
   free(value);
   return PLA_OK;
+}
+
+const PlaLegend *
+pla_stage_get_legend(const PlaStage *self)
+{
+  return self->has_legend ? &self->legend : NULL;
 }
 
 void
@@ -420,9 +379,8 @@ pla_stage_draw(PlaStage *self, const PlaPictureOptions *opts, cairo_surface_t **
                             pla_camera_height_mm(&camera) / opts->height);
       double r = 2.6 * ink.font_size;
       pla_overlay_axes(cr, &ink, opts->width - 1.7 * r, opts->height - 1.7 * r, r, &camera);
-      if (self->title)
-        pla_overlay_colour_bar(cr, &ink, opts->width, opts->height, self->map_rgb, self->lo,
-                               self->hi, self->title, NULL);
+      if (self->has_legend)
+        pla_overlay_colour_bar(cr, &ink, opts->width, opts->height, &self->legend, NULL);
       cairo_destroy(cr);
     }
   }
@@ -589,9 +547,10 @@ pla_draw_slice(const PlaVolume *vol, const PlaLabelMap *labels, const PlaSliceOp
       pla_overlay_letters(cr, &ink, opts->width, opts->height, &plane);
       pla_overlay_scale_bar(cr, &ink, opts->width, opts->height, mm_per_pixel);
       static const char *const names[3] = { "Sagittal", "Coronal", "Axial" };
-      g_autofree char *place =
-          g_strdup_printf("%s  %.1f mm", names[opts->axis],
-                          round(10.0 * opts->centre_mm[opts->axis]) / 10.0 + 0.0);
+      /* no -0.0 */
+      const double at_mm = round(10.0 * opts->centre_mm[opts->axis]) / 10.0 + 0.0;
+      g_autofree char *at = pla_quantity_text(PLA_QUANTITY_POSITION, at_mm, PLA_UNIT_MM);
+      g_autofree char *place = g_strdup_printf("%s  %s", names[opts->axis], at);
       pla_overlay_text(cr, &ink, ink.font_size, 1.2 * ink.font_size, 0.0, place);
       if (opts->axis != PLA_AXIS_SAGITTAL)
         pla_overlay_text(cr, &ink, opts->width - ink.font_size, 1.2 * ink.font_size, 1.0,

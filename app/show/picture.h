@@ -57,12 +57,10 @@ PlaStatus pla_stage_add_labels(PlaStage *self, const PlaLabelMap *map, const Pla
 /* A mesh in plain colour, with the edges of its tets and hexes; look->ids are not used. */
 PlaStatus pla_stage_add_mesh(PlaStage *self, const PlaMesh *mesh, const PlaSurfaceLook *look,
                              int *shape, PlaError *err);
-/* Colours shape @shape by the values of a field (magnitudes of vectors) and draws a colour bar. */
-PlaStatus pla_stage_colour(PlaStage *self, int shape, const PlaMesh *mesh, const PlaField *field,
-                           const char *title, PlaError *err);
-/* The same by a field as the window shows it, from @lo to @hi. */
+/* Colours shape @shape by a field as the window shows it, and draws a colour bar. */
 PlaStatus pla_stage_show_field(PlaStage *self, int shape, const PlaMesh *mesh,
-                               const PlaFieldView *view, double lo, double hi, PlaError *err);
+                               const PlaFieldView *view, PlaError *err);
+const PlaLegend *pla_stage_get_legend(const PlaStage *self); /* NULL: no colour bar */
 /* A path through @n points, RAS mm: a thin tube with a sphere at each point. */
 PlaStatus pla_stage_add_path(PlaStage *self, const double *point_mm, int n, const double rgb[3],
                              PlaError *err);

@@ -4,6 +4,7 @@
 
 #include "anatomy/base/memory.h"
 #include "app/base/csv.h"
+#include "app/base/quantity.h"
 #include "app/show/font.h"
 #include "app/show/overlay.h"
 #include "app/show/plot-ticks.h"
@@ -643,9 +644,11 @@ pla_plot_new_intensities(const PlaVolume *vol, const PlaLabelMap *labels, PlaPlo
     if (s >= 0 && isfinite(v))
       count[s * bins + find_bin(v, first, step, bins)]++;
   }
-  PlaPlot *plot = pla_plot_new(split ? "Values of the scan by tissue" : "Values of the scan",
-                               "Value", "Volume, ml");
-  const double ml = pla_volume_voxel_mm3(vol) / 1000.0;
+  const PlaUnit unit = pla_quantity_get(PLA_QUANTITY_TISSUE_VOLUME)->unit;
+  g_autofree char *y_title = pla_quantity_heading("Volume", unit);
+  PlaPlot *plot =
+      pla_plot_new(split ? "Values of the scan by tissue" : "Values of the scan", "Value", y_title);
+  const double ml = pla_unit_convert(pla_volume_voxel_mm3(vol), PLA_UNIT_MM3, unit);
   for (int s = 0; s < n_series; s++)
     add_counts(plot, split ? shown[s]->name : "all voxels", count + (size_t)s * (size_t)bins, bins,
                first, step, ml);
@@ -671,12 +674,20 @@ pla_plot_new_quality(const PlaMesh *mesh, PlaPlot **out, PlaError *err)
   return PLA_OK;
 }
 
+/* of the horizontal axis; g_free() */
+static char *
+time_title(void)
+{
+  return pla_quantity_heading("Time", pla_quantity_get(PLA_QUANTITY_TIME)->unit);
+}
+
 PlaPlot *
 pla_plot_new_track(const PlaTrack *track)
 {
   const char *unit = track->n_channels > 0 ? track->unit[0] : "";
   g_autofree char *y_title = *unit ? g_strdup_printf("Value, %s", unit) : g_strdup("Value");
-  PlaPlot *plot = pla_plot_new("Channels over time", "Time, s", y_title);
+  g_autofree char *x_title = time_title();
+  PlaPlot *plot = pla_plot_new("Channels over time", x_title, y_title);
   g_autofree double *x = g_new(double, track->n_samples + 1),
                     *y = g_new(double, track->n_samples + 1);
   for (int i = 0; i < track->n_samples; i++)
@@ -694,8 +705,10 @@ pla_plot_new_track(const PlaTrack *track)
 PlaPlot *
 pla_plot_new_take(const PlaTake *take)
 {
+  const PlaUnit unit = pla_quantity_get(PLA_QUANTITY_DISTANCE)->unit;
+  g_autofree char *x_title = time_title(), *y_title = pla_quantity_heading("Distance", unit);
   PlaPlot *plot =
-      pla_plot_new("Markers: distance from where each was first seen", "Time, s", "Distance, mm");
+      pla_plot_new("Markers: distance from where each was first seen", x_title, y_title);
   g_autofree double *x = g_new(double, take->n_frames + 1), *y = g_new(double, take->n_frames + 1);
   for (int f = 0; f < take->n_frames; f++)
     x[f] = take->start_s + f / take->rate_hz;
@@ -708,9 +721,10 @@ pla_plot_new_take(const PlaTake *take)
         continue;
       if (!first)
         first = p;
-      y[f] = 1000.0 *
-             sqrt((p[0] - first[0]) * (p[0] - first[0]) + (p[1] - first[1]) * (p[1] - first[1]) +
-                  (p[2] - first[2]) * (p[2] - first[2]));
+      const double away =
+          sqrt((p[0] - first[0]) * (p[0] - first[0]) + (p[1] - first[1]) * (p[1] - first[1]) +
+               (p[2] - first[2]) * (p[2] - first[2]));
+      y[f] = pla_unit_convert(away, PLA_UNIT_M, unit);
     }
     pla_plot_add(plot, take->name[m], PLA_SERIES_LINE, x, y, take->n_frames);
   }

@@ -3,6 +3,7 @@
 #include "app/show/print-check.h"
 
 #include "anatomy/mesh/tri-tree.h"
+#include "app/base/quantity.h"
 
 #include <glib.h>
 
@@ -28,9 +29,9 @@ pla_print_check(const PlaMesh *mesh, PlaProgress *progress, PlaPrintCheck *out, 
     return st;
   out->closed = sum.closed;
   out->components = sum.components;
-  out->volume_mm3 = sum.closed ? sum.volume_m3 * 1e9 : 0.0;
+  out->volume_mm3 = sum.closed ? pla_unit_convert(sum.volume_m3, PLA_UNIT_M3, PLA_UNIT_MM3) : 0.0;
   for (int d = 0; d < 3; d++)
-    out->size_mm[d] = 1000.0 * (sum.hi_m[d] - sum.lo_m[d]);
+    out->size_mm[d] = pla_unit_convert(sum.hi_m[d] - sum.lo_m[d], PLA_UNIT_M, PLA_UNIT_MM);
   out->ready = sum.closed && out->self_intersections == 0 && out->volume_mm3 > 0.0;
   return PLA_OK;
 }
@@ -46,9 +47,12 @@ pla_print_check_text(const PlaPrintCheck *self)
   if (self->self_intersections > 0)
     g_string_append_printf(text, ", %" G_GINT64_FORMAT " pairs of triangles run through each other",
                            (gint64)self->self_intersections);
+  g_autofree char *volume =
+      pla_quantity_text(PLA_QUANTITY_LISTED_VOLUME, self->volume_mm3, PLA_UNIT_MM3);
+  g_autofree char *size = pla_quantity_size_text(PLA_QUANTITY_EXTENT, self->size_mm, PLA_UNIT_MM);
   if (self->closed)
-    g_string_append_printf(text, ", %.1f ml", self->volume_mm3 / 1000.0);
-  g_string_append_printf(text, ", %.0f × %.0f × %.0f mm: %s", self->size_mm[0], self->size_mm[1],
-                         self->size_mm[2], self->ready ? "ready to print" : "not ready to print");
+    g_string_append_printf(text, ", %s", volume);
+  g_string_append_printf(text, ", %s: %s", size,
+                         self->ready ? "ready to print" : "not ready to print");
   return g_string_free(text, FALSE);
 }

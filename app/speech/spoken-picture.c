@@ -2,6 +2,8 @@
  * function, coil traces, spectrogram. */
 #include "app/speech/spoken-picture.h"
 
+#include "app/base/quantity.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -410,7 +412,9 @@ pla_spoken_draw_areas(const PlaSpoken *self, int frame, const PlaSpokenLook *loo
   cairo_line_to(cr, right, low);
   cairo_set_line_width(cr, 1.0);
   cairo_stroke(cr);
-  text_middle(cr, 0.5 * width, letters + 4.0, letters, "Airway, cm², throat to lips");
+  g_autofree char *title =
+      g_strdup_printf("Airway, %s, throat to lips", pla_unit_symbol(PLA_UNIT_CM2));
+  text_middle(cr, 0.5 * width, letters + 4.0, letters, title);
   draw_formant_row("F1–F3, tube", self->formant_hz + (gsize)frame * PLA_FORMANTS, self->size, left,
                    low + 1.6 * letters, letters, c->tongue_edge, c, cr);
   draw_formant_row("in the sound", self->heard_hz + (gsize)frame * PLA_FORMANTS, 1.0, left,
@@ -518,8 +522,8 @@ pla_spoken_draw_frame(const PlaSpoken *self, int frame, const PlaSpokenBones *bo
   cairo_translate(cr, 0, half);
   pla_spoken_draw_areas(self, frame, look, cr, width - side, height - half);
   cairo_restore(cr);
-  char words[32];
-  g_snprintf(words, sizeof words, "%.2f s", pla_spoken_time(self, frame));
+  g_autofree char *words =
+      pla_quantity_text(PLA_QUANTITY_TIME, pla_spoken_time(self, frame), PLA_UNIT_S);
   ink(cr, colours(look->dark)->ink, 1.0);
   text(cr, 8.0, CLAMP(height / 20.0, 12.0, 24.0), CLAMP(height / 26.0, 10.0, 18.0), words);
 }

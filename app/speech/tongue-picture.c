@@ -2,6 +2,7 @@
  * and coils over it, and lanes of activations. */
 #include "app/speech/tongue-picture.h"
 
+#include "app/base/quantity.h"
 #include "app/speech/tongue-muscles.h"
 
 #include <glib.h>
@@ -153,7 +154,8 @@ draw_time(const PlaTrack *track, double left, double right, double y, cairo_t *c
   for (int i = 0; step * per_s < 60.0; i++)
     step *= i % 3 == 1 ? 2.5 : 2.0;
   for (int i = 0; left + i * step * per_s < right - 30.0; i++) {
-    g_autofree char *words = g_strdup_printf(step < 0.95 ? "%.1f s" : "%.0f s", i * step);
+    g_autofree char *words =
+        g_strdup_printf("%.*f %s", step < 0.95 ? 1 : 0, i * step, pla_unit_symbol(PLA_UNIT_S));
     cairo_move_to(cr, left + i * step * per_s, y);
     cairo_show_text(cr, words);
   }

@@ -2,6 +2,7 @@
  * stored results, and formats one line per quantity. */
 #include "app/surgery/plan-compare.h"
 
+#include "app/base/quantity.h"
 #include "app/show/field-view.h"
 #include "app/surgery/surgery-body.h"
 
@@ -87,7 +88,7 @@ count_map(const PlaMesh *mesh, const char *name, double limit, double *above)
     const int *v = &mesh->tri[3 * t];
     skin[n] = (value[v[0]] + value[v[1]] + value[v[2]]) / 3.0;
     if (skin[n++] > limit && above)
-      *above += 1e4 * triangle_area(mesh, t);
+      *above += pla_unit_convert(triangle_area(mesh, t), PLA_UNIT_M2, PLA_UNIT_CM2);
   }
   qsort(skin, (size_t)n, sizeof *skin, compare_values);
   return n > 0 ? skin[n - 1 - n / 200] : 0.0;
@@ -117,8 +118,8 @@ pla_plan_side_new(const char *name, PlaContent *body)
     side->tip_gap_mm = json_object_get_double_member_with_default(r, "tip_gap_mm", NAN);
     side->dog_ear_mm = number(r, "dog_ear_mm");
   }
-  side->stretch_percent =
-      count_map(body->mesh, PLA_BODY_STRETCH, PLA_PLAN_STRETCH_LIMIT, &side->above_cm2);
+  const double limit = pla_quantity_get(PLA_QUANTITY_SKIN_STRETCH)->limit;
+  side->stretch_percent = count_map(body->mesh, PLA_BODY_STRETCH, limit, &side->above_cm2);
   side->tension_kpa = count_map(body->mesh, PLA_BODY_TENSION, 0.0, NULL);
   side->pressure_kpa = count_map(body->mesh, PLA_BODY_PRESSURE, 0.0, NULL);
   return side;
@@ -188,62 +189,66 @@ steps_text(const PlaPlanSide *s)
 static char *
 closure_text(const PlaPlanSide *s)
 {
-  return s->n_stitches ? g_strdup_printf("%.2f N", s->closure_force_n) : g_strdup("–");
+  return s->n_stitches ? pla_quantity_text(PLA_QUANTITY_FORCE, s->closure_force_n, PLA_UNIT_N)
+                       : g_strdup("–");
 }
 
 static char *
 tension_text(const PlaPlanSide *s)
 {
-  return s->n_stitches ? g_strdup_printf("%.2f N", s->max_tension_n) : g_strdup("–");
+  return s->n_stitches ? pla_quantity_text(PLA_QUANTITY_FORCE, s->max_tension_n, PLA_UNIT_N)
+                       : g_strdup("–");
 }
 
 static char *
 gap_text(const PlaPlanSide *s)
 {
-  return s->n_stitches ? g_strdup_printf("%.2f mm", s->edge_gap_mm) : g_strdup("–");
+  return s->n_stitches ? pla_quantity_text(PLA_QUANTITY_GAP, s->edge_gap_mm, PLA_UNIT_MM)
+                       : g_strdup("–");
 }
 
 static char *
 tip_text(const PlaPlanSide *s)
 {
-  return s->n_stitches && isfinite(s->tip_gap_mm) ? g_strdup_printf("%.2f mm", s->tip_gap_mm)
-                                                  : g_strdup("–");
+  return s->n_stitches ? pla_quantity_text(PLA_QUANTITY_GAP, s->tip_gap_mm, PLA_UNIT_MM)
+                       : g_strdup("–");
 }
 
 static char *
 ear_text(const PlaPlanSide *s)
 {
-  return s->n_stitches ? g_strdup_printf("%.1f mm", s->dog_ear_mm) : g_strdup("–");
+  return s->n_stitches ? pla_quantity_text(PLA_QUANTITY_DOG_EAR, s->dog_ear_mm, PLA_UNIT_MM)
+                       : g_strdup("–");
 }
 
 static char *
 skin_tension_text(const PlaPlanSide *s)
 {
-  return g_strdup_printf("%.1f kPa", s->tension_kpa);
+  return pla_quantity_text(PLA_QUANTITY_TENSION, s->tension_kpa, PLA_UNIT_KPA);
 }
 
 static char *
 pressure_text(const PlaPlanSide *s)
 {
-  return g_strdup_printf("%.1f kPa", s->pressure_kpa);
+  return pla_quantity_text(PLA_QUANTITY_PRESSURE, s->pressure_kpa, PLA_UNIT_KPA);
 }
 
 static char *
 stretch_text(const PlaPlanSide *s)
 {
-  return g_strdup_printf("%.0f %%", s->stretch_percent);
+  return pla_quantity_text(PLA_QUANTITY_SKIN_STRETCH, s->stretch_percent, PLA_UNIT_PERCENT);
 }
 
 static char *
 above_text(const PlaPlanSide *s)
 {
-  return g_strdup_printf("%.1f cm²", s->above_cm2);
+  return pla_quantity_text(PLA_QUANTITY_SKIN_AREA, s->above_cm2, PLA_UNIT_CM2);
 }
 
 static char *
 removed_text(const PlaPlanSide *s)
 {
-  return g_strdup_printf("%.2f ml", s->removed_ml);
+  return pla_quantity_text(PLA_QUANTITY_TISSUE_VOLUME, s->removed_ml, PLA_UNIT_ML);
 }
 
 static char *
@@ -349,17 +354,8 @@ pla_body_draw(const PlaContent *body, const char *map, const PlaCamera *camera,
   PlaStatus st = pla_stage_new(&stage, err);
   if (st == PLA_OK)
     st = pla_stage_add_mesh(stage, body->mesh, &look, &shape, err);
-  if (st == PLA_OK && pla_field_view_suits(view, body->mesh)) {
-    double lo = 0.0, hi = 1.0;
-    size_t n = 0;
-    double *value = view->tissue ? NULL : pla_field_view_values(view, body->mesh, &n);
-    if (strcmp(map, "skin-stretch") == 0)
-      hi = PLA_PLAN_STRETCH_LIMIT;
-    else if (value)
-      pla_field_view_range(view, value, n, &lo, &hi);
-    free(value);
-    st = pla_stage_show_field(stage, shape, body->mesh, view, view->centred ? lo : 0.0, hi, err);
-  }
+  if (st == PLA_OK && pla_field_view_suits(view, body->mesh))
+    st = pla_stage_show_field(stage, shape, body->mesh, view, err);
   if (st == PLA_OK)
     st = add_stitches(stage, body, err);
   if (st == PLA_OK) {

@@ -4,9 +4,6 @@
 #include "app/content/content.h"
 #include "app/show/picture.h"
 
-/* Skin stretched by more than this is counted, percent. */
-#define PLA_PLAN_STRETCH_LIMIT 30.0
-
 typedef struct {
   char *name;       /* of the branch; "before" */
   PlaContent *body; /* owned */
@@ -18,7 +15,7 @@ typedef struct {
   double tip_gap_mm;      /* where edges meet within a cell; NAN: not known */
   double dog_ear_mm;
   double stretch_percent; /* largest on the skin, but for half a percent of it */
-  double above_cm2;       /* skin stretched beyond the limit */
+  double above_cm2;       /* skin stretched beyond the limit of that quantity */
   double tension_kpa;     /* largest on the skin, but for half a percent of it */
   double pressure_kpa;    /* the same of pressure */
   double removed_ml;
@@ -41,7 +38,7 @@ const PlaPlanLine *pla_plan_lines_get(int *n);
 
 /* Towards the wounds of a body from outside; false where it has none. */
 bool pla_body_wound_camera(const PlaContent *body, PlaCamera *out);
-/* The body with the map @map, such as "tissue" or "skin-stretch", the latter up to the limit.
+/* The body with the map @map, such as "tissue" or "skin-stretch", as the window shows it.
  * @camera NULL: fitted from opts->view.  cairo_surface_destroy() by the caller. */
 PlaStatus pla_body_draw(const PlaContent *body, const char *map, const PlaCamera *camera,
                         const PlaPictureOptions *opts, cairo_surface_t **out, PlaError *err);

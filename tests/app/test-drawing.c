@@ -257,7 +257,7 @@ test_histograms(void)
 static void
 test_colour_bars(void)
 {
-  uint8_t map[256 * 3] = { 0 };
+  PlaLegend legend;
   const PlaOverlayInk ink = { .font_size = 13.0 };
   for (size_t d = 0; d < G_N_ELEMENTS(data); d++) {
     double lo = INFINITY, hi = -INFINITY;
@@ -277,7 +277,8 @@ test_colour_bars(void)
         if (!isfinite(lo) || !isfinite(hi) || !(hi > lo))
           g_error("%s: from %g to %g", what, lo, hi);
       }
-      pla_overlay_colour_bar(paper.cr, &ink, 640, 420, map, lo, hi, "Stress", "Pa");
+      pla_legend_init(&legend, v < 0 ? PLA_QUANTITY_VON_MISES : views[v].quantity, lo, hi);
+      pla_overlay_colour_bar(paper.cr, &ink, 640, 420, &legend, NULL);
       pla_overlay_scale_bar(paper.cr, &ink, 640, 420, data[d].value[0]);
       finish(what, paper.cr, 2); /* a text is drawn with its outline */
       paper_free(&paper);

@@ -1,5 +1,5 @@
 /* Pictures without a display: where things are drawn, picked and written. */
-#include "app/show/colour-map.h"
+#include "app/base/colour-map.h"
 #include "app/show/picture.h"
 #include "app/show/render.h"
 

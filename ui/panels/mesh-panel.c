@@ -2,6 +2,7 @@
  * operation, and summarises the mesh on a worker. */
 #include "ui/panels/mesh-panel.h"
 
+#include "app/base/quantity.h"
 #include "app/show/picture.h"
 #include "app/simulate/mesh-method.h"
 #include "ui/widgets/panel-rows.h"
@@ -124,12 +125,12 @@ update_estimate(PlaMeshPanel *self)
   const double rounded = pow(10.0, floor(log10(fmax(elements, 100.0))) - 1.0);
   const double about = round(elements / rounded) * rounded;
   const double seconds = fmax(1.0, ceil(elements / tets_per_s));
+  g_autofree char *wait = pla_quantity_text(PLA_QUANTITY_ESTIMATE, seconds, PLA_UNIT_S);
   g_autofree char *text =
       n == 0 ? g_strdup(_("Choose at least one tissue."))
       : about < 10000.0
-          ? g_strdup_printf(_("About %.0f elements, in about %.0f s."), about, seconds)
-          : g_strdup_printf(_("About %.0f thousand elements, in about %.0f s."), about / 1000.0,
-                            seconds);
+          ? g_strdup_printf(_("About %.0f elements, in about %s."), about, wait)
+          : g_strdup_printf(_("About %.0f thousand elements, in about %s."), about / 1000.0, wait);
   gtk_label_set_label(self->estimate, text);
   const int about_method = method_text(chosen_method(self));
   adw_preferences_group_set_description(ADW_PREFERENCES_GROUP(self->size_group),
@@ -248,10 +249,16 @@ on_summed(GObject *source, GAsyncResult *result, gpointer data)
     add_fact(self, _("Tetrahedra"), "%d", mesh->n_tets);
   if (mesh->n_hexes)
     add_fact(self, _("Hexahedra"), "%d", mesh->n_hexes);
-  add_fact(self, _("Volume"), _("%.1f ml"), 1e6 * sum->volume_m3);
-  if (mesh->n_tets)
-    add_fact(self, _("Dihedral angles"), "%.1f … %.1f°", sum->min_dihedral_deg,
-             sum->max_dihedral_deg);
+  g_autofree char *volume =
+      pla_quantity_text(PLA_QUANTITY_LISTED_VOLUME, sum->volume_m3, PLA_UNIT_M3);
+  add_fact(self, _("Volume"), "%s", volume);
+  if (mesh->n_tets) {
+    g_autofree char *least =
+        pla_quantity_number(PLA_QUANTITY_ELEMENT_ANGLE, sum->min_dihedral_deg, PLA_UNIT_DEG);
+    g_autofree char *most =
+        pla_quantity_text(PLA_QUANTITY_ELEMENT_ANGLE, sum->max_dihedral_deg, PLA_UNIT_DEG);
+    add_fact(self, _("Dihedral angles"), "%s … %s", least, most);
+  }
   add_fact(self, _("Inverted elements"), "%d", sum->inverted);
   add_fact(self, _("Pieces"), "%d", sum->components);
 }
@@ -266,7 +273,7 @@ follow_colour(PlaMeshPanel *self)
                      *quality = pla_field_view_find("quality");
   const guint n = g_list_model_get_n_items(G_LIST_MODEL(choices));
   self->result_field = field != quality ? field : NULL;
-  const char *const result[] = { field ? _(field->title) : NULL, NULL };
+  const char *const result[] = { field ? _(pla_quantity_get(field->quantity)->label) : NULL, NULL };
   gtk_string_list_splice(choices, 2, n - 2, self->result_field ? result : NULL);
   adw_combo_row_set_selected(self->colour, self->result_field ? 2 : field == quality ? 1 : 0);
 }
@@ -335,7 +342,8 @@ update_tissues(PlaMeshPanel *self)
     const PlaLabel *label = &labels->table.label[i];
     const gboolean bone = pla_surface_look_for(label).finish == PLA_FINISH_BONE;
     g_autofree char *volume =
-        g_strdup_printf(_("%.1f ml"), pla_document_get_label_mm3(self->document, label->id) / 1000);
+        pla_quantity_text(PLA_QUANTITY_LISTED_VOLUME,
+                          pla_document_get_label_mm3(self->document, label->id), PLA_UNIT_MM3);
     GtkWidget *row = pla_row_new(label->name, volume);
     GtkWidget *check = gtk_check_button_new();
     gtk_check_button_set_active(GTK_CHECK_BUTTON(check), !bone && !is_air(label->name));

@@ -2,6 +2,7 @@
  * skin. */
 #include "ui/surgery/theatre.h"
 
+#include "app/base/quantity.h"
 #include "app/surgery/plan-compare.h"
 #include "app/surgery/surgery-body.h"
 #include "ui/widgets/panel-rows.h"
@@ -46,7 +47,8 @@ static void
 add_force(PlaSurgeryPanel *self, const char *title, double newton, gboolean settled)
 {
   add_reading(self, title,
-              settled ? g_strdup_printf("%.2f N", newton) : g_strdup(_("when it has settled")));
+              settled ? pla_quantity_text(PLA_QUANTITY_FORCE, newton, PLA_UNIT_N)
+                      : g_strdup(_("when it has settled")));
 }
 
 void
@@ -60,14 +62,17 @@ pla_theatre_show_readings(PlaSurgeryPanel *self, JsonObject *surgery)
     return;
   const gboolean settled = is_settled(surgery);
   add_reading(self, _("Largest stretch anywhere"),
-              g_strdup_printf("%.0f %%", 100.0 * (number_of(r, "max_stretch") - 1.0)));
+              pla_quantity_text(PLA_QUANTITY_STRAIN, number_of(r, "max_stretch") - 1.0,
+                                PLA_UNIT_ONE));
   if (number_of(r, "stitches") > 0.0) {
     add_reading(self, _("Stitches"), g_strdup_printf("%.0f", number_of(r, "stitches")));
-    add_reading(self, _("Widest gap"), g_strdup_printf("%.2f mm", number_of(r, "edge_gap_mm")));
+    add_reading(self, _("Widest gap"),
+                pla_quantity_text(PLA_QUANTITY_GAP, number_of(r, "edge_gap_mm"), PLA_UNIT_MM));
     if (json_object_has_member(r, "tip_gap_mm"))
       add_reading(self, _("Gap at the tips"),
-                  g_strdup_printf("%.2f mm", number_of(r, "tip_gap_mm")));
-    add_reading(self, _("Dog-ear"), g_strdup_printf("%.1f mm", number_of(r, "dog_ear_mm")));
+                  pla_quantity_text(PLA_QUANTITY_GAP, number_of(r, "tip_gap_mm"), PLA_UNIT_MM));
+    add_reading(self, _("Dog-ear"),
+                pla_quantity_text(PLA_QUANTITY_DOG_EAR, number_of(r, "dog_ear_mm"), PLA_UNIT_MM));
     add_force(self, _("Strongest stitch"), number_of(r, "max_tension_n"), settled);
     add_force(self, _("Closure force"), number_of(r, "closure_force_n"), settled);
   }
@@ -97,17 +102,29 @@ step_title(JsonObject *step, const char **tool, JsonObject **what)
   return name ? g_strdup_printf("%s “%s”", capital, name) : g_steal_pointer(&capital);
 }
 
+/* the number under @key, whose ending is its unit, where @words have "%s" */
+static void
+append(GString *text, const char *words, PlaQuantityId id, JsonObject *object, const char *key)
+{
+  g_autofree char *value = pla_quantity_text(id, number_of(object, key), pla_unit_of_key(key));
+  const char *at = strstr(words, "%s");
+  g_return_if_fail(at != NULL);
+  g_string_append_len(text, words, at - words);
+  g_string_append(text, value);
+  g_string_append(text, at + 2);
+}
+
 /* what a step measured, in a few words; g_free() */
 static char *
 found_text(JsonObject *what, JsonObject *found)
 {
   GString *text = g_string_new(NULL);
   if (what && json_object_has_member(what, "depth_mm"))
-    g_string_append_printf(text, _("%.1f mm deep, "), number_of(what, "depth_mm"));
+    append(text, _("%s deep, "), PLA_QUANTITY_TOOL, what, "depth_mm");
   if (what && json_object_has_member(what, "pressure_kpa"))
-    g_string_append_printf(text, _("%.2f kPa added, "), number_of(what, "pressure_kpa"));
+    append(text, _("%s added, "), PLA_QUANTITY_TISSUE_PRESSURE, what, "pressure_kpa");
   else if (what && json_object_has_member(what, "radius_mm"))
-    g_string_append_printf(text, _("radius %.1f mm, "), number_of(what, "radius_mm"));
+    append(text, _("radius %s, "), PLA_QUANTITY_TOOL, what, "radius_mm");
   if (what && json_object_has_member(what, "along"))
     g_string_append_printf(text, _("%+.0f %% along, %+.0f %% across, "),
                            100.0 * (number_of(what, "along") - 1.0),
@@ -119,14 +136,13 @@ found_text(JsonObject *what, JsonObject *found)
         text, g_dngettext(NULL, "%d piece, ", "%d pieces, ", (gulong)number_of(found, "pieces")),
         (int)number_of(found, "pieces"));
   if (found && json_object_has_member(found, "specimen_mm3"))
-    g_string_append_printf(text, _("%.2f ml taken out, "), 1e-3 * number_of(found, "specimen_mm3"));
+    append(text, _("%s taken out, "), PLA_QUANTITY_TISSUE_VOLUME, found, "specimen_mm3");
   if (found && json_object_has_member(found, "specimen_g"))
-    g_string_append_printf(text, _("%.2f g, "), number_of(found, "specimen_g"));
+    append(text, _("%s, "), PLA_QUANTITY_MASS, found, "specimen_g");
   if (found && json_object_has_member(found, "stitches"))
     g_string_append_printf(text, _("%.0f stitches, "), number_of(found, "stitches"));
   if (found && number_of(found, "open_mm") > 0.05)
-    g_string_append_printf(text, _("%.1f mm of the edge open at tips, "),
-                           number_of(found, "open_mm"));
+    append(text, _("%s of the edge open at tips, "), PLA_QUANTITY_TOOL, found, "open_mm");
   if (found && json_object_has_member(found, "converged")) {
     const gboolean fine = json_object_get_boolean_member(found, "converged");
     g_string_append_printf(text,
@@ -168,14 +184,14 @@ pla_theatre_show_done(PlaSurgeryPanel *self, JsonObject *surgery)
 }
 
 /* maps in the order of the list */
-static const struct {
-  const char *id, *unit, *threshold;
-  double limit; /* at first */
-} maps[] = { { "tissue", "", N_("_Threshold"), 1 },
-             { "skin-stretch", "%", N_("_Threshold (%)"), PLA_PLAN_STRETCH_LIMIT },
-             { "displacement", "mm", N_("_Threshold (mm)"), 10 },
-             { "skin-tension", "kPa", N_("_Threshold (kPa)"), 5 },
-             { "skin-pressure", "kPa", N_("_Threshold (kPa)"), 5 } };
+static const char *const maps[] = { "tissue", "skin-stretch", "displacement", "skin-tension",
+                                    "skin-pressure" };
+
+static const PlaQuantity *
+map_quantity(guint map)
+{
+  return pla_quantity_get(pla_field_view_find(maps[map])->quantity);
+}
 
 /* how much skin lies above the threshold */
 static void
@@ -206,9 +222,9 @@ show_above(PlaSurgeryPanel *self)
                           e[0] * f[1] - e[1] * f[0] };
     area += 0.5 * sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
   }
-  g_autofree char *text =
-      g_strdup_printf(_("%.1f cm² of skin lie above %.0f %s, the darkest colour."), 1e4 * area,
-                      limit, maps[map].unit);
+  g_autofree char *skin = pla_quantity_text(PLA_QUANTITY_SKIN_AREA, area, PLA_UNIT_M2);
+  g_autofree char *text = g_strdup_printf(_("%s of skin lie above %.0f %s, the darkest colour."),
+                                          skin, limit, pla_unit_symbol(map_quantity(map)->unit));
   gtk_label_set_label(self->above, text);
 }
 
@@ -218,10 +234,14 @@ pla_theatre_show_map(PlaSurgeryPanel *self)
   const guint map = adw_combo_row_get_selected(self->map);
   if (self->following || !self->body || map >= G_N_ELEMENTS(maps))
     return;
-  const PlaFieldView *view = pla_field_view_find(maps[map].id);
-  const double limit = map > 0 ? gtk_spin_button_get_value(self->threshold) : 1.0;
-  adw_preferences_row_set_title(ADW_PREFERENCES_ROW(self->threshold_row), _(maps[map].threshold));
-  pla_entry_set_field(self->body, view, view->centred ? -limit : 0.0, limit);
+  const PlaQuantity *quantity = map_quantity(map);
+  double lo, hi;
+  pla_quantity_range_to(quantity,
+                        map > 0 ? gtk_spin_button_get_value(self->threshold) : quantity->limit, &lo,
+                        &hi);
+  g_autofree char *title = pla_quantity_row_title(_("_Threshold"), quantity->unit);
+  adw_preferences_row_set_title(ADW_PREFERENCES_ROW(self->threshold_row), title);
+  pla_entry_set_field(self->body, pla_field_view_find(maps[map]), lo, hi);
   show_above(self);
 }
 
@@ -231,6 +251,6 @@ pla_theatre_on_map(PlaSurgeryPanel *self)
 {
   const guint map = adw_combo_row_get_selected(self->map);
   if (map > 0 && map < G_N_ELEMENTS(maps))
-    gtk_spin_button_set_value(self->threshold, maps[map].limit);
+    gtk_spin_button_set_value(self->threshold, map_quantity(map)->limit);
   pla_theatre_show_map(self);
 }

@@ -3,6 +3,7 @@
 #include "ui/views/scene-view.h"
 
 #include "anatomy/volume/slice.h"
+#include "app/base/quantity.h"
 #include "app/show/overlay.h"
 #include "app/show/picture.h"
 #include "ui/views/scene-sketch.h"
@@ -292,7 +293,7 @@ set_style(PlaSceneView *self, PlaEntry *entry)
   colours.value = pla_entry_get_values(entry, &colours.lo, &colours.hi);
   if (field && colours.value) {
     uint8_t map[256 * 3];
-    pla_colour_map_table(field->map, map);
+    pla_colour_map_table(pla_quantity_get(field->quantity)->map, map);
     colours.on_cells = field->place == PLA_ON_CELLS;
     colours.n = colours.on_cells ? pla_mesh_n_cells(mesh) : (size_t)mesh->n_verts;
     colours.map_rgb = map;
@@ -698,11 +699,10 @@ draw_bar(PlaEntry *entry, gpointer data)
   if (!field || field->tissue || bar->drawn || !pla_entry_get_visible(entry))
     return;
   double lo, hi;
-  uint8_t map[256 * 3];
+  PlaLegend legend;
   pla_entry_get_values(entry, &lo, &hi);
-  pla_colour_map_table(field->map, map);
-  pla_overlay_colour_bar(bar->cr, bar->ink, bar->width, bar->height, map, lo, hi, _(field->title),
-                         field->unit);
+  pla_legend_init(&legend, field->quantity, lo, hi);
+  pla_overlay_colour_bar(bar->cr, bar->ink, bar->width, bar->height, &legend, _(legend.label));
   bar->drawn = TRUE;
 }
 

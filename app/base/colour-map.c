@@ -1,6 +1,6 @@
 /* Colour maps made in OKLab (B. Ottosson, 2020): stops are joined there by smooth curves of hue
  * and chroma over a straight line of lightness, and converted to sRGB. */
-#include "app/show/colour-map.h"
+#include "app/base/colour-map.h"
 
 #include <math.h>
 #include <stdbool.h>
