@@ -3,7 +3,6 @@
 #include "app/show/field-view.h"
 
 #include "anatomy/base/memory.h"
-#include "app/surgery/surgery-body.h"
 
 #include <glib.h>
 #include <math.h>

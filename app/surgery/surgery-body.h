@@ -12,6 +12,7 @@
 #pragma once
 
 #include "app/content/content.h"
+#include "app/show/field-view.h"
 #include "sim/surgery/surgery.h"
 
 /* Arrays beside those of the body, m and N: what is there to be seen. */
@@ -19,10 +20,6 @@
 #define PLA_BODY_THREADS "show/thread"  /* (6, threads): their ends; several make a stitch */
 #define PLA_BODY_HOOKS "show/hook"      /* (6, hooks): skin, place */
 #define PLA_BODY_LIPS "show/lip"        /* (4, points): place, number of the wound */
-/* Fields of its mesh. */
-#define PLA_BODY_STRETCH "stretch_percent" /* on vertices */
-#define PLA_BODY_TENSION "tension_kpa"     /* the same: largest pull */
-#define PLA_BODY_PRESSURE "pressure_kpa"   /* the same: mean, negative where it pulls */
 
 /* In the metadata of a mesh: it was taken out of a body; holds what was measured. */
 #define PLA_BODY_SPECIMEN "specimen"

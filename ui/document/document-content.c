@@ -1,6 +1,7 @@
 /* What a document shows: entries of the tree and surfaces of tissues. */
 #include "ui/document/document-private.h"
 
+#include "app/base/quantity.h"
 #include "app/show/picture.h"
 
 #include <glib/gi18n.h>
@@ -212,7 +213,7 @@ pla_document_show_labels(PlaDocument *self, PlaHolding *held, const gboolean *ch
     g_autoptr(PlaEntry) entry = g_list_model_get_item(G_LIST_MODEL(children), i);
     g_list_store_append(old, entry);
   }
-  const double voxel_ml = pla_volume_voxel_mm3(map->volume) / 1000.0;
+  const double voxel_mm3 = pla_volume_voxel_mm3(map->volume);
   self->making = NULL;
   const size_t shown = smallest_shown(map, counts);
   /* skin must not hide what is inside: see-through when there is bone in it */
@@ -227,7 +228,9 @@ pla_document_show_labels(PlaDocument *self, PlaHolding *held, const gboolean *ch
     PlaEntry *before = changed ? find_label(G_LIST_MODEL(old), label->id) : NULL;
     gboolean keep =
         before && !changed[label->id] && strcmp(pla_entry_get_name(before), label->name) == 0;
-    g_autofree char *detail = g_strdup_printf(_("%.1f ml"), (double)counts[label->id] * voxel_ml);
+    g_autofree char *detail =
+        pla_quantity_text(PLA_QUANTITY_LISTED_VOLUME, (double)counts[label->id] * voxel_mm3,
+                          PLA_UNIT_MM3);
     PlaEntry *entry =
         keep ? g_object_ref(before) : pla_entry_new(PLA_ENTRY_LABEL, label->name, ++self->next_id);
     if (!keep) {

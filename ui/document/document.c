@@ -3,6 +3,7 @@
  * work.c. */
 #include "ui/document/document-private.h"
 
+#include "app/base/quantity.h"
 #include "app/show/picture.h"
 #include "ui/document/unsaved.h"
 
@@ -310,9 +311,11 @@ pla_document_describe(PlaDocument *self, const double ras_mm[3])
   static const char *const sides[3][2] = { { "L", "R" }, { "P", "A" }, { "I", "S" } };
   for (int d = 0; d < 3; d++) {
     double rounded = round(10.0 * ras_mm[d]) / 10.0;
-    g_string_append_printf(text, "%s %.1f  ", sides[d][rounded >= 0.0], fabs(rounded));
+    g_autofree char *number =
+        pla_quantity_number(PLA_QUANTITY_POSITION, fabs(rounded), PLA_UNIT_MM);
+    g_string_append_printf(text, "%s %s  ", sides[d][rounded >= 0.0], number);
   }
-  g_string_append(text, "mm");
+  g_string_append(text, pla_unit_symbol(pla_quantity_get(PLA_QUANTITY_POSITION)->unit));
   PlaSlicePlane pixel = pla_slice_plane(PLA_AXIS_AXIAL, ras_mm, 1.0, 1, 1, true);
   if (self->volume) {
     float value;

@@ -3,6 +3,7 @@
 #include "ui/panels/history-panel.h"
 
 #include "app/base/json.h"
+#include "app/base/quantity.h"
 #include "app/show/thumbnail.h"
 
 #include <glib/gi18n.h>
@@ -166,10 +167,11 @@ summarise(const PlaLogRow *row)
     JsonNode *value = json_object_get_member(params, keys[k]);
     if (!value || !JSON_NODE_HOLDS_VALUE(value))
       continue;
-    if (json_node_get_value_type(value) == G_TYPE_STRING)
-      g_string_append_printf(text, "%s%s", text->len ? ", " : "", json_node_get_string(value));
-    else
-      g_string_append_printf(text, "%s%.3g mm", text->len ? ", " : "", json_node_get_double(value));
+    g_autofree char *word =
+        json_node_get_value_type(value) == G_TYPE_STRING
+            ? json_node_dup_string(value)
+            : pla_quantity_text(PLA_QUANTITY_LENGTH, json_node_get_double(value), PLA_UNIT_MM);
+    g_string_append_printf(text, "%s%s", text->len ? ", " : "", word);
   }
   return g_string_free(text, FALSE);
 }
@@ -246,10 +248,10 @@ fill_list(PlaHistoryPanel *self, PlaSession *session)
     g_autoptr(GDateTime) time = g_date_time_new_from_unix_local(op->time_ms / 1000);
     g_autofree char *clock = time ? g_date_time_format(time, "%d %b %H:%M") : g_strdup("");
     const char *branch = branch_at(branches, op->id);
-    g_autofree char *when =
-        branch ? g_strdup_printf(_("%s · %.1f s · branch %s"), clock, (double)op->duration_ms / 1e3,
-                                 branch)
-               : g_strdup_printf(_("%s · %.1f s"), clock, (double)op->duration_ms / 1e3);
+    g_autofree char *took =
+        pla_quantity_text(PLA_QUANTITY_DURATION, (double)op->duration_ms, PLA_UNIT_MS);
+    g_autofree char *when = branch ? g_strdup_printf(_("%s · %s · branch %s"), clock, took, branch)
+                                   : g_strdup_printf("%s · %s", clock, took);
     g_autofree char *title =
         known && !known->describe ? g_strdup(_(known->title)) : pla_operation_describe(op);
     g_autofree char *detail = summarise(op);

@@ -1,6 +1,7 @@
 /* Fills the rows on size, spacing, axes, frame audit and notes from the document. */
 #include "ui/panels/import-panel.h"
 
+#include "app/base/quantity.h"
 #include "ui/widgets/panel-rows.h"
 
 #include <glib/gi18n.h>
@@ -54,9 +55,12 @@ update(PlaImportPanel *self)
   add_row_printf(self, _("Voxels"), "%d × %d × %d", vol->dims[0], vol->dims[1], vol->dims[2]);
   if (vol->dims[3] > 1)
     add_row_printf(self, _("Frames"), "%d", vol->dims[3]);
-  add_row_printf(self, _("Spacing"), "%.4g × %.4g × %.4g mm", spacing[0], spacing[1], spacing[2]);
-  add_row_printf(self, _("Extent"), "%.0f × %.0f × %.0f mm", vol->dims[0] * spacing[0],
-                 vol->dims[1] * spacing[1], vol->dims[2] * spacing[2]);
+  const double extent[3] = { vol->dims[0] * spacing[0], vol->dims[1] * spacing[1],
+                             vol->dims[2] * spacing[2] };
+  g_autofree char *voxel = pla_quantity_size_text(PLA_QUANTITY_SPACING, spacing, PLA_UNIT_MM);
+  g_autofree char *box = pla_quantity_size_text(PLA_QUANTITY_EXTENT, extent, PLA_UNIT_MM);
+  add_row(self, _("Spacing"), voxel);
+  add_row(self, _("Extent"), box);
   add_row_printf(self, _("Axes"), "%s", letters);
   static const char *const sources[] = {
     [PLA_FRAME_NONE] = N_("not stated: assumed"),
@@ -67,8 +71,11 @@ update(PlaImportPanel *self)
     [PLA_FRAME_MADE] = N_("made by Platysma"),
   };
   add_row(self, _("Frame from"), _(sources[vol->audit.source]));
-  if (vol->audit.qform_code > 0 && vol->audit.sform_code > 0)
-    add_row_printf(self, _("Forms differ by"), "%.3g mm", vol->audit.disagreement_mm);
+  if (vol->audit.qform_code > 0 && vol->audit.sform_code > 0) {
+    g_autofree char *apart =
+        pla_quantity_text(PLA_QUANTITY_LENGTH, vol->audit.disagreement_mm, PLA_UNIT_MM);
+    add_row(self, _("Forms differ by"), apart);
+  }
   if (vol->audit.nonorthogonality < 1e-6)
     add_row(self, _("Skew of axes"), _("none"));
   else

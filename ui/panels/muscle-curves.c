@@ -2,6 +2,8 @@
  * frame. */
 #include "ui/panels/muscle-curves.h"
 
+#include "app/base/quantity.h"
+
 #include <glib/gi18n.h>
 #include <string.h>
 
@@ -53,6 +55,14 @@ offer(PlaMuscleCurves *self, const PlaPerformance *p)
   self->following = FALSE;
 }
 
+/* of an axis; g_free() */
+static char *
+quantity_title(PlaQuantityId id)
+{
+  const PlaQuantity *quantity = pla_quantity_get(id);
+  return pla_quantity_heading(_(quantity->label), quantity->unit);
+}
+
 static void
 draw(PlaMuscleCurves *self, const PlaPerformance *p)
 {
@@ -65,7 +75,9 @@ draw(PlaMuscleCurves *self, const PlaPerformance *p)
   const PlaTrack *track = p->track->track;
   const size_t n = (size_t)track->n_samples;
   const gboolean jaw = g_str_has_prefix(stem, "jaw");
-  PlaPlot *plot = pla_plot_new(stem, _("Time, s"), jaw ? _("Angle, °") : _("Activation"));
+  g_autofree char *x_title = quantity_title(PLA_QUANTITY_TIME);
+  g_autofree char *y_title = quantity_title(jaw ? PLA_QUANTITY_ANGLE : PLA_QUANTITY_ACTIVATION);
+  PlaPlot *plot = pla_plot_new(stem, x_title, y_title);
   g_autofree double *x = g_new(double, n + 1), *y = g_new(double, n + 1);
   for (int c = 0; c < track->n_channels; c++) {
     const char *name = track->name[c];

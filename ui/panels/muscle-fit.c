@@ -2,6 +2,7 @@
  * expected run time. */
 #include "ui/panels/muscle-fit.h"
 
+#include "app/base/quantity.h"
 #include "ui/widgets/panel-rows.h"
 
 #include <glib/gi18n.h>
@@ -31,20 +32,27 @@ expander_new(const char *title, const char *subtitle)
   return row;
 }
 
+/* g_free() */
+static char *
+fit_error(double mm)
+{
+  return pla_quantity_text(PLA_QUANTITY_FIT_ERROR, mm, PLA_UNIT_MM);
+}
+
 /* every marker with its distances; a click goes to where it is worst */
 static void
 add_markers(AdwPreferencesGroup *group, GPtrArray *rows, const PlaPerformance *p)
 {
   if (p->n_misfits == 0)
     return;
-  g_autofree char *worst =
-      g_strdup_printf(_("Worst: %s, %.2f mm"), p->misfit[0].name, p->misfit[0].rms_mm);
+  g_autofree char *most = fit_error(p->misfit[0].rms_mm);
+  g_autofree char *worst = g_strdup_printf(_("Worst: %s, %s"), p->misfit[0].name, most);
   GtkWidget *list = expander_new(_("Markers, worst first"), worst);
   for (int i = 0; i < p->n_misfits; i++) {
     const PlaMarkerMisfit *m = &p->misfit[i];
-    g_autofree char *value = g_strdup_printf(_("%.2f mm"), m->rms_mm);
-    g_autofree char *detail = g_strdup_printf(_("at most %.2f mm, in frame %d; seen in %d frames"),
-                                              m->max_mm, m->worst_frame + 1, m->n_used);
+    g_autofree char *value = fit_error(m->rms_mm), *largest = fit_error(m->max_mm);
+    g_autofree char *detail = g_strdup_printf(_("at most %s, in frame %d; seen in %d frames"),
+                                              largest, m->worst_frame + 1, m->n_used);
     GtkWidget *row = pla_row_new(m->name, value);
     adw_action_row_set_subtitle(ADW_ACTION_ROW(row), detail);
     gtk_list_box_row_set_activatable(GTK_LIST_BOX_ROW(row), TRUE);
@@ -127,11 +135,9 @@ pla_fit_rows_add(AdwPreferencesGroup *group, GPtrArray *rows, const PlaPerforman
     return FALSE;
   JsonObject *fit = json_node_get_object(node);
   GString *text = g_string_new(NULL);
-  add(group, rows, _("Distance, root mean square"),
-      g_strdup_printf(_("%.2f mm"), number_of(fit, "rms_mm")));
-  add(group, rows, _("Largest distance"), g_strdup_printf(_("%.2f mm"), number_of(fit, "max_mm")));
-  add(group, rows, _("Noise of a marker"),
-      g_strdup_printf(_("%.2f mm"), number_of(fit, "noise_mm")));
+  add(group, rows, _("Distance, root mean square"), fit_error(number_of(fit, "rms_mm")));
+  add(group, rows, _("Largest distance"), fit_error(number_of(fit, "max_mm")));
+  add(group, rows, _("Noise of a marker"), fit_error(number_of(fit, "noise_mm")));
   add(group, rows, _("Gross errors left out"), g_strdup_printf("%.0f", number_of(fit, "outliers")));
   add_markers(group, rows, p);
   JsonNode *muscles = json_object_get_member(fit, "muscles");
@@ -163,9 +169,13 @@ char *
 pla_match_text(const PlaPerformance *p)
 {
   GString *text = g_string_new(NULL);
-  g_string_append_printf(text, _("%d markers, %d frames at %.0f Hz: %.1f s."), p->take->n_markers,
-                         p->take->n_frames, p->take->rate_hz,
-                         p->take->rate_hz > 0.0 ? p->take->n_frames / p->take->rate_hz : 0.0);
+  g_autofree char *rate = pla_quantity_text(PLA_QUANTITY_FREQUENCY, p->take->rate_hz, PLA_UNIT_HZ);
+  g_autofree char *time =
+      pla_quantity_text(PLA_QUANTITY_TIME,
+                        p->take->rate_hz > 0.0 ? p->take->n_frames / p->take->rate_hz : 0.0,
+                        PLA_UNIT_S);
+  g_string_append_printf(text, _("%d markers, %d frames at %s: %s."), p->take->n_markers,
+                         p->take->n_frames, rate, time);
   if (p->refused) {
     g_string_append_printf(text, "\n\n%s", p->refused);
   } else {
@@ -174,10 +184,11 @@ pla_match_text(const PlaPerformance *p)
                            p->labels.by_name ? _("%d of them were matched by name.")
                                              : _("%d of them were matched by where they are."),
                            p->labels.n_matched);
+    g_autofree char *off =
+        pla_quantity_text(PLA_QUANTITY_FIT_ERROR, p->labels.rest_rms_m, PLA_UNIT_M);
     g_string_append_printf(text,
-                           _(" In frame %d, taken for rest, they are %.2f mm (rms) from their "
-                             "places."),
-                           p->labels.rest_frame + 1, 1000.0 * p->labels.rest_rms_m);
+                           _(" In frame %d, taken for rest, they are %s (rms) from their places."),
+                           p->labels.rest_frame + 1, off);
     if (p->loose->len > 0) {
       g_string_append(text, _("\n\nLeft out, with no place on the body: "));
       append_names(text, p->loose);
@@ -201,10 +212,10 @@ pla_fit_cost_text(const PlaPerformance *p)
 {
   /* measured on two cores: 0.08 s a frame of 700 elements, 0.2 s of 15 000 */
   const double seconds = p->take->n_frames * (0.07 + 0.14 * p->body->mesh->n_tets / 15000.0);
+  g_autofree char *wait = pla_quantity_text(PLA_QUANTITY_ESTIMATE, fmax(seconds, 1.0), PLA_UNIT_S);
   return seconds < 90.0
-             ? g_strdup_printf(_("%d frames and %d muscles: about %.0f s on two cores."),
-                               p->take->n_frames, pla_active_n_muscles(p->body->model),
-                               fmax(seconds, 1.0))
+             ? g_strdup_printf(_("%d frames and %d muscles: about %s on two cores."),
+                               p->take->n_frames, pla_active_n_muscles(p->body->model), wait)
              : g_strdup_printf(_("%d frames and %d muscles: about %.0f minutes on two cores."),
                                p->take->n_frames, pla_active_n_muscles(p->body->model),
                                seconds / 60.0);

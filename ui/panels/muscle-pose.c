@@ -2,6 +2,7 @@
  * performer. */
 #include "ui/panels/muscle-pose.h"
 
+#include "app/base/quantity.h"
 #include "ui/widgets/panel-rows.h"
 
 #include <glib/gi18n.h>
@@ -63,7 +64,9 @@ range_factor(const PlaActiveModel *model, int c)
 {
   /* sliders speak the units of tracks: degrees and millimetres */
   const int jaw = c - pla_active_n_muscles(model);
-  return jaw < 0 ? 1.0 : jaw == PLA_JAW_OPENING ? 180.0 / G_PI : 1000.0;
+  return jaw < 0                  ? 1.0
+         : jaw == PLA_JAW_OPENING ? pla_unit_convert(1.0, PLA_UNIT_RAD, PLA_UNIT_DEG)
+                                  : pla_unit_convert(1.0, PLA_UNIT_M, PLA_UNIT_MM);
 }
 
 static void
@@ -193,20 +196,21 @@ add_muscle_rows(PlaMusclePose *self, const PlaActiveModel *model)
 static void
 add_jaw_rows(PlaMusclePose *self, const PlaActiveModel *model)
 {
-  static const char *const titles[PLA_JAW_DOFS] = { N_("Opening (°)"),
-                                                    N_("Right condyle slides (mm)"),
-                                                    N_("Left condyle slides (mm)") };
+  static const char *const titles[PLA_JAW_DOFS] = { N_("Opening"), N_("Right condyle slides"),
+                                                    N_("Left condyle slides") };
   const int first = pla_active_n_muscles(model), n = pla_active_n_controls(model);
   g_autofree double *lo = g_new(double, (gsize)n + 1), *hi = g_new(double, (gsize)n + 1);
   pla_active_limits(model, lo, hi);
   for (int c = first; c < n; c++) {
     const double factor = range_factor(model, c);
     const int k = c - first;
-    GtkWidget *scale = new_scale(self, _(titles[k]), factor * hi[c], k == 0 ? 0.5 : 0.1, 1);
+    const PlaQuantityId quantity = k == 0 ? PLA_QUANTITY_ANGLE : PLA_QUANTITY_MOTION;
+    g_autofree char *title = pla_quantity_row_title(_(titles[k]), pla_quantity_get(quantity)->unit);
+    GtkWidget *scale = new_scale(self, title, factor * hi[c], k == 0 ? 0.5 : 0.1, 1);
     gtk_range_set_range(GTK_RANGE(scale), factor * lo[c], factor * hi[c]);
     self->scales->pdata[c] = scale;
     g_array_index(self->partner, int, c) = -1;
-    pla_panel_rows_add(self->jaw_group, self->jaw_rows, new_row(_(titles[k]), scale, NULL));
+    pla_panel_rows_add(self->jaw_group, self->jaw_rows, new_row(title, scale, NULL));
   }
   gtk_widget_set_visible(GTK_WIDGET(self->jaw_group), n > first);
 }

@@ -2,6 +2,7 @@
  * line by blending stored shapes. */
 #include "ui/panels/muscle-speech.h"
 
+#include "app/base/quantity.h"
 #include "app/content/files.h"
 #include "app/motion/case-physemes.h"
 
@@ -118,9 +119,10 @@ show_candidates(PlaMuscleSpeech *self)
       const PlaPhyseme from =
           pla_physeme_bank_get(pla_case_physemes_get_library(self->speaker)->bank,
                                phone.candidate[i]);
+      g_autofree char *when = pla_quantity_text(PLA_QUANTITY_TIME, from.start_s, PLA_UNIT_S);
       g_autofree char *text =
-          g_strdup_printf(_("%s, at %.2f s"), pla_case_physemes_get_track(self->speaker, from.take),
-                          from.start_s);
+          g_strdup_printf(_("%s, at %s"), pla_case_physemes_get_track(self->speaker, from.take),
+                          when);
       gtk_string_list_append(list, text);
       if (phone.candidate[i] == phone.physeme)
         chosen = i;

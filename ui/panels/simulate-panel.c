@@ -3,6 +3,7 @@
 #include "ui/panels/simulate-panel.h"
 
 #include "app/base/json.h"
+#include "app/base/quantity.h"
 #include "app/show/picture.h"
 #include "app/simulate/tissue-choice.h"
 #include "app/verbs/live-solve.h"
@@ -144,11 +145,13 @@ update_pull_rows(PlaSimulatePanel *self)
     g_autofree char *number = g_strdup_printf("%d", ++count[place->kind]);
     g_auto(GStrv) parts = g_strsplit(_(names[place->kind]), "%d", 2);
     g_autofree char *title = g_strjoinv(number, parts);
+    g_autofree char *far = pla_quantity_text(PLA_QUANTITY_DISPLACEMENT,
+                                             hypot(hypot(way[0], way[1]), way[2]), PLA_UNIT_MM);
     g_autofree char *subtitle =
         place->kind == PLA_MARK_HOOK
-            ? g_strdup_printf(_("%.1f mm from (%.0f, %.0f, %.0f)"),
-                              hypot(hypot(way[0], way[1]), way[2]), at[0], at[1], at[2])
-            : g_strdup_printf(_("at (%.0f, %.0f, %.0f) mm"), at[0], at[1], at[2]);
+            ? g_strdup_printf(_("%s from (%.0f, %.0f, %.0f)"), far, at[0], at[1], at[2])
+            : g_strdup_printf(_("at (%.0f, %.0f, %.0f) %s"), at[0], at[1], at[2],
+                              pla_unit_symbol(PLA_UNIT_MM));
     g_autofree char *remove = g_strdup_printf(_("Remove %s"), title);
     GtkWidget *row =
         pla_removable_row_new(title, subtitle, remove, G_CALLBACK(on_remove_place), self);
@@ -569,8 +572,8 @@ set_up(PlaSimulatePanel *self, PlaEntry *body)
     pla_volume_spacing_mm(labels->volume, spacing);
     Holder holder = { .label = label->id,
                       .within_mm = fmax(1.5, fmax(spacing[0], fmax(spacing[1], spacing[2]))) };
-    g_autofree char *subtitle =
-        g_strdup_printf(_("Everything within %.1f mm of it"), holder.within_mm);
+    g_autofree char *within = pla_quantity_text(PLA_QUANTITY_TOOL, holder.within_mm, PLA_UNIT_MM);
+    g_autofree char *subtitle = g_strdup_printf(_("Everything within %s of it"), within);
     add_holder(self, label->name, subtitle, holder);
   }
   if (labels)
@@ -605,17 +608,22 @@ show_quality(PlaSimulatePanel *self, PlaEntry *entry)
                            g_dngettext(NULL, "%d element is inverted.", "%d elements are inverted.",
                                        (gulong)inverted),
                            inverted);
-  g_string_append_printf(text, _(" The largest way is %.1f mm."),
-                         json_object_get_double_member_with_default(found, "max_displacement_mm",
-                                                                    0.0));
+  g_autofree char *way = pla_quantity_text(
+      PLA_QUANTITY_DISPLACEMENT,
+      json_object_get_double_member_with_default(found, "max_displacement_mm", 0.0), PLA_UNIT_MM);
+  g_string_append_printf(text, _(" The largest way is %s."), way);
   JsonNode *forces = json_object_get_member(found, "hook_force_n");
   if (forces && JSON_NODE_HOLDS_ARRAY(forces) &&
       json_array_get_length(json_node_get_array(forces))) {
     g_string_append(text, _(" Hooks pull with"));
-    for (guint i = 0; i < json_array_get_length(json_node_get_array(forces)); i++)
-      g_string_append_printf(text, "%s %.2g", i ? "," : "",
-                             json_array_get_double_element(json_node_get_array(forces), i));
-    g_string_append(text, " N.");
+    for (guint i = 0; i < json_array_get_length(json_node_get_array(forces)); i++) {
+      g_autofree char *force =
+          pla_quantity_text(PLA_QUANTITY_FORCE,
+                            json_array_get_double_element(json_node_get_array(forces), i),
+                            PLA_UNIT_N);
+      g_string_append_printf(text, "%s %s", i ? "," : "", force);
+    }
+    g_string_append(text, ".");
   }
   gtk_label_set_label(self->quality, text->str);
   g_string_free(text, TRUE);

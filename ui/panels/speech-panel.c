@@ -2,6 +2,7 @@
  * worker. */
 #include "ui/panels/speech-panel.h"
 
+#include "app/base/quantity.h"
 #include "app/content/files.h"
 #include "app/speech/recording.h"
 #include "app/speech/spoken-video.h"
@@ -632,6 +633,13 @@ most_active(const PlaTrack *track, int frame)
   return g_string_free(text, FALSE);
 }
 
+/* g_free() */
+static char *
+motion_text(double mm)
+{
+  return pla_quantity_text(PLA_QUANTITY_MOTION, mm, PLA_UNIT_MM);
+}
+
 static void
 show_muscles(PlaSpeechPanel *self)
 {
@@ -646,11 +654,12 @@ show_muscles(PlaSpeechPanel *self)
   const int frame = pla_spoken_frame_at(u->spoken, pla_speech_desk_get_time(self->desk));
   const PlaTongueMusclesFrame rms = pla_tongue_activations_rms(found);
   g_autofree char *active = most_active(found->track, frame);
+  g_autofree char *moves = motion_text(rms.motion_mm), *left = motion_text(rms.residual_mm),
+                  *now = motion_text(sqrt(found->left[frame]));
   g_autofree char *text =
-      g_strdup_printf(_("Apart from the jaw the tongue moves by %.1f mm from rest; the muscles "
-                        "leave %.1f mm of that "
-                        "unexplained, at this moment %.1f mm.\nMost active now: %s."),
-                      rms.motion_mm, rms.residual_mm, sqrt(found->left[frame]), active);
+      g_strdup_printf(_("Apart from the jaw the tongue moves by %s from rest; the muscles leave %s "
+                        "of that unexplained, at this moment %s.\nMost active now: %s."),
+                      moves, left, now, active);
   set_text(self->explained, text);
 }
 
@@ -669,10 +678,11 @@ show_moment(PlaSpeechPanel *self)
   pla_spoken_contact_parts(u->spoken, frame, part);
   for (int f = 0; f < u->spoken->n_frames; f++)
     worst = fmax(worst, fabs((double)u->spoken->volume[f]));
+  g_autofree char *within = pla_quantity_text(PLA_QUANTITY_VOLUME_CHANGE, worst, PLA_UNIT_ONE);
   g_autofree char *text = g_strdup_printf(
       _("Palate touched: %.0f %% in front, %.0f %% in the middle, %.0f %% at the back.\n"
-        "The tongue keeps its volume within %.2g %%."),
-      100.0 * part[0], 100.0 * part[1], 100.0 * part[2], 100.0 * worst);
+        "The tongue keeps its volume within %s."),
+      100.0 * part[0], 100.0 * part[1], 100.0 * part[2], within);
   set_text(self->facts, text);
 }
 
@@ -696,12 +706,15 @@ show_pair(PlaSpeechPanel *self)
   g_autofree char *text = NULL;
   if (b && !b->spoken)
     text = g_strdup_printf(_("Show “%s” and make its tongue move first."), b->name);
-  else if (pair)
-    text = g_strdup_printf(
-        _("The tongues are %.1f mm apart on average, %.1f mm at most, at %.2f s. The "
-          "other takes %.0f %% of the time."),
-        pair->mean_mm, pair->most_mm, pla_spoken_time(a->spoken, pair->most_frame),
-        100.0 * pair->pace);
+  else if (pair) {
+    g_autofree char *mean = motion_text(pair->mean_mm), *most = motion_text(pair->most_mm);
+    g_autofree char *when =
+        pla_quantity_text(PLA_QUANTITY_TIME, pla_spoken_time(a->spoken, pair->most_frame),
+                          PLA_UNIT_S);
+    text = g_strdup_printf(_("The tongues are %s apart on average, %s at most, at %s. The other "
+                             "takes %.0f %% of the time."),
+                           mean, most, when, 100.0 * pair->pace);
+  }
   set_text(self->apart, text);
 }
 

@@ -2,6 +2,7 @@
  * selection over it. */
 #include "ui/speech/speech-sound.h"
 
+#include "app/base/quantity.h"
 #include "app/speech/spoken-picture.h"
 #include "app/speech/tongue-picture.h"
 #include "ui/speech/speech-desk.h"
@@ -259,7 +260,7 @@ draw_axis(PlaSpeechSound *self, const Span *span, cairo_t *cr, double height, co
     if (x < span->width - 45.0)
       draw_letters(self, cr, words, x + 3.0, 0.5 * height + 1.0, 0.0);
   }
-  draw_letters(self, cr, "s", span->width, 0.5 * height + 1.0, 1.0);
+  draw_letters(self, cr, pla_unit_symbol(PLA_UNIT_S), span->width, 0.5 * height + 1.0, 1.0);
 }
 
 /* how far the two tongues are apart, mm */
@@ -276,7 +277,8 @@ draw_apart(PlaSpeechSound *self, const PlaUtterance *u, const PlaSpokenPair *pai
   cairo_close_path(cr);
   cairo_set_source_rgba(cr, 0.93, 0.55, 0.15, 0.6);
   cairo_fill(cr);
-  g_autofree char *words = g_strdup_printf(_("Apart: %.1f mm on average"), pair->mean_mm);
+  g_autofree char *mean = pla_quantity_text(PLA_QUANTITY_MOTION, pair->mean_mm, PLA_UNIT_MM);
+  g_autofree char *words = g_strdup_printf(_("Apart: %s on average"), mean);
   gdk_cairo_set_source_rgba(cr, ink);
   draw_letters(self, cr, words, 4.0, 9.0, 0.0);
 }

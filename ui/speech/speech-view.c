@@ -1,6 +1,7 @@
 /* Drawing areas for section, contacts and areas, and the strip with the transport buttons. */
 #include "ui/speech/speech-view.h"
 
+#include "app/base/quantity.h"
 #include "app/speech/spoken-picture.h"
 #include "ui/speech/speech-desk.h"
 #include "ui/speech/speech-sound.h"
@@ -266,9 +267,11 @@ update_strip(Strip *strip)
 static void
 on_strip_moved(Strip *strip)
 {
-  g_autofree char *text =
-      g_strdup_printf(_("%.2f of %.2f s"), pla_speech_desk_get_time(strip->desk),
-                      pla_speech_desk_get_seconds(strip->desk));
+  g_autofree char *now =
+      pla_quantity_number(PLA_QUANTITY_TIME, pla_speech_desk_get_time(strip->desk), PLA_UNIT_S);
+  g_autofree char *end =
+      pla_quantity_text(PLA_QUANTITY_TIME, pla_speech_desk_get_seconds(strip->desk), PLA_UNIT_S);
+  g_autofree char *text = g_strdup_printf(_("%s of %s"), now, end);
   gtk_label_set_label(GTK_LABEL(strip->time), text);
   const double seconds = (double)(g_get_monotonic_time() - strip->counted_us) / G_USEC_PER_SEC;
   if (!pla_speech_desk_get_playing(strip->desk) || pla_speech_desk_get_silence(strip->desk) ||

@@ -2,6 +2,7 @@
  * acts. */
 #include "ui/surgery/theatre.h"
 
+#include "app/base/quantity.h"
 #include "app/surgery/surgery-body.h"
 
 #include <glib/gi18n.h>
@@ -67,8 +68,9 @@ show_points(PlaSurgeryPanel *self, const PlaSketch *sketch)
     g_string_append_printf(text, g_dngettext(NULL, "%d line", "%d lines", (gulong)(n / 2)), n / 2);
   else
     g_string_append_printf(text, g_dngettext(NULL, "%d point", "%d points", (gulong)n), n);
+  g_autofree char *length = pla_quantity_text(PLA_QUANTITY_EXTENT, sketch->length, PLA_UNIT_MM);
   if (sketch->n_lines > 0 && self->instrument != PLA_TENSION)
-    g_string_append_printf(text, _(", %.0f mm"), sketch->length);
+    g_string_append_printf(text, ", %s", length);
   adw_action_row_set_subtitle(ADW_ACTION_ROW(self->points_row), text->str);
   g_string_free(text, TRUE);
 }
@@ -83,10 +85,14 @@ hint_at_cells(PlaSurgeryPanel *self)
       surgery ? json_object_get_double_member_with_default(surgery, "lattice_mm", 0.0) : 0.0;
   const double size = gtk_spin_button_get_value(self->size);
   g_autofree char *text = NULL;
-  if (self->instrument == PLA_TEMPLATE && size < cells * cell)
-    text = g_strdup_printf(_("The body has cells of %.1f mm. A flap of %.0f mm closes better in "
-                             "cells of %.1f mm or less."),
-                           cell, size, size / cells);
+  if (self->instrument == PLA_TEMPLATE && size < cells * cell) {
+    g_autofree char *has = pla_quantity_text(PLA_QUANTITY_TOOL, cell, PLA_UNIT_MM);
+    g_autofree char *flap = pla_quantity_text(PLA_QUANTITY_EXTENT, size, PLA_UNIT_MM);
+    g_autofree char *better = pla_quantity_text(PLA_QUANTITY_TOOL, size / cells, PLA_UNIT_MM);
+    text = g_strdup_printf(_("The body has cells of %s. A flap of %s closes better in cells of %s "
+                             "or less."),
+                           has, flap, better);
+  }
   pla_theatre_say(self, text, FALSE);
 }
 
@@ -262,10 +268,12 @@ on_live(const PlaLiveShape *shape, const PlaError *err, void *data)
     return;
   pla_tools_move(pla_document_get_tools(self->document), self->body, shape->pos);
   self->live_shown = TRUE;
-  g_autofree char *text = g_strdup_printf(
-      shape->settled ? _("Shown: following the hand, nearly at rest. The hook pulls with %.2f N.")
-                     : _("Shown: following the hand, on its way. The hook pulls with %.2f N."),
-      shape->force_n);
+  g_autofree char *force = pla_quantity_text(PLA_QUANTITY_FORCE, shape->force_n, PLA_UNIT_N);
+  g_autofree char *text =
+      g_strdup_printf(shape->settled
+                          ? _("Shown: following the hand, nearly at rest. The hook pulls with %s.")
+                          : _("Shown: following the hand, on its way. The hook pulls with %s."),
+                      force);
   gtk_label_set_label(self->shown, text);
 }
 

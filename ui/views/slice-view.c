@@ -3,6 +3,7 @@
 #include "ui/views/slice-view.h"
 
 #include "anatomy/base/memory.h"
+#include "app/base/quantity.h"
 #include "app/show/overlay.h"
 #include "app/show/picture.h"
 
@@ -233,9 +234,12 @@ pla_slice_view_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
   double at = round(10.0 * cursor[self->axis]) / 10.0;
   /* in a narrow view the name would reach the letter at the top */
   const gboolean wide = w >= 300;
+  g_autofree char *distance =
+      wide ? pla_quantity_text(PLA_QUANTITY_POSITION, fabs(at), PLA_UNIT_MM)
+           : pla_quantity_number(PLA_QUANTITY_POSITION, fabs(at), PLA_UNIT_MM);
   g_autofree char *place =
-      g_strdup_printf("%s%s%s %.1f%s", wide ? _(names[self->axis]) : "", wide ? "  " : "",
-                      sides[self->axis][at >= 0.0], fabs(at), wide ? " mm" : "");
+      g_strdup_printf("%s%s%s %s", wide ? _(names[self->axis]) : "", wide ? "  " : "",
+                      sides[self->axis][at >= 0.0], distance);
   pla_overlay_text(cr, &ink, 10.0, 14.0, 0.0, place);
   cairo_destroy(cr);
 

@@ -1,6 +1,7 @@
 /* Reads a take or a mesh series on a worker, and steps through its frames by the frame clock. */
 #include "ui/views/timeline.h"
 
+#include "app/base/quantity.h"
 #include "app/content/files.h"
 
 #include <glib/gi18n.h>
@@ -89,8 +90,11 @@ show_frame(PlaTimeline *self)
   self->following = TRUE;
   gtk_range_set_value(GTK_RANGE(self->scale), self->frame);
   self->following = FALSE;
-  g_autofree char *text = g_strdup_printf(_("%.2f of %.2f s"), motion->time_s[self->frame],
-                                          motion->time_s[motion->n_frames - 1]);
+  g_autofree char *now =
+      pla_quantity_number(PLA_QUANTITY_TIME, motion->time_s[self->frame], PLA_UNIT_S);
+  g_autofree char *end =
+      pla_quantity_text(PLA_QUANTITY_TIME, motion->time_s[motion->n_frames - 1], PLA_UNIT_S);
+  g_autofree char *text = g_strdup_printf(_("%s of %s"), now, end);
   gtk_label_set_label(GTK_LABEL(self->label), text);
 }
 
