@@ -85,3 +85,11 @@ PlaStatus pla_json_choice(PlaJson json, const char *const *choices, int *out, Pl
 JsonNode *pla_json_dup(JsonNode *node);
 /* Writing: @n numbers as an array. */
 JsonArray *pla_json_array_of(const double *value, int n);
+
+/* ---- building: {"key": value} in one call ------------------------------------------------- */
+
+void pla_json_number(JsonBuilder *json, const char *key, double value); /* null when not finite */
+void pla_json_int(JsonBuilder *json, const char *key, int64_t value);
+void pla_json_text(JsonBuilder *json, const char *key, const char *value);
+void pla_json_bool(JsonBuilder *json, const char *key, bool value);
+void pla_json_numbers(JsonBuilder *json, const char *key, const double *value, int n);

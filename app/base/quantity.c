@@ -1,3 +1,4 @@
+/* The table of quantities: units and their conversion, ranges of colours, numbers as text. */
 #include "app/base/quantity.h"
 
 #include "anatomy/base/memory.h"

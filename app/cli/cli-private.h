@@ -27,6 +27,8 @@ extern const PlaVerb pla_verb_speech_train;
 extern const PlaVerb pla_verb_surface;
 extern const PlaVerb pla_verb_warp;
 
+/* `run` of verbs that have an operation. */
+PlaStatus pla_run_operation(PlaInvocation *inv, PlaError *err);
 /* Writes @mesh in the format that the ending of @path means. */
 PlaStatus pla_invocation_write_mesh(PlaInvocation *inv, const char *path, PlaMesh *mesh,
                                     PlaError *err);

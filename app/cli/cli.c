@@ -154,9 +154,21 @@ find_option(const PlaOpt *table, const char *name, size_t len)
 static GPtrArray *
 values_of(const PlaInvocation *inv, const char *option)
 {
-  g_assert(find_option(inv->verb->options, option, strlen(option)) ||
+  g_assert(find_option(pla_verb_options(inv->verb), option, strlen(option)) ||
            find_option(common_options, option, strlen(option)));
   return g_hash_table_lookup(inv->options, option);
+}
+
+bool
+pla_invocation_knows(const PlaInvocation *inv, const char *option)
+{
+  return find_option(pla_verb_options(inv->verb), option, strlen(option)) != NULL;
+}
+
+const PlaVerb *
+pla_invocation_verb(const PlaInvocation *inv)
+{
+  return inv->verb;
 }
 
 int
@@ -257,55 +269,6 @@ pla_say(PlaInvocation *inv, const char *format, ...)
   fputc('\n', where);
 }
 
-void
-pla_json_number(JsonBuilder *json, const char *key, double value)
-{
-  json_builder_set_member_name(json, key);
-  if (isfinite(value))
-    json_builder_add_double_value(json, value);
-  else
-    json_builder_add_null_value(json);
-}
-
-void
-pla_json_int(JsonBuilder *json, const char *key, int64_t value)
-{
-  json_builder_set_member_name(json, key);
-  json_builder_add_int_value(json, value);
-}
-
-void
-pla_json_text(JsonBuilder *json, const char *key, const char *value)
-{
-  json_builder_set_member_name(json, key);
-  if (value) {
-    g_autofree char *valid = g_utf8_make_valid(value, -1);
-    json_builder_add_string_value(json, valid);
-  } else {
-    json_builder_add_null_value(json);
-  }
-}
-
-void
-pla_json_bool(JsonBuilder *json, const char *key, bool value)
-{
-  json_builder_set_member_name(json, key);
-  json_builder_add_boolean_value(json, value);
-}
-
-void
-pla_json_numbers(JsonBuilder *json, const char *key, const double *value, int n)
-{
-  json_builder_set_member_name(json, key);
-  json_builder_begin_array(json);
-  for (int i = 0; i < n; i++)
-    if (isfinite(value[i]))
-      json_builder_add_double_value(json, value[i]);
-    else
-      json_builder_add_null_value(json);
-  json_builder_end_array(json);
-}
-
 /* ---- parsing ------------------------------------------------------------------------------ */
 
 /* number of single edits between two short words */
@@ -336,7 +299,7 @@ unknown_option(const PlaVerb *verb, const char *arg, PlaError *err)
 {
   const char *nearest = NULL;
   int best = 3;
-  const PlaOpt *tables[2] = { verb->options, common_options };
+  const PlaOpt *tables[2] = { pla_verb_options(verb), common_options };
   for (int t = 0; t < 2; t++)
     for (const PlaOpt *opt = tables[t]; opt && opt->name; opt++) {
       int distance = edit_distance(arg + (g_str_has_prefix(arg, "--") ? 2 : 1), opt->name);
@@ -409,7 +372,7 @@ take_option(PlaInvocation *inv, const PlaOpt *opt, const char *attached, int arg
 static const PlaOpt *
 find_letter(const PlaVerb *verb, char letter)
 {
-  const PlaOpt *tables[2] = { verb->options, common_options };
+  const PlaOpt *tables[2] = { pla_verb_options(verb), common_options };
   for (int t = 0; t < 2; t++)
     for (const PlaOpt *opt = tables[t]; opt && opt->name; opt++)
       if (opt->letter == letter && letter)
@@ -431,7 +394,7 @@ parse(PlaInvocation *inv, int argc, char **argv, PlaError *err)
     } else if (arg[1] == '-') {
       const char *equals = strchr(arg, '=');
       size_t len = equals ? (size_t)(equals - arg - 2) : strlen(arg + 2);
-      const PlaOpt *opt = find_option(inv->verb->options, arg + 2, len);
+      const PlaOpt *opt = find_option(pla_verb_options(inv->verb), arg + 2, len);
       if (!opt)
         opt = find_option(common_options, arg + 2, len);
       st = opt ? take_option(inv, opt, equals ? equals + 1 : NULL, argc, argv, &i, err)
@@ -463,9 +426,10 @@ static void
 print_verb_help(FILE *out, const PlaVerb *verb)
 {
   fprintf(out, "platysma-cli %s %s\n\n%s\n\n", verb->name, verb->args, verb->description);
-  if (verb->options && verb->options->name) {
+  const PlaOpt *own = pla_verb_options(verb);
+  if (own && own->name) {
     fputs("Options:\n", out);
-    print_options(out, verb->options);
+    print_options(out, own);
     fputc('\n', out);
   }
   fputs("Common options:\n", out);
@@ -542,7 +506,7 @@ print_man(FILE *out)
     fprintf(out, ".SS %s ", (*verb)->name);
     put_roff(out, (*verb)->args);
     put_roff(out, (*verb)->description);
-    put_roff_options(out, (*verb)->options);
+    put_roff_options(out, pla_verb_options(*verb));
     fputs(".PP\nExample:\n.PP\n.nf\n", out);
     put_roff(out, (*verb)->example);
     fputs(".fi\n", out);
@@ -568,7 +532,7 @@ print_bash_completion(FILE *out)
   fputs("--help --version'\n  else\n    case ${COMP_WORDS[1]} in\n", out);
   for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++) {
     fprintf(out, "    %s) words='", (*verb)->name);
-    for (const PlaOpt *opt = (*verb)->options; opt && opt->name; opt++)
+    for (const PlaOpt *opt = pla_verb_options(*verb); opt && opt->name; opt++)
       fprintf(out, "--%s ", opt->name);
     for (const PlaOpt *opt = common_options; opt->name; opt++)
       fprintf(out, "--%s%s", opt->name, opt[1].name ? " " : "");
@@ -664,7 +628,7 @@ check_invocation(const PlaInvocation *inv, PlaError *err)
   if (verb->needs_output && !pla_invocation_output(inv))
     return pla_fail(err, PLA_ERR_USAGE, "'%s' needs -o FILE to write to", verb->name);
   PlaStatus st = PLA_OK;
-  const PlaOpt *const tables[] = { common_options, verb->options };
+  const PlaOpt *const tables[] = { common_options, pla_verb_options(verb) };
   for (size_t t = 0; t < G_N_ELEMENTS(tables); t++)
     for (const PlaOpt *opt = tables[t]; opt && opt->name && st == PLA_OK; opt++)
       for (int i = 0;

@@ -1,6 +1,8 @@
 /* What `info` says of a thing. */
 #include "app/cli/describe.h"
 
+#include "app/verbs/operations.h"
+
 #include <glib.h>
 #include <math.h>
 
@@ -32,28 +34,11 @@ side_word(char letter)
 PlaStatus
 pla_describe_labels(PlaInvocation *inv, const PlaLabelMap *map, PlaError *err)
 {
-  g_autofree size_t *counts = g_try_new(size_t, 65536);
-  if (!counts)
-    return pla_fail_memory(err, "the label counts");
-  pla_label_map_count(map, counts);
-  double voxel_mm3 = pla_volume_voxel_mm3(map->volume);
-  JsonBuilder *json = pla_invocation_json(inv);
-  json_builder_set_member_name(json, "labels");
-  json_builder_begin_array(json);
-  for (int i = 0; i < map->table.n; i++) {
-    const PlaLabel *label = &map->table.label[i];
-    double volume = (double)counts[label->id] * voxel_mm3;
-    json_builder_begin_object(json);
-    pla_json_int(json, "id", label->id);
-    pla_json_text(json, "name", label->name);
-    pla_json_int(json, "voxels", (int64_t)counts[label->id]);
-    pla_json_number(json, "volume_mm3", volume);
-    json_builder_end_object(json);
-    pla_say(inv, "  label %d  %s: %zu voxels, %.3f ml", label->id, label->name, counts[label->id],
-            volume / 1000.0);
-  }
-  json_builder_end_array(json);
-  return PLA_OK;
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  PlaStatus st = pla_labels_describe(map, pla_invocation_json(inv), lines, err);
+  for (guint i = 0; st == PLA_OK && i < lines->len; i++)
+    pla_say(inv, "%s", (const char *)lines->pdata[i]);
+  return st;
 }
 
 /* Whole values up to 255, the same from voxel to voxel over most of what is not background: a

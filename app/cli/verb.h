@@ -8,6 +8,8 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/base/status.h"
+#include "app/base/json.h"
+#include "app/verbs/operation.h"
 
 #include <json-glib/json-glib.h>
 #include <stdbool.h>
@@ -44,6 +46,9 @@ typedef struct {
   bool needs_output;        /* -o is required */
   bool writes_at_once;      /* files take their names one by one, not together at the end */
   const PlaOpt *options;    /* beyond the common ones; NULL-name terminated, or NULL */
+  /* What an operation of cases does, here from file to file: its parameters are options too, and
+   * `run` is pla_run_operation. */
+  const PlaOperation *operation;
   /* Does the work.  Members of the JSON object are added with the builder of
    * pla_invocation_json() (an object is open); lines for people with pla_say(). */
   PlaStatus (*run)(PlaInvocation *inv, PlaError *err);
@@ -51,6 +56,8 @@ typedef struct {
 
 /* NULL-terminated, in the order shown by --help. */
 const PlaVerb *const *pla_verbs_get(void);
+/* Its own options and those of its operation's parameters; NULL-name terminated, or NULL. */
+const PlaOpt *pla_verb_options(const PlaVerb *verb);
 
 int pla_invocation_n_files(const PlaInvocation *inv);
 const char *pla_invocation_file(const PlaInvocation *inv, int i);
@@ -64,17 +71,13 @@ int pla_invocation_int(const PlaInvocation *inv, const char *option, int otherwi
 double pla_invocation_number(const PlaInvocation *inv, const char *option, double otherwise);
 bool pla_invocation_range(const PlaInvocation *inv, const char *option, double range[2]);
 
+bool pla_invocation_knows(const PlaInvocation *inv, const char *option); /* the verb has it */
+const PlaVerb *pla_invocation_verb(const PlaInvocation *inv);
+
 PlaProgress *pla_invocation_progress(PlaInvocation *inv); /* cancelled by Ctrl-C */
 JsonBuilder *pla_invocation_json(PlaInvocation *inv);     /* inside the result object */
 /* A line for people: stdout, or stderr with --json; nothing with --quiet. */
 void pla_say(PlaInvocation *inv, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* json helpers: {"key": value} in one call */
-void pla_json_number(JsonBuilder *json, const char *key, double value); /* null when not finite */
-void pla_json_int(JsonBuilder *json, const char *key, int64_t value);
-void pla_json_text(JsonBuilder *json, const char *key, const char *value);
-void pla_json_bool(JsonBuilder *json, const char *key, bool value);
-void pla_json_numbers(JsonBuilder *json, const char *key, const double *value, int n);
 
 /* Runs a whole command line; returns the exit status 0, 1, 2 or 130. */
 int pla_cli_main(int argc, char **argv);

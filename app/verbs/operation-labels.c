@@ -1,4 +1,5 @@
 /* Lists of labels in the parameters of operations. */
+#include "app/base/json.h"
 #include "app/verbs/operations.h"
 
 static PlaStatus
@@ -79,5 +80,31 @@ pla_labels_check_distinct(const GArray *ids, PlaError *err)
       if (g_array_index(ids, int, i) == g_array_index(ids, int, j))
         return pla_fail(err, PLA_ERR_USAGE, "Label %d is named twice; it can be in one tissue only",
                         g_array_index(ids, int, i));
+  return PLA_OK;
+}
+
+PlaStatus
+pla_labels_describe(const PlaLabelMap *map, JsonBuilder *json, GPtrArray *lines, PlaError *err)
+{
+  g_autofree size_t *counts = g_try_new(size_t, 65536);
+  if (!counts)
+    return pla_fail_memory(err, "the label counts");
+  pla_label_map_count(map, counts);
+  const double voxel_mm3 = pla_volume_voxel_mm3(map->volume);
+  json_builder_set_member_name(json, "labels");
+  json_builder_begin_array(json);
+  for (int i = 0; i < map->table.n; i++) {
+    const PlaLabel *label = &map->table.label[i];
+    const double volume_mm3 = (double)counts[label->id] * voxel_mm3;
+    json_builder_begin_object(json);
+    pla_json_int(json, "id", label->id);
+    pla_json_text(json, "name", label->name);
+    pla_json_int(json, "voxels", (int64_t)counts[label->id]);
+    pla_json_number(json, "volume_mm3", volume_mm3);
+    json_builder_end_object(json);
+    g_ptr_array_add(lines, g_strdup_printf("  label %d  %s: %zu voxels, %.3f ml", label->id,
+                                           label->name, counts[label->id], volume_mm3 / 1000.0));
+  }
+  json_builder_end_array(json);
   return PLA_OK;
 }

@@ -1,4 +1,5 @@
 /* Mesh: volume elements of one or several tissues, or inside a surface. */
+#include "app/base/json.h"
 #include "app/simulate/mesh-method.h"
 #include "app/verbs/operations.h"
 
@@ -12,11 +13,11 @@ read_body(PlaWork *work, const PlaContent *body, int64_t item, GArray *ids, GArr
   *what = pla_work_item_name(work, item);
   if (strcmp(body->kind, PLA_ITEM_MESH) == 0) {
     input->surface = body->mesh;
-    return PLA_OK;
+    return json_array_get_length(pla_work_list(work, "labels")) == 0
+               ? PLA_OK
+               : pla_fail(err, PLA_ERR_USAGE, "%s is a surface: it has no labels, so name none",
+                          *what);
   }
-  if (strcmp(body->kind, PLA_ITEM_LABELS) != 0)
-    return pla_fail(err, PLA_ERR_USAGE, "'%s' is a %s; labels or a surface are needed", *what,
-                    body->kind);
   PlaStatus st =
       pla_operation_read_tissues(body->labels, pla_work_list(work, "labels"), ids, first, err);
   if (st != PLA_OK)
@@ -27,6 +28,48 @@ read_body(PlaWork *work, const PlaContent *body, int64_t item, GArray *ids, GArr
   input->n_groups = (int)first->len - 1;
   if (input->n_groups == 1)
     *what = pla_label_table_find(&body->labels->table, input->ids[0])->name;
+  return PLA_OK;
+}
+
+/* what was made, as numbers and as lines */
+static PlaStatus
+tell(PlaWork *work, const PlaMeshMethod *method, const PlaMeshResult *result, const char *from,
+     double cell_mm, PlaError *err)
+{
+  JsonBuilder *json = pla_work_json(work);
+  const PlaMesh *mesh = result->mesh;
+  PlaMeshSummary s;
+  PlaStatus st = pla_mesh_summary(mesh, &s, err);
+  if (st != PLA_OK)
+    return st;
+  pla_json_text(json, "method", method->name);
+  pla_json_text(json, "from", from);
+  pla_json_number(json, "cell_mm", cell_mm);
+  pla_json_int(json, "vertices", mesh->n_verts);
+  pla_json_int(json, "tets", mesh->n_tets);
+  pla_json_int(json, "hexes", mesh->n_hexes);
+  pla_json_number(json, "volume_mm3", s.volume_m3 * 1e9);
+  pla_json_number(json, "min_dihedral_deg", s.min_dihedral_deg);
+  pla_json_number(json, "max_dihedral_deg", s.max_dihedral_deg);
+  pla_json_int(json, "inverted", s.inverted);
+  pla_json_int(json, "components", s.components);
+  pla_json_int(json, "duplicated_cells", result->duplicated_cells);
+  pla_json_int(json, "winding_violations", result->winding_violations);
+  /* what the method itself has found */
+  JsonObjectIter iter;
+  const char *key;
+  JsonNode *node;
+  json_object_iter_init_ordered(&iter, result->found);
+  while (json_object_iter_next_ordered(&iter, &key, &node)) {
+    json_builder_set_member_name(json, key);
+    json_builder_add_value(json, json_node_copy(node));
+  }
+  pla_work_say(work, "%d %s, %d vertices, %d %s, %.3f ml",
+               mesh->n_hexes > 0 ? mesh->n_hexes : mesh->n_tets,
+               mesh->n_hexes > 0 ? "hexes" : "tets", mesh->n_verts, s.components,
+               s.components == 1 ? "piece" : "pieces", s.volume_m3 * 1e6);
+  for (guint i = 0; i < result->lines->len; i++)
+    pla_work_say(work, "  %s", (const char *)g_ptr_array_index(result->lines, i));
   return PLA_OK;
 }
 
@@ -65,17 +108,16 @@ run(PlaWork *work, PlaError *err)
     if (st == PLA_OK)
       input.embed_surface = embedded->mesh;
   }
+  if (st == PLA_OK && input.embed_surface && input.embed_surface->n_tris == 0)
+    st = pla_fail(err, PLA_ERR_USAGE, "%s is no surface of triangles",
+                  pla_work_text(work, "embed_surface"));
   if (st == PLA_OK)
     st = pla_mesh_method_run(method, &input, pla_work_progress(work), &result, err);
+  if (st == PLA_OK)
+    st = tell(work, method, &result, pla_work_item_name(work, item), input.cell_mm, err);
   if (st == PLA_OK) {
     PlaContent *content = pla_content_new(PLA_ITEM_MESH);
     content->mesh = g_steal_pointer(&result.mesh);
-    json_object_set_string_member(result.found, "method", method->name);
-    json_object_set_string_member(result.found, "from", pla_work_item_name(work, item));
-    json_object_set_double_member(result.found, "cell_mm", input.cell_mm);
-    json_object_set_int_member(result.found, "duplicated_cells", result.duplicated_cells);
-    json_object_set_int_member(result.found, "winding_violations", result.winding_violations);
-    json_object_set_object_member(content->meta, "mesh", g_steal_pointer(&result.found));
     g_autofree char *own_name = g_strdup_printf("%s mesh", what);
     const char *name = pla_work_text(work, "name");
     pla_work_add(work, name ? name : own_name, content);
@@ -85,21 +127,45 @@ run(PlaWork *work, PlaError *err)
 }
 
 static const PlaOpParam params[] = {
-  { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the label map, or a closed surface" },
-  { "method", PLA_PARAM_TEXT, NULL, 1, 20, "\"tets\"", "how to mesh" },
+  { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the label map, or a closed surface",
+    .kinds = PLA_ITEM_LABELS " " PLA_ITEM_MESH },
+  { "method", PLA_PARAM_TEXT, NULL, 1, 20, NULL, "tets, lattice or embed" },
+  { "cell_mm", PLA_PARAM_NUMBER, "mm", 0.01, 1000, NULL,
+    "size of a cell, at the surface where cells differ", .arg = "H" },
   { "labels", PLA_PARAM_LIST, NULL, 0, 0, "[]",
-    "ids or names of the tissues, lists of them to be one tissue; none: all labels" },
-  { "cell_mm", PLA_PARAM_NUMBER, "mm", 0.01, 1000, "4", "size of a cell at the surface" },
-  { "levels", PLA_PARAM_INT, NULL, 0, 8, "3", "doublings of the cell towards the inside" },
-  { "smooth_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "null", "detail to remove; null: by the cell" },
+    "ids or names of tissues, as in 1,2+3; none: all labels", .option = "label" },
+  { "levels", PLA_PARAM_INT, NULL, 0, 8, "3", "tets: doublings of the cell towards the inside" },
+  { "smooth_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "null",
+    "tets: detail to remove first; without it 0.35 of the cell", .arg = "S" },
   { "round_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "0",
-    "remove parts and gaps into which a ball of this radius does not fit" },
+    "tets: of one tissue, remove parts and gaps that a ball of this radius does not fit into",
+    .arg = "R" },
   { "coarsen", PLA_PARAM_INT, NULL, 0, 8, "0",
-    "halvings of the resolution afterwards; of a lattice, doublings of the cell inside" },
-  { "separate", PLA_PARAM_BOOL, NULL, 0, 0, "false", "tissues of a lattice stay disconnected" },
-  { "as_tets", PLA_PARAM_BOOL, NULL, 0, 0, "false", "hexahedra become tetrahedra" },
-  { "embed_surface", PLA_PARAM_ITEM, NULL, 0, 0, "null", "the surface that the mesh carries" },
-  { "name", PLA_PARAM_TEXT, NULL, 1, 200, "null", "name of the mesh" },
+    "embed: halvings of the resolution; lattice: doublings of the cell inside", .arg = "K" },
+  { "separate", PLA_PARAM_BOOL, NULL, 0, 0, "false",
+    "lattice: tissues that touch do not hold together" },
+  { "as_tets", PLA_PARAM_BOOL, NULL, 0, 0, "false", "embed: turn hexahedra into tetrahedra" },
+  { "embed_surface", PLA_PARAM_ITEM, NULL, 0, 0, "null",
+    "lattice, embed: the surface that the mesh carries", .kinds = PLA_ITEM_MESH, .arg = "SURF" },
+  { "name", PLA_PARAM_TEXT, NULL, 1, 200, "null", "name of the mesh", .option = "" },
+  { NULL },
+};
+
+static const PlaResultKey results[] = {
+  { "method", "the method of meshing" },
+  { "from", "what was meshed" },
+  { "cell_mm", "size of a cell" },
+  { "vertices", "number of vertices" },
+  { "tets", "number of tetrahedra" },
+  { "hexes", "number of hexahedra" },
+  { "volume_mm3", "volume of all cells" },
+  { "min_dihedral_deg", "smallest angle between faces of a tetrahedron" },
+  { "max_dihedral_deg", "largest angle between faces of a tetrahedron" },
+  { "inverted", "cells turned inside out" },
+  { "components", "pieces that do not touch" },
+  { "duplicated_cells", "cells that lie in one place with others" },
+  { "winding_violations", "places with another number of layers than the surface winds" },
+  { "*", "what the method itself has found" },
   { NULL },
 };
 
@@ -108,5 +174,8 @@ const PlaOperation pla_operation_mesh = {
   .title = "Make Mesh",
   .summary = "fills tissues or a surface with elements",
   .params = params,
+  .results = results,
+  .makes = PLA_ITEM_MESH,
+  .keeps = "mesh",
   .run = run,
 };

@@ -21,14 +21,7 @@ run(PlaWork *work, PlaError *err)
     return st;
   PlaContent *content = pla_content_new(PLA_ITEM_MESH);
   content->mesh = mesh;
-  JsonObject *found = json_object_new();
-  json_object_set_int_member(found, "welded_vertices", r.welded_verts);
-  json_object_set_int_member(found, "dropped_triangles", r.dropped_tris);
-  json_object_set_int_member(found, "turned_triangles", r.turned_tris);
-  json_object_set_int_member(found, "filled_holes", r.filled_holes);
-  json_object_set_int_member(found, "new_triangles", r.new_tris);
-  json_object_set_int_member(found, "crowded_edges", r.crowded_edges);
-  json_object_set_object_member(content->meta, "repair", found);
+  pla_operation_tell_repair(work, &r);
   pla_work_replace(work, item, content);
   return PLA_OK;
 }
@@ -38,10 +31,23 @@ static const PlaOpParam params[] = {
   { NULL },
 };
 
+static const PlaResultKey results[] = {
+  { "welded_vertices", "vertices joined with others at the same place" },
+  { "dropped_triangles", "triangles without area or twice there" },
+  { "turned_triangles", "triangles that faced the other way" },
+  { "filled_holes", "holes closed" },
+  { "new_triangles", "triangles that close them" },
+  { "crowded_edges", "edges with more than two triangles" },
+  { NULL },
+};
+
 const PlaOperation pla_operation_repair_surface = {
   .verb = "repair-surface",
   .title = "Repair Surface",
   .summary = "welds, orients and closes a surface",
   .params = params,
+  .results = results,
+  .makes = PLA_ITEM_MESH,
+  .keeps = "repair",
   .run = run,
 };

@@ -1,8 +1,31 @@
 /* Segment: a volume becomes a label map. */
 #include "anatomy/segment/segment.h"
+#include "app/base/json.h"
 #include "app/verbs/operations.h"
 
 #include <string.h>
+
+static PlaStatus
+check(JsonObject *params, PlaError *err)
+{
+  const bool preset = !json_object_get_null_member(params, "preset");
+  const bool lo = !json_object_get_null_member(params, "lo"),
+             hi = !json_object_get_null_member(params, "hi");
+  if (preset && (lo || hi))
+    return pla_fail(err, PLA_ERR_USAGE, "give either a preset or a range of values, not both");
+  if (!preset && (!lo || !hi))
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "'segment' needs a preset such as ct-head, or the lowest and the highest value "
+                    "of a range");
+  if (preset && !json_object_get_null_member(params, "label_name"))
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "the name of a label goes with a range of values; the preset %s has its own",
+                    json_object_get_string_member(params, "preset"));
+  const gint64 connectivity = json_object_get_int_member(params, "connectivity");
+  if (connectivity != 6 && connectivity != 18 && connectivity != 26)
+    return pla_fail(err, PLA_ERR_USAGE, "connectivity is 6, 18 or 26, not %d", (int)connectivity);
+  return PLA_OK;
+}
 
 static PlaStatus
 run(PlaWork *work, PlaError *err)
@@ -13,37 +36,45 @@ run(PlaWork *work, PlaError *err)
   PlaSegmentReport report = { 0 };
   PlaLabelMap *labels = NULL;
   opts.preset = pla_work_text(work, "preset");
-  if (!opts.preset && (pla_work_is_null(work, "lo") || pla_work_is_null(work, "hi")))
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "'segment' needs a \"preset\", or a range from \"lo\" to \"hi\"");
   if (!opts.preset) {
     opts.lo = pla_work_number(work, "lo");
     opts.hi = pla_work_number(work, "hi");
-    opts.label = pla_work_int(work, "label");
     opts.name = pla_work_text(work, "label_name");
-    opts.open_mm = pla_work_number(work, "open_mm");
-    opts.close_mm = pla_work_number(work, "close_mm");
-    opts.largest = pla_work_bool(work, "largest");
-    opts.fill_holes = pla_work_bool(work, "fill_holes");
-    opts.fill_slices = pla_work_bool(work, "fill_slices");
   }
+  opts.label = pla_work_int(work, "label");
+  opts.open_mm = pla_work_number(work, "open_mm");
+  opts.close_mm = pla_work_number(work, "close_mm");
+  opts.largest = pla_work_bool(work, "largest");
+  opts.fill_holes = pla_work_bool(work, "fill_holes");
+  opts.fill_slices = pla_work_bool(work, "fill_slices");
+  opts.connectivity = (PlaConnectivity)pla_work_int(work, "connectivity");
   opts.frame = pla_work_int(work, "frame");
   PlaStatus st = pla_work_item(work, "item", PLA_ITEM_VOLUME, &item, err);
   if (st == PLA_OK)
     st = pla_work_load(work, item, &volume, err);
   if (st == PLA_OK)
     st = pla_segment(volume->volume, &opts, pla_work_progress(work), &labels, &report, err);
-  if (st != PLA_OK)
+  if (st == PLA_OK)
+    st = pla_labels_describe(labels, pla_work_json(work), pla_work_lines(work), err);
+  if (st != PLA_OK) {
+    pla_label_map_free(labels);
     return st;
-
+  }
+  JsonBuilder *json = pla_work_json(work);
+  pla_json_int(json, "components", report.n_components);
+  pla_work_say(work, "  %d connected %s", report.n_components,
+               report.n_components == 1 ? "region" : "regions");
+  if (opts.preset) {
+    pla_json_text(json, "preset", opts.preset);
+    pla_json_number(json, "hull_volume_mm3", report.hull_mm3);
+    pla_json_number(json, "removed_volume_mm3", report.removed_mm3);
+    pla_work_say(work,
+                 "  whole body with its cavities: %.3f ml; head-rest and the like left out: %.3f "
+                 "ml",
+                 report.hull_mm3 / 1000.0, report.removed_mm3 / 1000.0);
+  }
   PlaContent *content = pla_content_new(PLA_ITEM_LABELS);
   content->labels = labels;
-  JsonObject *found = json_object_new();
-  json_object_set_string_member(found, "volume", pla_work_item_name(work, item));
-  json_object_set_int_member(found, "components", report.n_components);
-  json_object_set_double_member(found, "hull_mm3", report.hull_mm3);
-  json_object_set_double_member(found, "removed_mm3", report.removed_mm3);
-  json_object_set_object_member(content->meta, "segmented", found);
   g_autofree char *own_name = g_strdup_printf("%s labels", pla_work_item_name(work, item));
   const char *name = pla_work_text(work, "name");
   pla_work_add(work, name ? name : own_name, content);
@@ -51,27 +82,47 @@ run(PlaWork *work, PlaError *err)
 }
 
 static const PlaOpParam params[] = {
-  { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the volume" },
-  { "name", PLA_PARAM_TEXT, NULL, 1, 200, "null", "name of the label map" },
-  { "preset", PLA_PARAM_TEXT, NULL, 0, 0, "null", "ct-head; without one the range below is used" },
-  { "lo", PLA_PARAM_NUMBER, NULL, 0, 0, "null", "smallest value kept" },
-  { "hi", PLA_PARAM_NUMBER, NULL, 0, 0, "null", "largest value kept" },
-  { "label", PLA_PARAM_INT, NULL, 1, 65535, "1", "id of the label" },
-  { "label_name", PLA_PARAM_TEXT, NULL, 1, 200, "null", "name of the label" },
-  { "frame", PLA_PARAM_INT, NULL, 0, 1000000, "0", "frame of a volume over time" },
-  { "open_mm", PLA_PARAM_NUMBER, "mm", 0, 1000, "0", "radius of an opening" },
-  { "close_mm", PLA_PARAM_NUMBER, "mm", 0, 1000, "0", "radius of a closing" },
-  { "largest", PLA_PARAM_BOOL, NULL, 0, 0, "false", "keep the largest piece only" },
+  { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the volume", .kinds = PLA_ITEM_VOLUME },
+  { "name", PLA_PARAM_TEXT, NULL, 1, 200, "null", "name of the label map", .option = "" },
+  { "preset", PLA_PARAM_TEXT, NULL, 0, 0, "null",
+    "a kind of scan: ct-head (soft tissue, bone, airway)" },
+  { "lo", PLA_PARAM_NUMBER, NULL, 0, 0, "null", "values to label, both included (HU in a CT)",
+    .option = "threshold", .arg = "LO HI", .part = 1 },
+  { "hi", PLA_PARAM_NUMBER, NULL, 0, 0, "null", "the largest of these values",
+    .option = "threshold", .part = 2 },
+  { "label", PLA_PARAM_INT, NULL, 1, 65535, "1", "id of that label", .arg = "ID" },
+  { "label_name", PLA_PARAM_TEXT, NULL, 1, 200, "null", "its name; \"label ID\" without one",
+    .option = "name", .arg = "TEXT" },
+  { "open_mm", PLA_PARAM_NUMBER, "mm", 0, 1000, "0",
+    "remove what a ball of this radius does not fit into", .arg = "R" },
+  { "close_mm", PLA_PARAM_NUMBER, "mm", 0, 1000, "0",
+    "then close gaps that a ball of this radius does not fit into", .arg = "R" },
+  { "largest", PLA_PARAM_BOOL, NULL, 0, 0, "false", "then keep the largest connected region" },
   { "fill_holes", PLA_PARAM_BOOL, NULL, 0, 0, "false",
-    "fill holes that are not connected to the border" },
-  { "fill_slices", PLA_PARAM_BOOL, NULL, 0, 0, "false", "fill holes slice by slice" },
+    "then fill what the volume's border cannot reach" },
+  { "fill_slices", PLA_PARAM_BOOL, NULL, 0, 0, "false", "also fill holes of each axial slice" },
+  { "connectivity", PLA_PARAM_INT, NULL, 6, 26, "26", "voxels touch by 6, 18 or 26 neighbours" },
+  { "frame", PLA_PARAM_INT, NULL, 0, 1000000, "0", "which frame of a volume over time, from 0" },
+  { NULL },
+};
+
+static const PlaResultKey results[] = {
+  { "labels", "id, name, voxels and volume_mm3 of each label" },
+  { "components", "connected regions" },
+  { "preset", "the preset, where one was used" },
+  { "hull_volume_mm3", "whole body with its cavities; of a preset" },
+  { "removed_volume_mm3", "head-rest and the like, left out; of a preset" },
   { NULL },
 };
 
 const PlaOperation pla_operation_segment = {
   .verb = "segment",
   .title = "Segment",
-  .summary = "labels a volume by a range of values or a preset",
+  .summary = "labels tissues by a preset, or by threshold, components and morphology",
   .params = params,
+  .results = results,
+  .makes = PLA_ITEM_LABELS,
+  .keeps = "segmented",
+  .check = check,
   .run = run,
 };

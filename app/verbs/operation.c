@@ -249,6 +249,10 @@ struct PlaWork {
   void *lookup_data;
   PlaProgress *progress;
   GArray *results;
+  JsonBuilder *json; /* while it runs */
+  JsonObject *found; /* afterwards */
+  GPtrArray *lines;
+  const PlaWorkItem *memory; /* borrowed while it runs; NULL: items come from the store */
   gint64 time_ms, started_us, duration_ms;
 };
 
@@ -270,6 +274,9 @@ pla_work_free(PlaWork *work)
   json_object_unref(work->params);
   json_object_unref(work->inputs);
   g_array_unref(work->results);
+  g_clear_object(&work->json);
+  g_clear_pointer(&work->found, json_object_unref);
+  g_ptr_array_unref(work->lines);
   g_free(work->source);
   g_free(work);
 }
@@ -422,6 +429,27 @@ pla_work_list_item(const PlaWork *work, JsonArray *list, guint i, const char **n
   return pla_work_find(work, *name);
 }
 
+JsonBuilder *
+pla_work_json(PlaWork *work)
+{
+  return work->json;
+}
+
+GPtrArray *
+pla_work_lines(PlaWork *work)
+{
+  return work->lines;
+}
+
+void
+pla_work_say(PlaWork *work, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  g_ptr_array_add(work->lines, g_strdup_vprintf(format, args));
+  va_end(args);
+}
+
 static void
 note_input(PlaWork *work, const PlaStateItem *item)
 {
@@ -434,6 +462,10 @@ pla_work_load(PlaWork *work, int64_t item, PlaContent **out, PlaError *err)
 {
   const PlaStateItem *found = state_item(work, item);
   note_input(work, found);
+  if (work->memory) {
+    *out = pla_content_ref(work->memory[item - 1].content);
+    return PLA_OK;
+  }
   *out = work->lookup ? work->lookup(&found->hash, work->lookup_data) : NULL;
   return *out ? PLA_OK : pla_content_load(work->store, &found->hash, work->progress, out, err);
 }
@@ -445,6 +477,10 @@ pla_work_load_meta(PlaWork *work, int64_t item, JsonObject **out, PlaError *err)
   PlaBundle bundle;
   *out = NULL;
   note_input(work, found);
+  if (work->memory) {
+    *out = json_object_ref(work->memory[item - 1].content->meta);
+    return PLA_OK;
+  }
   PlaStatus st = pla_store_read_bundle(work->store, &found->hash, &bundle, err);
   if (st != PLA_OK)
     return st;
@@ -535,6 +571,96 @@ pla_work_remove(PlaWork *work, int64_t item)
 
 /* running */
 
+/* words for a kind of item, as sentences need them */
+static const char *
+kind_words(const char *kind)
+{
+  static const char *const words[][2] = {
+    { PLA_ITEM_VOLUME, "an image volume" },
+    { PLA_ITEM_LABELS, "a label volume" },
+    { PLA_ITEM_MESH, "a mesh" },
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
+    if (strcmp(words[i][0], kind) == 0)
+      return words[i][1];
+  return kind;
+}
+
+/* that items which parameters name are there, and of a kind that the definition allows */
+static PlaStatus
+check_items(PlaWork *work, PlaError *err)
+{
+  PlaStatus st = PLA_OK;
+  for (const PlaOpParam *p = work->op->params; st == PLA_OK && p && p->name; p++) {
+    int64_t item;
+    if (p->type != PLA_PARAM_ITEM || !p->kinds || pla_work_is_null(work, p->name))
+      continue;
+    st = pla_work_item(work, p->name, NULL, &item, err);
+    if (st != PLA_OK)
+      break;
+    g_auto(GStrv) kinds = g_strsplit(p->kinds, " ", -1);
+    if (g_strv_contains((const char *const *)kinds, pla_work_item_kind(work, item)))
+      continue;
+    g_autoptr(GString) wanted = g_string_new(kind_words(kinds[0]));
+    for (char **kind = kinds + 1; *kind; kind++)
+      g_string_append_printf(wanted, " or %s", kind_words(*kind));
+    st = pla_fail(err, PLA_ERR_USAGE, "%s is %s; '%s' needs %s", pla_work_item_name(work, item),
+                  kind_words(pla_work_item_kind(work, item)), work->op->verb, wanted->str);
+  }
+  return st;
+}
+
+/* the definition with its parameters, checked; no items yet */
+static PlaStatus
+work_begin(const PlaOperation *op, JsonObject *given, PlaWork **out, PlaError *err)
+{
+  JsonObject *params;
+  *out = NULL;
+  PlaStatus st = pla_operation_check(op, given, &params, err);
+  if (st == PLA_OK && op->check) {
+    st = op->check(params, err);
+    if (st != PLA_OK)
+      json_object_unref(params);
+  }
+  if (st != PLA_OK)
+    return st;
+  PlaWork *work = g_new0(PlaWork, 1);
+  *work = (PlaWork){ .op = op,
+                     .params = params,
+                     .inputs = json_object_new(),
+                     .read = pla_read_options_default(),
+                     .results = g_array_new(FALSE, FALSE, sizeof(Result)),
+                     .json = json_builder_new(),
+                     .lines = g_ptr_array_new_with_free_func(g_free),
+                     .time_ms = g_get_real_time() / 1000,
+                     .started_us = g_get_monotonic_time() };
+  json_builder_begin_object(work->json);
+  g_array_set_clear_func(work->results, result_clear);
+  *out = work;
+  return PLA_OK;
+}
+
+/* runs it, and puts what it found where it belongs */
+static PlaStatus
+work_do(PlaWork *work, PlaError *err)
+{
+  PlaStatus st = work->op->run(work, err);
+  if (st == PLA_OK && pla_progress_cancelled(work->progress))
+    st = pla_fail_cancelled(err);
+  work->duration_ms = (g_get_monotonic_time() - work->started_us) / 1000;
+  if (st != PLA_OK)
+    return st;
+  json_builder_end_object(work->json);
+  g_autoptr(JsonNode) root = json_builder_get_root(work->json);
+  work->found = json_object_ref(json_node_get_object(root));
+  if (work->op->keeps && work->results->len > 0) {
+    const Result *first = &g_array_index(work->results, Result, 0);
+    json_object_set_object_member(first->content->meta, work->op->keeps,
+                                  json_object_ref(work->found));
+  }
+  return PLA_OK;
+}
+
 PlaStatus
 pla_work_new(const PlaRequest *request, PlaStore *store, const PlaState *state, PlaWork **out,
              PlaError *err)
@@ -545,29 +671,20 @@ pla_work_new(const PlaRequest *request, PlaStore *store, const PlaState *state, 
     return pla_fail(err, PLA_ERR_USAGE,
                     "there is no operation '%s'; 'platysma-cli case operations' lists them",
                     request->verb);
-  JsonObject *params;
-  PlaStatus st = pla_operation_check(op, request->params, &params, err);
+  PlaWork *work;
+  PlaStatus st = work_begin(op, request->params, &work, err);
   if (st != PLA_OK)
     return st;
+  work->store = store;
+  work->source = g_strdup(request->source);
+  work->read = request->read;
   /* what the log could not keep is refused before the work, not after it */
   g_autofree char *text = NULL;
-  st = pla_json_write_object(params, PLA_JSON_SORTED, &text, err);
-  if (st != PLA_OK) {
-    json_object_unref(params);
-    return st;
-  }
-  PlaWork *work = g_new0(PlaWork, 1);
-  *work = (PlaWork){ .op = op,
-                     .store = store,
-                     .params = params,
-                     .inputs = json_object_new(),
-                     .source = g_strdup(request->source),
-                     .read = request->read,
-                     .results = g_array_new(FALSE, FALSE, sizeof(Result)),
-                     .time_ms = g_get_real_time() / 1000,
-                     .started_us = g_get_monotonic_time() };
-  g_array_set_clear_func(work->results, result_clear);
-  st = pla_state_dup(state, &work->state, err);
+  st = pla_json_write_object(work->params, PLA_JSON_SORTED, &text, err);
+  if (st == PLA_OK)
+    st = pla_state_dup(state, &work->state, err);
+  if (st == PLA_OK)
+    st = check_items(work, err);
   if (st == PLA_OK)
     *out = work;
   else
@@ -588,16 +705,62 @@ pla_work_run(const PlaRequest *request, PlaStore *store, const PlaState *state,
   work->lookup = lookup;
   work->lookup_data = lookup_data;
   work->progress = work->read.progress = progress;
-  st = work->op->run(work, err);
-  if (st == PLA_OK && pla_progress_cancelled(progress))
-    st = pla_fail_cancelled(err);
-  work->duration_ms = (g_get_monotonic_time() - work->started_us) / 1000;
+  st = work_do(work, err);
   if (st != PLA_OK) {
     pla_work_free(work);
     return st;
   }
   *out = work;
   return PLA_OK;
+}
+
+PlaStatus
+pla_work_run_memory(const PlaOperation *op, JsonObject *params, const PlaWorkItem *items,
+                    int n_items, PlaProgress *progress, PlaWork **out, PlaError *err)
+{
+  PlaWork *work;
+  *out = NULL;
+  PlaStatus st = work_begin(op, params, &work, err);
+  if (st != PLA_OK)
+    return st;
+  work->progress = work->read.progress = progress;
+  work->memory = items;
+  /* a state whose item i + 1 is items[i] */
+  for (int i = 0; i < n_items && st == PLA_OK; i++)
+    st = pla_state_set(&work->state, i + 1, &(PlaHash){ 0 }, items[i].content->kind, items[i].name,
+                       err);
+  if (st == PLA_OK)
+    st = check_items(work, err);
+  if (st == PLA_OK)
+    st = work_do(work, err);
+  if (st == PLA_OK)
+    *out = work;
+  else
+    pla_work_free(work);
+  return st;
+}
+
+PlaContent *
+pla_work_get_result(const PlaWork *work, int i)
+{
+  for (guint r = 0; r < work->results->len; r++) {
+    PlaContent *content = g_array_index(work->results, Result, r).content;
+    if (content && i-- == 0)
+      return content;
+  }
+  return NULL;
+}
+
+JsonObject *
+pla_work_get_found(const PlaWork *work)
+{
+  return work->found;
+}
+
+const GPtrArray *
+pla_work_get_lines(const PlaWork *work)
+{
+  return work->lines;
 }
 
 bool

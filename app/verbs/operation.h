@@ -30,7 +30,20 @@ typedef struct {
   double min, max;       /* of numbers and text lengths; both 0: any */
   const char *otherwise; /* JSON text used when not given; NULL: must be given */
   const char *help;      /* one line, lower case */
+  const char *kinds;     /* of items: those it may be, with blanks between them; NULL: any */
+  /* on the command line, where the name with dashes instead of underscores does not tell it all */
+  const char *option; /* another name; "": it has no option */
+  const char *arg;    /* what --help calls its value; NULL: by its type */
+  int part;           /* 1, 2: the first and second value of an option that has two */
+  bool file;          /* of a bool: the option's value is the file for what is made besides */
 } PlaOpParam;
+
+/* A member of what an operation found: in the metadata of what it made, and in the result of the
+ * command line. */
+typedef struct {
+  const char *key; /* with its unit, as in "volume_mm3"; NULL ends a table */
+  const char *help;
+} PlaResultKey;
 
 typedef struct PlaWork PlaWork;
 
@@ -39,6 +52,11 @@ typedef struct {
   const char *title;   /* "Edit Label": the menu says "Undo Edit Label" */
   const char *summary; /* one line */
   const PlaOpParam *params;
+  const PlaResultKey *results; /* NULL: it finds nothing that is worth telling */
+  const char *makes;           /* kind of the item that it adds first, or NULL */
+  const char *keeps;           /* member of that item's metadata for what was found, or NULL */
+  /* Whether parameters that are each right go together; NULL: always.  Before any work. */
+  PlaStatus (*check)(JsonObject *params, PlaError *err);
   /* What these parameters do, for menus and the history ("Incise “flap”"); g_free().  NULL, and a
    * function that gives NULL: the title. */
   char *(*describe)(JsonObject *params);
@@ -92,6 +110,12 @@ PlaStatus pla_work_load(PlaWork *work, int64_t item, PlaContent **out, PlaError 
 /* Its metadata alone, without reading arrays; json_object_unref(). */
 PlaStatus pla_work_load_meta(PlaWork *work, int64_t item, JsonObject **out, PlaError *err);
 
+/* What was found, for the members that the definition lists: an object is open. */
+JsonBuilder *pla_work_json(PlaWork *work);
+/* Lines for people; pla_work_say() adds one. */
+GPtrArray *pla_work_lines(PlaWork *work); /* of char * */
+void pla_work_say(PlaWork *work, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Results.  A name that is taken by another item gets a number behind it; the name given or made
  * is what pla_work_add() returns. */
 const char *pla_work_add(PlaWork *work, const char *name, PlaContent *content); /* takes */
@@ -100,6 +124,21 @@ void pla_work_replace(PlaWork *work, int64_t item, PlaContent *content);        
 PlaStatus pla_work_relabel(PlaWork *work, int64_t item, const char *name, JsonObject *meta,
                            PlaError *err);
 void pla_work_remove(PlaWork *work, int64_t item);
+
+/* ---- in memory ---------------------------------------------------------------------------- */
+
+typedef struct {
+  const char *name;    /* that a parameter gives */
+  PlaContent *content; /* borrowed */
+} PlaWorkItem;
+
+/* Runs @op on items in memory: nothing is stored or hashed.  Caller frees *out. */
+PlaStatus pla_work_run_memory(const PlaOperation *op, JsonObject *params, const PlaWorkItem *items,
+                              int n_items, PlaProgress *progress, PlaWork **out, PlaError *err);
+/* The items it added or replaced, in that order, borrowed; NULL after the last. */
+PlaContent *pla_work_get_result(const PlaWork *work, int i);
+JsonObject *pla_work_get_found(const PlaWork *work);      /* borrowed */
+const GPtrArray *pla_work_get_lines(const PlaWork *work); /* of char *, borrowed */
 
 /* ---- for the session ---------------------------------------------------------------------- */
 

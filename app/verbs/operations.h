@@ -1,6 +1,7 @@
 /* Every operation, for the table in app/verbs/operation.c. */
 #pragma once
 
+#include "anatomy/surface/repair.h"
 #include "app/motion/activation.h"
 #include "app/simulate/simulation.h"
 #include "app/verbs/operation.h"
@@ -56,6 +57,12 @@ PlaStatus pla_operation_load_moves(PlaWork *work, PlaActiveBody **body, PlaActiv
 PlaStatus pla_operation_keep_shape(PlaWork *work, const PlaActiveBody *body,
                                    const PlaActivation *track, int frame, const char *name,
                                    PlaError *err);
+/* The member "labels" of what was found: id, name, voxels and volume of each; a line for each goes
+ * to @lines (of char *). */
+PlaStatus pla_labels_describe(const PlaLabelMap *map, JsonBuilder *json, GPtrArray *lines,
+                              PlaError *err);
+/* What a repair of a surface did, among what was found. */
+void pla_operation_tell_repair(PlaWork *work, const PlaRepairReport *report);
 /* Appends to @ids (of int) the labels of @map that @list names by id or name, at least one. */
 PlaStatus pla_operation_read_labels(const PlaLabelMap *map, JsonArray *list, GArray *ids,
                                     PlaError *err);

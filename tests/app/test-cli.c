@@ -76,7 +76,7 @@ test_every_verb(void)
     Result result = run(help);
     g_assert_cmpint(result.status, ==, 0);
     g_assert_nonnull(strstr(result.out, (*verb)->example));
-    for (const PlaOpt *opt = (*verb)->options; opt && opt->name; opt++) {
+    for (const PlaOpt *opt = pla_verb_options(*verb); opt && opt->name; opt++) {
       g_assert_nonnull(strstr(result.out, opt->name));
       g_assert_true(opt->type == PLA_OPT_FLAG || opt->arg != NULL);
     }
@@ -136,7 +136,7 @@ test_generated(void)
   for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++) {
     g_autofree char *section = g_strdup_printf(".SS %s", (*verb)->name);
     g_assert_nonnull(strstr(man.out, section));
-    for (const PlaOpt *opt = (*verb)->options; opt && opt->name; opt++) {
+    for (const PlaOpt *opt = pla_verb_options(*verb); opt && opt->name; opt++) {
       g_autofree char *option = g_strdup_printf("--%s", opt->name);
       g_assert_nonnull(strstr(completion.out, option));
     }

@@ -474,10 +474,15 @@ test_meshes(void)
   bench_init(&b);
   ok(apply(&b, "phantom", "{\"phantom\": \"sphere\", \"spacing_mm\": 4, \"name\": \"ball\"}", &err),
      &err);
-  ok(apply(&b, "mesh", "{\"item\": \"ball\", \"cell_mm\": 8, \"name\": \"tets\"}", &err), &err);
+  ok(apply(&b, "mesh",
+           "{\"item\": \"ball\", \"method\": \"tets\", \"cell_mm\": 8, \"name\": \"tets\"}", &err),
+     &err);
   ok(apply(&b, "surface", "{\"item\": \"ball\", \"labels\": [1], \"name\": \"skin\"}", &err), &err);
   ok(apply(&b, "repair-surface", "{\"item\": \"skin\"}", &err), &err);
-  ok(apply(&b, "mesh", "{\"item\": \"skin\", \"cell_mm\": 8, \"name\": \"inside\"}", &err), &err);
+  ok(apply(&b, "mesh",
+           "{\"item\": \"skin\", \"method\": \"tets\", \"cell_mm\": 8, \"name\": \"inside\"}",
+           &err),
+     &err);
   const char *names[] = { "tets", "inside" };
   for (int m = 0; m < 2; m++) {
     PlaMeshSummary s;
@@ -489,12 +494,18 @@ test_meshes(void)
     JsonObject *found = json_object_get_object_member(content->meta, "mesh");
     g_assert_cmpstr(json_object_get_string_member(found, "method"), ==, "tets");
   }
-  g_assert_cmpint(apply(&b, "mesh", "{\"item\": \"ball\", \"method\": \"clay\"}", &err), ==,
-                  PLA_ERR_USAGE);
-  g_assert_cmpint(apply(&b, "mesh", "{\"item\": \"ball\", \"labels\": [1, [1]]}", &err), ==,
-                  PLA_ERR_USAGE);
-  g_assert_cmpint(apply(&b, "mesh", "{\"item\": \"ball\", \"labels\": [[]]}", &err), ==,
-                  PLA_ERR_USAGE);
+  g_assert_cmpint(apply(&b, "mesh", "{\"item\": \"ball\", \"method\": \"clay\", \"cell_mm\": 8}",
+                        &err),
+                  ==, PLA_ERR_USAGE);
+  g_assert_cmpint(
+      apply(&b, "mesh",
+            "{\"item\": \"ball\", \"method\": \"tets\", \"cell_mm\": 8, \"labels\": [1, [1]]}",
+            &err),
+      ==, PLA_ERR_USAGE);
+  g_assert_cmpint(
+      apply(&b, "mesh",
+            "{\"item\": \"ball\", \"method\": \"tets\", \"cell_mm\": 8, \"labels\": [[]]}", &err),
+      ==, PLA_ERR_USAGE);
   g_assert_cmpint(apply(&b, "repair-surface", "{\"item\": \"tets\"}", &err), ==, PLA_ERR_USAGE);
   bench_clear(&b);
 }

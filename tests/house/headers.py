@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Compiles every header of the product alone, and all of them together.
-
-The flags are those of a source of the same room, from compile_commands.json of the build.  With
---planted two headers that must fail are tried: one that needs another, and two that collide.
+# Compiles every header of the product alone, and all of them together.
+"""The flags are those of a source of the same room, from compile_commands.json of the build.  Two
+breaches are planted first: a header that needs another, and two that collide.
 """
 import concurrent.futures
 import json

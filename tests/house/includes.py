@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Reads every #include of the product and refuses what the rooms do not declare.
-
-A room is a folder with a meson.build that sets <layer>_<room>_needs; that list is the only
+# Reads every #include of the product and refuses what the rooms do not declare.
+"""A room is a folder with a meson.build that sets <layer>_<room>_needs; that list is the only
 declaration of what it may include.  Refused: a room that is not in the list, another room's
 *-private.h, an arrow up between layers, sim and io in each other, ui in sim or io, and a cycle.
-With --planted each rule is tried on an example that breaks it.
+Each rule is first tried on an example that breaks it.
 """
 import os
 import re
