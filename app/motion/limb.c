@@ -453,10 +453,13 @@ pla_limb_balance(const PlaActiveBody *body, const PlaLimb *limb, PlaLimbMuscle *
   *report = (PlaLimbReport){ 0 };
   if (nl == 0)
     return pla_fail(err, PLA_ERR_USAGE, "the muscles of '%s' have no streamlines", body->name);
-  g_autofree double *all = g_new(double, 3 * (size_t)set->point.n_points + 1);
-  g_autofree double *w = g_new0(double, (size_t)nj *(size_t)nl), *a = g_new0(double, (size_t)nl);
-  g_autofree double *weight = g_new(double, (size_t)nl);
-  g_autofree PlaTorqueLine *line = g_new0(PlaTorqueLine, (size_t)nl);
+  g_autofree double *all = pla_array_new((size_t)set->point.n_points, 3 * sizeof *all);
+  g_autofree double *w = pla_array_new0((size_t)nl, (size_t)nj * sizeof *w);
+  g_autofree double *a = pla_array_new0((size_t)nl, sizeof *a);
+  g_autofree double *weight = pla_array_new((size_t)nl, sizeof *weight);
+  g_autofree PlaTorqueLine *line = pla_array_new0((size_t)nl, sizeof *line);
+  if (!all || !w || !a || !weight || !line)
+    return pla_fail_memory(err, "the lines of muscles");
   PlaTorqueJoint joint[PLA_LIMB_JOINTS];
   PlaTorquePull load[PLA_LIMB_LOADS];
   double b[PLA_LIMB_JOINTS];

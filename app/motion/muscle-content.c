@@ -72,7 +72,9 @@ pla_muscle_set_to_content(const PlaMuscleSet *set, const char *mesh_name, PlaCon
   json_object_set_array_member(c->meta, "bones", bones);
   json_object_set_array_member(c->meta, "notes", notes);
 
-  g_autofree double *report = g_new(double, (size_t)REPORT *(size_t)set->list.n);
+  g_autofree double *report = pla_array_new((size_t)set->list.n, REPORT * sizeof *report);
+  if (!report)
+    return pla_fail_memory(err, "muscles");
   for (int m = 0; m < set->list.n; m++)
     report_to_numbers(&set->report[m], report + REPORT * m);
   const size_t n_pairs = (size_t)set->n_pairs, n_points = (size_t)set->point.n_points;

@@ -568,7 +568,9 @@ pla_muscle_model_from_labels(const PlaLabelMap *map, PlaJson description, PlaSur
   Reader reader = { self, map, load, load_data };
   PlaJson list, one, at;
   PlaStatus st = pla_muscle_list_from_json(description, &self->list, err);
-  self->shape = g_new0(PlaMuscleShape, self->list.n);
+  self->shape = pla_array_new0((size_t)self->list.n, sizeof *self->shape);
+  if (st == PLA_OK && !self->shape)
+    st = pla_fail_memory(err, "the shapes of muscles");
   pla_json_get(description, "muscles", &list);
   for (int m = 0; m < self->list.n && st == PLA_OK; m++) {
     if (!pla_progress_phase(progress, "Finding the shapes of muscles",
@@ -622,8 +624,10 @@ pla_muscle_model_set_vectors(PlaMuscleModel *self, const PlaMesh *mesh, PlaError
   const bool on_cells = field->place == PLA_ON_CELLS;
   const int n = on_cells ? mesh->n_tets : mesh->n_verts;
   const size_t skip = on_cells ? (size_t)mesh->n_tris : 0;
-  g_autofree double *pos = g_new(double, 3 * (size_t)n + 1),
-                    *dir = g_new(double, 3 * (size_t)n + 1);
+  g_autofree double *pos = pla_array_new((size_t)n, 3 * sizeof *pos);
+  g_autofree double *dir = pla_array_new((size_t)n, 3 * sizeof *dir);
+  if (!pos || !dir)
+    return pla_fail_memory(err, "the fibres");
   for (size_t i = 0; i < (size_t)n; i++)
     for (size_t d = 0; d < 3; d++) {
       double x = 0.0;

@@ -169,7 +169,9 @@ load_misfits(PlaPerformance *self, PlaStore *store, const PlaState *state, const
   if (st != PLA_OK)
     return st;
   const PlaTrack *left = content->track;
-  self->misfit = g_new0(PlaMarkerMisfit, (size_t)left->n_channels + 1);
+  self->misfit = pla_array_new0((size_t)left->n_channels, sizeof *self->misfit);
+  if (!self->misfit)
+    return pla_fail_memory(err, "the residuals");
   for (int c = 0; c < left->n_channels; c++) {
     PlaMarkerMisfit *m = &self->misfit[self->n_misfits];
     double sum = 0.0;
@@ -467,7 +469,9 @@ pla_perform_phones(const PlaActiveBody *body, const PlaPhones *phones, double ra
   add_aims(aims, end - rest_s, end, "");
   if (st == PLA_OK)
     st = pla_activation_init(out, model, (int)lround(end * rate_hz), rate_hz, err);
-  g_autofree double *here = g_new(double, n), *next = g_new(double, n);
+  g_autofree double *here = pla_array_new(n, sizeof *here), *next = pla_array_new(n, sizeof *next);
+  if (st == PLA_OK && (!here || !next))
+    st = pla_fail_memory(err, "the activations");
   for (int f = 0; st == PLA_OK && f < out->n_frames; f++) {
     const double t = f / rate_hz;
     guint a = 0;

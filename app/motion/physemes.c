@@ -122,8 +122,10 @@ static PlaStatus
 add_track(PlaPhysemeLibrary *self, const PlaTrack *track, const PlaPhones *phones, PlaError *err)
 {
   const size_t n_frames = (size_t)track->n_samples, n = (size_t)self->n_controls;
-  g_autofree double *control = g_new(double, n_frames *n + 1);
-  g_autofree double *head = g_new(double, n_frames * 7 + 1);
+  g_autofree double *control = pla_array_new(n_frames, n * sizeof *control);
+  g_autofree double *head = pla_array_new(n_frames, 7 * sizeof *head);
+  if (!control || !head)
+    return pla_fail_memory(err, "a take");
   if (track->n_samples > 1 && !(track->rate_hz > 0.0))
     return pla_fail(err, PLA_ERR_FORMAT, "the track has no rate");
   for (size_t c = 0; c < n; c++) {
@@ -507,7 +509,11 @@ pla_physeme_library_speak(const PlaPhysemeLibrary *self, const PlaLine *line,
     track->name[c] = pla_strdup(c < n ? self->control[c] : pla_head_channels[c - n]);
     track->unit[c] = pla_strdup(c < n ? self->unit[c] : c - n < 3 ? "deg" : "mm");
   }
-  g_autofree double *head = g_new(double, 7 * (gsize)n_frames);
+  g_autofree double *head = pla_array_new((size_t)n_frames, 7 * sizeof *head);
+  if (!head) {
+    pla_track_free(g_steal_pointer(out));
+    return pla_fail_memory(err, "the track");
+  }
   pla_line_head(line, rate, n_frames, head);
   for (int f = 0; f < n_frames; f++) {
     double *row = track->value + (size_t)f * (size_t)(n + PLA_HEAD_CHANNELS);

@@ -3,6 +3,7 @@
 #include "app/simulate/scene-where.h"
 
 #include "anatomy/base/mat3.h"
+#include "anatomy/base/memory.h"
 
 #include <glib.h>
 #include <math.h>
@@ -128,13 +129,13 @@ pla_scene_cell(const PlaMesh *mesh, size_t c, const int **verts)
   return 8;
 }
 
-/* vertices, or middles of the cells, m; g_free() */
+/* vertices, or middles of the cells, m; g_free(); NULL: no memory */
 static double *
 centres(const PlaMesh *mesh, bool of_cells)
 {
   const size_t n = of_cells ? (size_t)mesh->n_tets + (size_t)mesh->n_hexes : (size_t)mesh->n_verts;
-  double *out = g_new0(double, 3 * n);
-  for (size_t i = 0; i < n; i++) {
+  double *out = pla_array_new0(3 * n, sizeof *out);
+  for (size_t i = 0; out && i < n; i++) {
     const int vert = (int)i, *verts = &vert;
     int k = of_cells ? pla_scene_cell(mesh, i, &verts) : 1;
     for (int a = 0; a < k; a++)
@@ -156,7 +157,9 @@ pla_scene_select(const PlaSceneSelection *self, PlaJson where, bool of_cells, bo
   PlaStatus st = pla_json_check_keys(where, known, err);
   if (st != PLA_OK)
     return st;
-  g_autofree bool *cells = g_new0(bool, n_cells);
+  g_autofree bool *cells = pla_array_new0(n_cells, sizeof *cells);
+  if (!cells)
+    return pla_fail_memory(err, "the selection");
   memset(marked, 0, n * sizeof *marked);
   *count = 0;
 
@@ -170,6 +173,8 @@ pla_scene_select(const PlaSceneSelection *self, PlaJson where, bool of_cells, bo
   } else if (pla_json_get(where, "box_mm", &value) || pla_json_get(where, "near", &value) ||
              pla_json_get(where, "plane", &value)) {
     g_autofree double *centre = centres(mesh, of_cells);
+    if (!centre)
+      return pla_fail_memory(err, "the selection");
     if (pla_json_has(where, "box_mm")) {
       double box[6];
       PlaJson low, high;

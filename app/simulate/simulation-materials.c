@@ -502,8 +502,10 @@ read_prestretch(Reader *self, PlaJson json, const bool *marked, PlaError *err)
   if (st == PLA_OK && pla_json_get(json, "across", &value))
     st = read_quantity(self, value, &across, err);
   if (st == PLA_OK && !self->prestretch) {
-    self->prestretch = g_new0(double, 9 * self->n_cells);
-    for (size_t c = 0; c < self->n_cells; c++)
+    self->prestretch = pla_array_new0(9 * self->n_cells, sizeof *self->prestretch);
+    if (!self->prestretch)
+      st = pla_fail_memory(err, "the tension of the skin");
+    for (size_t c = 0; st == PLA_OK && c < self->n_cells; c++)
       pla_mat3_identity(self->prestretch + 9 * c);
   }
   for (size_t c = 0; st == PLA_OK && c < self->n_cells; c++) {
@@ -540,7 +542,10 @@ apply_by_label(Reader *self, PlaJson json, const bool *marked, PlaError *err)
   if (st == PLA_OK && (!field || field->n_components != 1))
     st = pla_json_fail(
         json, err, "asks for tissues by label, and the mesh has no cell field 'label' or 'region'");
-  g_autofree bool *these = g_new0(bool, self->n_cells), *done = g_new0(bool, self->n_cells);
+  g_autofree bool *these = pla_array_new0(self->n_cells, sizeof *these);
+  g_autofree bool *done = pla_array_new0(self->n_cells, sizeof *done);
+  if (st == PLA_OK && (!these || !done))
+    st = pla_fail_memory(err, "the materials");
   for (size_t c = 0; st == PLA_OK && c < self->n_cells; c++) {
     if (!marked[c] || done[c])
       continue;
@@ -578,8 +583,10 @@ read_entry(Reader *self, PlaJson item, PlaError *err)
   static const char *const mixture_keys[] = { "where",   "mixture",    "fibre",       "fibres",
                                               "overlap", "activation", "contraction", "gamma",
                                               "alpha",   "prestretch", NULL };
-  g_autofree bool *marked = g_new(bool, self->n_cells);
+  g_autofree bool *marked = pla_array_new(self->n_cells, sizeof *marked);
   PlaJson where, value;
+  if (!marked)
+    return pla_fail_memory(err, "the materials");
   if (!pla_json_get(item, "where", &where))
     return pla_json_fail(item, err, "has no 'where'");
   PlaStatus st = self->input->select(self->input->scene, where, marked, err);
@@ -618,7 +625,9 @@ read_entry(Reader *self, PlaJson item, PlaError *err)
 static PlaStatus
 set_cells(Reader *self, PlaError *err)
 {
-  g_autofree int *start = g_new0(int, self->n_cells + 1);
+  g_autofree int *start = pla_array_new0(self->n_cells + 1, sizeof *start);
+  if (!start)
+    return pla_fail_memory(err, "the fibres");
   g_autoptr(GArray) direction = g_array_new(FALSE, FALSE, sizeof(double));
   g_autoptr(GArray) overlap = g_array_new(FALSE, FALSE, sizeof(double));
   g_autoptr(GArray) muscle = g_array_new(FALSE, FALSE, sizeof(int));
@@ -684,17 +693,19 @@ pla_materials_read(PlaJson root, const PlaMaterialsInput *input, PlaMaterialsOut
     return pla_json_fail(root, err, "needs a list of 'materials'");
   out->mixtures = g_ptr_array_new_with_free_func((GDestroyNotify)pla_mixture_free);
   out->notes = g_ptr_array_new_with_free_func(g_free);
-  out->rigid = g_new0(bool, mesh->n_verts);
+  out->rigid = pla_array_new0((size_t)mesh->n_verts, sizeof *out->rigid);
   self.materials = g_array_new(FALSE, FALSE, sizeof(PlaFemMaterial));
   self.constants = g_array_new(FALSE, FALSE, sizeof(double));
   self.fibres = g_array_new(FALSE, FALSE, sizeof(FibreSpec));
   self.muscles = g_array_new(FALSE, FALSE, sizeof(MuscleSpec));
-  self.cell_material = g_new(int, self.n_cells);
-  self.own = g_new(int, self.n_cells);
-  self.first_fibre = g_new0(int, 2 * self.n_cells);
-  for (size_t c = 0; c < self.n_cells; c++)
+  self.cell_material = pla_array_new(self.n_cells, sizeof *self.cell_material);
+  self.own = pla_array_new(self.n_cells, sizeof *self.own);
+  self.first_fibre = pla_array_new0(2 * self.n_cells, sizeof *self.first_fibre);
+  PlaStatus st = out->rigid && self.cell_material && self.own && self.first_fibre
+                     ? PLA_OK
+                     : pla_fail_memory(err, "the materials");
+  for (size_t c = 0; st == PLA_OK && c < self.n_cells; c++)
     self.cell_material[c] = self.own[c] = -1;
-  PlaStatus st = PLA_OK;
   for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
     PlaJson item;
     st = pla_json_at(list, i, &item, err);

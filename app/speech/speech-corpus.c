@@ -181,7 +181,9 @@ read_utterances(PlaJson root, Description *d, PlaError *err)
     return pla_json_fail(root, err, "the corpus lists no \"utterances\"");
   g_autoptr(GHashTable) speakers = g_hash_table_new(g_str_hash, g_str_equal);
   d->n_utterances = pla_json_length(list);
-  d->utterance = g_new0(Utterance, d->n_utterances);
+  d->utterance = pla_array_new0((size_t)d->n_utterances, sizeof *d->utterance);
+  if (!d->utterance)
+    return pla_fail_memory(err, "the utterances");
   for (int u = 0; u < d->n_utterances; u++) {
     PlaJson at;
     PlaStatus st = pla_json_at(list, u, &at, err);
@@ -196,7 +198,9 @@ read_utterances(PlaJson root, Description *d, PlaError *err)
     }
     d->utterance[u].speaker_index = GPOINTER_TO_INT(found);
   }
-  d->head_rest = g_malloc_n((gsize)d->n_speakers, sizeof *d->head_rest);
+  d->head_rest = pla_array_new((size_t)d->n_speakers, sizeof *d->head_rest);
+  if (!d->head_rest)
+    return pla_fail_memory(err, "the speakers");
   for (int s = 0; s < d->n_speakers; s++)
     d->head_rest[s][0] = NAN;
   return PLA_OK;
@@ -379,9 +383,9 @@ correct_head(const double *head, const double rest[4], int n, int n_channels, do
 static PlaStatus
 repair(double *value, int n, int n_channels, int window, PlaError *err)
 {
-  g_autofree double *run = g_new(double, n > 0 ? n : 1);
-  PlaStatus st = PLA_OK;
-  for (int c = 0; c < n_channels; c++) {
+  g_autofree double *run = pla_array_new((size_t)n, sizeof *run);
+  PlaStatus st = run ? PLA_OK : pla_fail_memory(err, "the sensors");
+  for (int c = 0; st == PLA_OK && c < n_channels; c++) {
     double *v = value + c;
     const size_t w = (size_t)n_channels;
     for (int t = 1; t < n; t++) {
@@ -416,9 +420,9 @@ sensors_of(Description *d, const PlaTrack *track, const char *path, int speaker,
            PlaError *err)
 {
   const int n = track->n_samples, w = d->n_channels;
-  g_autofree double *value = g_new(double, (size_t)n *(size_t)w + 1);
-  g_autofree double *head = g_new(double, 4 * (size_t)n + 1);
-  PlaStatus st = PLA_OK;
+  g_autofree double *value = pla_array_new((size_t)n, (size_t)w * sizeof *value);
+  g_autofree double *head = pla_array_new((size_t)n, 4 * sizeof *head);
+  PlaStatus st = value && head ? PLA_OK : pla_fail_memory(err, "the sensors");
   for (int c = 0; st == PLA_OK && c < w; c++)
     st = copy_column(d, track, d->column[c], path, value + c, w, err);
   for (int i = 0; st == PLA_OK && d->head && i < 4; i++)

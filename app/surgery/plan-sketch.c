@@ -45,8 +45,8 @@ pla_sketcher_free(PlaSketcher *self)
   g_free(self);
 }
 
-static void
-read_wounds(PlaSketcher *self, const PlaContent *body)
+static PlaStatus
+read_wounds(PlaSketcher *self, const PlaContent *body, PlaError *err)
 {
   JsonObject *surgery = pla_body_get_surgery(body);
   JsonNode *node = surgery ? json_object_get_member(surgery, "wounds") : NULL;
@@ -61,29 +61,37 @@ read_wounds(PlaSketcher *self, const PlaContent *body)
   }
   const PlaStoreArray *lips = pla_content_find_array(body, PLA_BODY_LIPS);
   if (!lips || lips->dtype != PLA_F64 || lips->n_dims != 2 || lips->shape[0] != 4)
-    return;
+    return PLA_OK;
+  self->lip = pla_array_new((size_t)lips->shape[1], 3 * sizeof *self->lip);
+  self->lip_wound = pla_array_new((size_t)lips->shape[1], sizeof *self->lip_wound);
+  if (!self->lip || !self->lip_wound)
+    return pla_fail_memory(err, "the edges of wounds");
   self->n_lips = (int)lips->shape[1];
-  self->lip = g_new(double, 3 * (gsize)self->n_lips + 1);
-  self->lip_wound = g_new(int, (gsize)self->n_lips + 1);
   for (int i = 0; i < self->n_lips; i++) {
     const double *row = (const double *)lips->data + 4 * i;
     memcpy(&self->lip[3 * i], row, 3 * sizeof *row);
     self->lip_wound[i] = (int)row[3];
   }
+  return PLA_OK;
 }
 
 /* where blades have been */
-static void
-read_walls(PlaSketcher *self, const PlaMesh *mesh, const int8_t *wound)
+static PlaStatus
+read_walls(PlaSketcher *self, const PlaMesh *mesh, const int8_t *wound, PlaError *err)
 {
   int n = 0;
-  int *tri = g_new(int, 3 * (gsize)mesh->n_tris + 1);
+  int *tri = pla_array_new((size_t)mesh->n_tris, 3 * sizeof *tri);
+  double *pos = pla_array_dup(mesh->pos, (size_t)mesh->n_verts, 3 * sizeof *pos);
+  if (!tri || !pos) {
+    free(tri);
+    free(pos);
+    return pla_fail_memory(err, "the walls of wounds");
+  }
   for (int t = 0; t < mesh->n_tris; t++)
     if (wound[t])
       memcpy(&tri[3 * n++], &mesh->tri[3 * t], 3 * sizeof *tri);
-  self->walls =
-      (PlaTriMesh){ mesh->n_verts, n,
-                    g_memdup2(mesh->pos, 3 * (gsize)mesh->n_verts * sizeof *mesh->pos), tri };
+  self->walls = (PlaTriMesh){ mesh->n_verts, n, pos, tri };
+  return PLA_OK;
 }
 
 PlaStatus
@@ -94,9 +102,11 @@ pla_sketcher_new(const PlaContent *body, PlaSketcher **out, PlaError *err)
   *out = NULL;
   if (!wound || wound->dtype != PLA_I8 || mesh->n_tris == 0)
     return pla_fail(err, PLA_ERR_USAGE, "this item is no body that can be drawn on");
+  g_autofree int *cut = pla_array_new((size_t)mesh->n_tris, sizeof *cut);
+  if (!cut)
+    return pla_fail_memory(err, "the skin");
   PlaSketcher *self = g_new0(PlaSketcher, 1);
   self->wounds = g_ptr_array_new_with_free_func(g_free);
-  g_autofree int *cut = g_new(int, (gsize)mesh->n_tris);
   for (int t = 0; t < mesh->n_tris; t++)
     cut[t] = ((const int8_t *)wound->data)[t] ? 0 : -1;
   const PlaCutSurface surface = {
@@ -117,10 +127,14 @@ pla_sketcher_new(const PlaContent *body, PlaSketcher **out, PlaError *err)
     hi[i % 3] = fmax(hi[i % 3], mesh->pos[i]);
   }
   self->size = hypot(hypot(hi[0] - lo[0], hi[1] - lo[1]), hi[2] - lo[2]);
-  read_wounds(self, body);
-  read_walls(self, mesh, wound->data);
-  *out = self;
-  return PLA_OK;
+  st = read_wounds(self, body, err);
+  if (st == PLA_OK)
+    st = read_walls(self, mesh, wound->data, err);
+  if (st == PLA_OK)
+    *out = self;
+  else
+    pla_sketcher_free(self);
+  return st;
 }
 
 /* ---- smooth lines ---- */
@@ -212,27 +226,33 @@ pla_sketch_clear(PlaSketch *self)
   *self = (PlaSketch){ 0 };
 }
 
-static void
-add_blade(const PlaBlade *blade, PlaSketch *out)
+static PlaStatus
+add_blade(const PlaBlade *blade, PlaSketch *out, PlaError *err)
 {
   const int first = out->n_verts;
-  out->blade = g_renew(double, out->blade, 3 * ((gsize)first + (gsize)blade->n_verts) + 1);
-  out->tri = g_renew(int, out->tri, 3 * ((gsize)out->n_tris + (gsize)blade->n_tris) + 1);
+  if (!pla_array_resize((void **)&out->blade, (size_t)first + (size_t)blade->n_verts,
+                        3 * sizeof *out->blade) ||
+      !pla_array_resize((void **)&out->tri, (size_t)out->n_tris + (size_t)blade->n_tris,
+                        3 * sizeof *out->tri))
+    return pla_fail_memory(err, "the blade");
   for (int i = 0; i < 3 * blade->n_verts; i++)
     out->blade[3 * first + i] = 1e3 * blade->pos[i];
   for (int i = 0; i < 3 * blade->n_tris; i++)
     out->tri[3 * out->n_tris + i] = first + blade->tri[i];
   out->n_verts += blade->n_verts;
   out->n_tris += blade->n_tris;
+  return PLA_OK;
 }
 
 /* a line a little above the skin, to be seen */
-static void
-add_line(const PlaSkinPoint *points, int n, bool closed, PlaSketch *out)
+static PlaStatus
+add_line(const PlaSkinPoint *points, int n, bool closed, PlaSketch *out, PlaError *err)
 {
   const int total = n + closed;
-  out->path = g_renew(double, out->path, 3 * ((gsize)out->n_path + (gsize)total));
-  out->start = g_renew(int, out->start, (gsize)out->n_lines + 2);
+  if (!pla_array_resize((void **)&out->path, (size_t)out->n_path + (size_t)total,
+                        3 * sizeof *out->path) ||
+      !pla_array_resize((void **)&out->start, (size_t)out->n_lines + 2, sizeof *out->start))
+    return pla_fail_memory(err, "the drawing");
   for (int i = 0; i < total; i++)
     for (int d = 0; d < 3; d++)
       out->path[3 * (out->n_path + i) + d] =
@@ -241,6 +261,7 @@ add_line(const PlaSkinPoint *points, int n, bool closed, PlaSketch *out)
   out->n_path += total;
   out->start[++out->n_lines] = out->n_path;
   out->length += 1e3 * points[n - 1].along;
+  return PLA_OK;
 }
 
 /* the curtain under a path of @n points, m */
@@ -256,10 +277,10 @@ draw_curtain(const PlaSketcher *self, const double *path, int n, bool closed, do
   if (st == PLA_OK && !pla_blade_add_curtain(&blade, points, n_points, closed, LIFT, depth, bevel,
                                              fmax(2.0 * self->step, depth / 20.0)))
     st = pla_fail_memory(err, "the blade");
-  if (st == PLA_OK) {
-    add_line(points, n_points, closed, out);
-    add_blade(&blade, out);
-  }
+  if (st == PLA_OK)
+    st = add_line(points, n_points, closed, out, err);
+  if (st == PLA_OK)
+    st = add_blade(&blade, out, err);
   pla_blade_clear(&blade);
   free(points);
   return st;
@@ -274,7 +295,9 @@ draw_path(const PlaSketcher *self, JsonObject *what, bool closed, PlaSketch *out
   const int n = list ? (int)json_array_get_length(list) : 0;
   const double depth_mm = json_object_get_double_member_with_default(what, "depth_mm", 0.0);
   const double bevel_deg = json_object_get_double_member_with_default(what, "bevel_deg", 0.0);
-  g_autofree double *path = g_new0(double, 3 * (gsize)n + 1);
+  g_autofree double *path = pla_array_new0((size_t)n, 3 * sizeof *path);
+  if (!path)
+    return pla_fail_memory(err, "the path");
   for (int i = 0; i < n; i++) {
     JsonArray *point = json_array_get_array_element(list, (guint)i);
     for (guint d = 0; point && d < 3 && d < json_array_get_length(point); d++)
@@ -377,9 +400,9 @@ draw_undermine(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaErr
   if (!pla_blade_add_sheet(&blade, &self->skin, &self->lip[3 * first], 1, is_near, &near, depth,
                            &n_tris))
     return pla_fail_memory(err, "the blade");
-  add_blade(&blade, out);
+  PlaStatus st = add_blade(&blade, out, err);
   pla_blade_clear(&blade);
-  return PLA_OK;
+  return st;
 }
 
 /* ---- through the body, and in it ---- */
@@ -401,8 +424,10 @@ draw_surface(JsonObject *what, PlaSketch *out, PlaError *err)
   JsonArray *triangles = json_object_get_array_member(what, "triangles");
   const guint n_verts = points ? json_array_get_length(points) : 0;
   const guint n_tris = triangles ? json_array_get_length(triangles) : 0;
-  g_autofree double *pos = g_new0(double, 3 * (gsize)n_verts + 1);
-  g_autofree int *tri = g_new0(int, 3 * (gsize)n_tris + 1);
+  g_autofree double *pos = pla_array_new0(n_verts, 3 * sizeof *pos);
+  g_autofree int *tri = pla_array_new0(n_tris, 3 * sizeof *tri);
+  if (!pos || !tri)
+    return pla_fail_memory(err, "the blade");
   for (guint i = 0; i < n_verts; i++)
     for (guint d = 0; d < 3; d++)
       pos[3 * i + d] = json_array_get_double_element(json_array_get_array_element(points, i), d);
@@ -418,8 +443,8 @@ draw_surface(JsonObject *what, PlaSketch *out, PlaError *err)
   return PLA_OK;
 }
 
-static void
-add_segment(const double from[3], const double to[3], PlaSketch *out)
+static PlaStatus
+add_segment(const double from[3], const double to[3], PlaSketch *out, PlaError *err)
 {
   PlaSkinPoint ends[2] = { 0 };
   memcpy(ends[0].pos, from, sizeof ends[0].pos);
@@ -427,16 +452,17 @@ add_segment(const double from[3], const double to[3], PlaSketch *out)
   double e[3];
   pla_vec3_sub(to, from, e);
   ends[1].along = pla_vec3_norm(e);
-  add_line(ends, 2, false, out);
+  return add_line(ends, 2, false, out, err);
 }
 
 /* where a plane of half width @reach comes through the skin */
-static void
+static PlaStatus
 add_trace(const PlaSketcher *self, const double at[3], const double normal[3],
-          const double corner[12], double reach, PlaSketch *out)
+          const double corner[12], double reach, PlaSketch *out, PlaError *err)
 {
   const double length = pla_vec3_norm(normal);
-  for (int t = 0; t < self->skin.n_tris; t++) {
+  PlaStatus st = PLA_OK;
+  for (int t = 0; st == PLA_OK && t < self->skin.n_tris; t++) {
     double end[2][3], height[3];
     int n = 0;
     for (int k = 0; k < 3; k++) {
@@ -464,8 +490,9 @@ add_trace(const PlaSketcher *self, const double at[3], const double normal[3],
       inside = fabs(pla_vec3_dot(e, u)) <= 2.0 * reach * reach;
     }
     if (inside)
-      add_segment(end[0], end[1], out);
+      st = add_segment(end[0], end[1], out, err);
   }
+  return st;
 }
 
 /* a cut through everything, or one tissue: the plane as far as the body goes */
@@ -485,11 +512,12 @@ draw_cut(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError *er
   const double wide =
       fmin(1e-3 * json_object_get_double_member_with_default(what, "radius_mm", 1e3), self->size);
   pla_plan_plane(at, normal, wide, corner);
-  add_trace(self, at, normal, corner, wide, out);
+  PlaStatus st = add_trace(self, at, normal, corner, wide, out, err);
   for (int i = 0; i < 12; i++)
     corner[i] *= 1e3;
-  add_triangles(corner, 4, tri, 2, out);
-  return PLA_OK;
+  if (st == PLA_OK)
+    add_triangles(corner, 4, tri, 2, out);
+  return st;
 }
 
 /* An octahedron whose faces are split in four LEVELS times, on a ball. */
@@ -598,7 +626,9 @@ draw_tension(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError
 {
   JsonArray *list = json_object_get_array_member(what, "lines");
   const int n = list ? (int)json_array_get_length(list) : 0;
-  g_autofree PlaSurgeryLine *line = g_new0(PlaSurgeryLine, (gsize)n + 1);
+  g_autofree PlaSurgeryLine *line = pla_array_new0((size_t)n, sizeof *line);
+  if (!line)
+    return pla_fail_memory(err, "the lines of tension");
   g_autoptr(GHashTable) taken = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
   for (int i = 0; i < n; i++) {
     JsonObject *one = json_array_get_object_element(list, (guint)i);
@@ -608,7 +638,8 @@ draw_tension(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError
     if (!pla_skin_snap(&self->skin, line[i].pos, 2.0 * PLA_SURGERY_SNAP, &on))
       return pla_fail(err, PLA_ERR_EMPTY, "line %d does not lie on the skin", i + 1);
   }
-  for (int t = 0; t < self->skin.n_tris; t++) {
+  PlaStatus st = PLA_OK;
+  for (int t = 0; st == PLA_OK && t < self->skin.n_tris; t++) {
     PlaSkinPoint on = { 0 };
     double way[3], from[3], to[3];
     gint64 cell = 0;
@@ -626,9 +657,9 @@ draw_tension(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError
       from[d] = on.pos[d] - 0.5 * DASH * way[d] + 3e-4 * on.normal[d];
       to[d] = on.pos[d] + 0.5 * DASH * way[d] + 3e-4 * on.normal[d];
     }
-    add_segment(from, to, out);
+    st = add_segment(from, to, out, err);
   }
-  return PLA_OK;
+  return st;
 }
 
 bool

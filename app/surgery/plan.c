@@ -1,6 +1,7 @@
 /* Surgical plans: from labels to a body, and one tool after the other. */
 #include "app/surgery/plan-private.h"
 
+#include "anatomy/base/memory.h"
 #include "anatomy/mesh/boundary.h"
 #include "anatomy/mesher/tets.h"
 #include "app/simulate/mesh-method.h"
@@ -89,14 +90,14 @@ tissues_init(Tissues *self, const PlaLabelMap *map, const char *const *bones, Pl
   return st == PLA_OK && end == 0 ? fail_without_tissue(err) : st;
 }
 
-/* outer vertices next to rigid voxels or to the end of the scan do not move */
+/* outer vertices next to rigid voxels or to the end of the scan do not move; NULL: no memory */
 static bool *
 held_verts(const PlaMesh *mesh, const PlaBoundary *outer, const PlaLabelMap *map, GHashTable *rigid)
 {
   const PlaVolume *vol = map->volume;
   double inverse[12];
-  bool *held = g_new0(bool, (gsize)mesh->n_verts);
-  if (!pla_affine_invert(vol->affine_mm, inverse))
+  bool *held = pla_array_new0((size_t)mesh->n_verts, sizeof *held);
+  if (!held || !pla_affine_invert(vol->affine_mm, inverse))
     return held;
   for (int i = 0; i < 3 * outer->n_tris; i++) {
     int v = outer->tri[i];
@@ -261,14 +262,17 @@ pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, const char *const 
     const PlaMesh *mesh = result.mesh;
     const PlaField *region = pla_mesh_find_field(mesh, PLA_MESH_REGION, PLA_ON_CELLS);
     g_autofree bool *held = held_verts(mesh, &outer, map, tissues.rigid);
-    g_autofree int *material = g_new0(int, (gsize)mesh->n_tets);
-    for (int t = 0; region && t < mesh->n_tets; t++)
+    g_autofree int *material = pla_array_new0((size_t)mesh->n_tets, sizeof *material);
+    if (!held || !material)
+      st = pla_fail_memory(err, "the body");
+    for (int t = 0; st == PLA_OK && region && t < mesh->n_tets; t++)
       for (guint g = 0; g < tissues.ids->len; g++)
         if (((const int *)region->data)[t] == g_array_index(tissues.ids, int, g))
           material[t] = (int)g;
     *n_tets = mesh->n_tets;
-    st = pla_surgery_new(mesh, (const PlaFemMaterial *)(void *)tissues.materials->data,
-                         (int)tissues.materials->len, material, held, out, err);
+    if (st == PLA_OK)
+      st = pla_surgery_new(mesh, (const PlaFemMaterial *)(void *)tissues.materials->data,
+                           (int)tissues.materials->len, material, held, out, err);
     if (st == PLA_OK)
       st = pla_surgery_set_tissues(*out, (const char *const *)tissues.names->pdata, err);
   }
