@@ -376,7 +376,9 @@ repair_text(const char *at, const char *end, GString *out, bool *changed, int de
   if (depth < MAX_STORED_DEPTH && at[1] == '{' &&
       pla_json_parse(quoted, strlen(quoted), "", &node, NULL) == PLA_OK)
     inner = repair(json_node_get_string(node), depth + 1);
-  if (inner) {
+  /* words that only begin as JSON does are the user's, and stay */
+  g_autoptr(JsonNode) whole = NULL;
+  if (inner && pla_json_parse(inner, strlen(inner), "", &whole, NULL) == PLA_OK) {
     g_autoptr(JsonNode) mended = json_node_init_string(json_node_alloc(), inner);
     g_autofree char *text = pla_json_write_lossy(mended, PLA_JSON_PLAIN);
     g_string_append(out, text);

@@ -101,7 +101,8 @@ check_round_trip(JsonNode *node)
       pla_fuzz_fault("another text comes back: %s", sorted);
   }
   g_autofree char *nothing = pla_json_repair(sorted);
-  if (nothing)
+  /* only texts that hold JSON of older versions are */
+  if (nothing && !strstr(sorted, "\"{"))
     pla_fuzz_fault("our own JSON is mended: %s", sorted);
 }
 
