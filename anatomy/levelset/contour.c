@@ -275,16 +275,19 @@ fill_polygon(const Grid *g, const Scratch *s, int i, int j, int k, const uint8_t
 {
   double p[MAX_LOOP][3], best[MAX_LOOP][MAX_LOOP], side[MAX_LOOP][MAX_LOOP];
   int split[MAX_LOOP][MAX_LOOP], id[MAX_LOOP], stack[MAX_LOOP][2], depth = 0;
+  /* vertices on the edges of the cell */
   for (int e = 0; e < n; e++) {
     id[e] = edge_vertex(g, s, i, j, edge[e]);
     if (n > 3)
       edge_point(g, s, i, j, k, edge[e], p[e]);
   }
+  /* squared lengths of diagonals; those within a face of the cell would be shared: forbidden */
   for (int a = 0; a < n; a++)
     for (int b = a + 1; b < n; b++) {
       bool outer = b == a + 1 || (a == 0 && b == n - 1);
       side[a][b] = outer ? 0.0 : share_face(edge[a], edge[b]) ? INFINITY : distance2(p[a], p[b]);
     }
+  /* least sum of diagonals of each part a..b, by dynamic programming */
   for (int a = 0; a + 1 < n; a++)
     best[a][a + 1] = 0.0;
   for (int span = 2; span < n; span++)
@@ -300,6 +303,7 @@ fill_polygon(const Grid *g, const Scratch *s, int i, int j, int k, const uint8_t
         }
       }
     }
+  /* triangles of the best splits */
   stack[depth][0] = 0;
   stack[depth++][1] = n - 1;
   while (depth > 0) {
@@ -354,6 +358,7 @@ pla_contour_extract(const int dims[3], const float *values, bool close, PlaConto
   const bool large = (int64_t)g.nx * g.ny * g.nz > 100000;
   *out = (PlaContour){ 0 };
 
+  /* first pass: vertices and triangles of each slice */
   int *count = pla_array_new0((size_t)g.nz + 1, 2 * sizeof *count);
   int64_t *start = pla_array_new0((size_t)g.nz + 1, 2 * sizeof *start);
   bool short_of_memory = !count || !start;
@@ -374,6 +379,7 @@ pla_contour_extract(const int dims[3], const float *values, bool close, PlaConto
       free(s.x0);
     }
   }
+  /* where each slice writes */
   for (int k = 0; !short_of_memory && k < g.nz; k++)
     for (int c = 0; c < 2; c++)
       start[2 * k + 2 + c] = start[2 * k + c] + count[2 * k + c];
@@ -384,6 +390,7 @@ pla_contour_extract(const int dims[3], const float *values, bool close, PlaConto
                   "coarser volume",
                   (long long)start[2 * g.nz + 1]);
   if (st == PLA_OK && !short_of_memory) {
+    /* second pass: every slice fills its own part */
     out->n_verts = (int)start[2 * g.nz];
     out->n_tris = (int)start[2 * g.nz + 1];
     out->pos = pla_array_new((size_t)out->n_verts, 3 * sizeof *out->pos);

@@ -51,11 +51,13 @@ cone_distance(const double a[3], double ra, const double b[3], double rb, const 
 static double
 ellipsoid_distance(const double half[3], const double pos[3])
 {
+  /* by symmetry the octant of positive coordinates; norm < 1 is inside */
   double p[3], norm = 0.0, least = fmin(half[0], fmin(half[1], half[2]));
   for (int d = 0; d < 3; d++) {
     p[d] = fmax(fabs(pos[d]), 1e-9 * half[d]);
     norm += p[d] * p[d] / (half[d] * half[d]);
   }
+  /* bracket of the Lagrange multiplier t of the nearest point, x = h^2 p / (t + h^2) */
   double lo = -least * least, hi = 0.0;
   for (int d = 0; d < 3; d++)
     hi = fmax(hi, half[d] * p[d] * 2.0);
@@ -73,6 +75,7 @@ ellipsoid_distance(const double half[3], const double pos[3])
     else
       hi = t;
   }
+  /* distance to that point */
   double t = 0.5 * (lo + hi), dist2 = 0.0;
   for (int d = 0; d < 3; d++) {
     double near = half[d] * half[d] * p[d] / (t + half[d] * half[d]);
@@ -85,6 +88,7 @@ double
 pla_solid_distance(const PlaSolid *s, const double pos_mm[3])
 {
   double x[3], best = INFINITY;
+  /* exact for each solid; tubes are unions of cones */
   switch (s->kind) {
   case PLA_SOLID_CAPSULE:
   case PLA_SOLID_TUBE:

@@ -28,6 +28,7 @@ curvature_term(const PlaLevelSet *ls, const double inv[9], const float *phi, int
       off[d][s + 1] = stride * (size_t)clamp_index(at[d] + s, n[d]);
   }
 #define AT(a, b, c) ((double)phi[off[0][a] + off[1][b] + off[2][c]])
+  /* gradient and Hessian by central differences, in index space */
   const double mid = AT(1, 1, 1);
   double g[3] = { 0.5 * (AT(2, 1, 1) - AT(0, 1, 1)), 0.5 * (AT(1, 2, 1) - AT(1, 0, 1)),
                   0.5 * (AT(1, 1, 2) - AT(1, 1, 0)) };
@@ -45,6 +46,7 @@ curvature_term(const PlaLevelSet *ls, const double inv[9], const float *phi, int
     grad[d] = inv[d] * g[0] + inv[3 + d] * g[1] + inv[6 + d] * g[2];
   pla_mat3_mul(h, inv, tmp);
   pla_mat3_mul_tn(inv, tmp, hess);
+  /* |grad| curvature = tr H - g^T H g / |g|^2; 0 where there is no gradient */
   double g2 = pla_vec3_dot(grad, grad);
   if (g2 < 1e-4)
     return 0.0;
@@ -69,6 +71,7 @@ pla_levelset_smooth_curvature(PlaLevelSet *ls, double scale_mm, PlaProgress *pro
   double stiff = 0.0;
   for (int d = 0; d < 9; d++)
     stiff += inv[d] * inv[d];
+  /* explicit steps of phi_t = |grad| curvature for the time that removes detail below the scale */
   const double time = 0.5 * scale_mm * scale_mm;
   const int steps = (int)ceil(time * stiff / 0.4);
   PlaCurvatureReport r = { .steps = steps };

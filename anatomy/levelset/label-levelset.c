@@ -121,6 +121,7 @@ typedef struct {
 static void
 filter_axis(const Stairs *s, const Kernel *kernel, int axis, const float *from, float *to)
 {
+  /* a symmetric filter along one axis, over the runs of the band only; borders repeat */
   const int *n = s->dims;
   const size_t nx = (size_t)n[0];
 #pragma omp parallel for collapse(2) schedule(dynamic, 64) if (s->large)
@@ -283,6 +284,7 @@ stairs_init(Stairs *s, PlaProgress *progress, PlaError *err)
   s->most = pla_array_new(voxels, sizeof *s->most);
   if (!s->work[0] || !s->work[1] || !s->first_run || !s->least || !s->most)
     return pla_fail_memory(err, "the level set of a label");
+  /* squared index distances to the label and to its complement */
   PlaStatus st =
       pla_distance_transform(n, identity, s->mask, true, s->band + 0.5, progress, s->work[0], err);
   if (st == PLA_OK)
@@ -808,6 +810,7 @@ match_locally(Stairs *s, PlaLevelSet *ls, double sigma, PlaError *err)
   const Kernel kernel = kernel_gaussian(sigma);
   PlaStatus st = lack && area ? PLA_OK : pla_fail_memory(err, "the level set");
   if (st == PLA_OK) {
+    /* missing volume and area of the interface at every voxel */
     memset(s->work[0], 0, voxels * sizeof(float));
     memset(s->work[1], 0, voxels * sizeof(float));
 #pragma omp parallel for schedule(static) if (s->large)
@@ -820,10 +823,12 @@ match_locally(Stairs *s, PlaLevelSet *ls, double sigma, PlaError *err)
           lack[v] = (s->mask[v] ? 1.0f : 0.0f) - fminf(fmaxf(inside, 0.0f), 1.0f);
           area[v] = inside > 0.0f && inside < 1.0f ? 1.0f / width : 0.0f;
         }
+    /* both averaged over a neighbourhood */
     blur(s, &kernel, lack, s->work[0], s->work[1]);
     memset(s->work[0], 0, voxels * sizeof(float));
     memset(s->work[1], 0, voxels * sizeof(float));
     blur(s, &kernel, area, s->work[0], s->work[1]);
+    /* move the interface by volume over area, at most a fifth of a voxel */
 #pragma omp parallel for schedule(static) if (s->large)
     for (size_t row = 0; row < rows; row++)
       for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
@@ -876,6 +881,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
   Stairs s = { 0 };
   PlaStatus st = wanted ? PLA_OK : pla_fail_memory(err, "the level set of a label");
   *out = NULL;
+  /* the labels and the box that holds them */
   for (int i = 0; st == PLA_OK && i < n_ids; i++)
     if (ids[i] >= 0 && ids[i] < 65536)
       wanted[ids[i]] = 1;
@@ -883,6 +889,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
     st = n_ids == 1 ? pla_fail(err, PLA_ERR_EMPTY, "No voxel has label %d", ids[0])
                     : pla_fail(err, PLA_ERR_EMPTY, "No voxel has any of the %d labels", n_ids);
   if (st == PLA_OK) {
+    /* a grid with room around that box */
     pla_volume_spacing_mm(vol, spacing);
     for (int d = 0; d < 3; d++) {
       sigma[d] = fmin(opts->smooth_mm / spacing[d], MAX_RADIUS / 4.0);
@@ -903,6 +910,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
       st = pla_fail_memory(err, "the level set of a label");
   }
   if (st == PLA_OK) {
+    /* distances to voxel faces, in a band */
     wide_count = fill_mask(map, wanted, &f, mask);
     memcpy(s.dims, f.wide, sizeof f.wide);
     s.mask = mask;
@@ -914,6 +922,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
     pla_progress_pop(progress, span);
   }
   if (st == PLA_OK) {
+    /* remove the stairs, then detail finer than asked for */
     pla_progress_phase(progress, "Smoothing", 0.6);
     PlaProgressSpan span = pla_progress_push(progress);
     st = remove_stairs(&s, progress, err);
@@ -926,6 +935,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
   }
   drop_bounds(&s);
   if (st == PLA_OK) {
+    /* true distances in mm, with the volume of the voxels restored place by place */
     const double coarsest = fmax(spacing[0], fmax(spacing[1], spacing[2]));
     const double voxel_mm3 = opts->keep_volume ? pla_volume_voxel_mm3(vol) : 0.0;
     pla_progress_phase(progress, "Redistancing", 1.0);
@@ -948,6 +958,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
     }
     if (st == PLA_OK)
       st = trim(wide, &f, &ls, err);
+    /* crop to the volume; match the volume as a whole */
     if (st == PLA_OK && voxel_mm3 > 0.0)
       st = match_volume(ls, (double)count * voxel_mm3, err);
   }

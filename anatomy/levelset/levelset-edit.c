@@ -129,6 +129,7 @@ pla_levelset_edit_solid(PlaLevelSet *ls, PlaCsg op, const PlaSolid *solid, PlaPr
   double last[3] = { -INFINITY, -INFINITY, -INFINITY };
   int outer_lo[3], outer_hi[3], inner_lo[3], inner_hi[3];
   PlaLevelSet *part = NULL;
+  /* the box of the solid in samples */
   solid_box(solid, lo_mm, hi_mm);
   for (int c = 0; c < 8; c++) {
     double p[3], x[3];
@@ -140,6 +141,7 @@ pla_levelset_edit_solid(PlaLevelSet *ls, PlaCsg op, const PlaSolid *solid, PlaPr
       last[d] = fmax(last[d], x[d]);
     }
   }
+  /* nothing to change where the box is outside the grid */
   for (int d = 0; d < 3; d++) {
     lo[d] = 0;
     hi[d] = -1;
@@ -151,6 +153,7 @@ pla_levelset_edit_solid(PlaLevelSet *ls, PlaCsg op, const PlaSolid *solid, PlaPr
     lo[d] = (int)floor(fmax(first[d], 0.0));
     hi[d] = (int)ceil(fmin(last[d], ls->dims[d] - 1.0));
   }
+  /* combine in a part with a margin, redistance it, and write it back */
   widen(ls, lo, hi, 1, inner_lo, inner_hi);
   widen(ls, lo, hi, 2, outer_lo, outer_hi);
   PlaStatus st = part_new(ls, outer_lo, outer_hi, &part, err);

@@ -126,6 +126,7 @@ pla_partition_new(const PlaLabelMap *map, const int *ids, const int *first, int 
     if (st == PLA_OK && g == n_groups)
       negate(*ls);
   }
+  /* make the interfaces of neighbours agree */
   if (st == PLA_OK && n_groups > 1)
     st = separate(self, map->volume, report, err);
   free(report);

@@ -92,6 +92,7 @@ clamp01(float x)
 static inline float
 facet_nearest(const Facet *f, const float x[3], float *at_s, float *at_t)
 {
+  /* barycentric coordinates of the projection into the plane */
   const float w[3] = { x[0] - f->p[0], x[1] - f->p[1], x[2] - f->p[2] };
   const float wu = w[0] * f->u[0] + w[1] * f->u[1] + w[2] * f->u[2];
   const float wv = w[0] * f->v[0] + w[1] * f->v[1] + w[2] * f->v[2];
@@ -129,6 +130,7 @@ facet_nearest(const Facet *f, const float x[3], float *at_s, float *at_t)
     s = bs;
     t = bt;
   }
+  /* squared distance to the nearest point */
   float d = 0.0f;
   for (int k = 0; k < 3; k++) {
     float e = w[k] - s * f->u[k] - t * f->v[k];
@@ -220,6 +222,7 @@ place_vertex(const PlaLevelSet *ls, double pos[3], float normal[3])
 {
   const int *n = ls->dims;
   const size_t stride[3] = { 1, (size_t)n[0], (size_t)n[0] * (size_t)n[1] };
+  /* the grid edge that the vertex lies on */
   int at[3], axis = 0;
   size_t v = 0;
   for (int d = 0; d < 3; d++) {
@@ -227,6 +230,7 @@ place_vertex(const PlaLevelSet *ls, double pos[3], float normal[3])
     axis = pos[d] > at[d] ? d : axis;
     v += stride[d] * (size_t)at[d];
   }
+  /* zero of the cubic through four samples, where they exist */
   double t = pos[axis] - at[axis];
   if (at[axis] > 0 && at[axis] + 2 < n[axis]) {
     double f[4];
@@ -235,6 +239,7 @@ place_vertex(const PlaLevelSet *ls, double pos[3], float normal[3])
     t = cubic_zero(f, t);
     pos[axis] = at[axis] + t;
   }
+  /* gradient by central differences at both ends, interpolated, turned into mm */
   double g[3] = { 0.0, 0.0, 0.0 }, grad[3];
   for (int end = 0; end < 2; end++)
     for (int d = 0; d < 3; d++) {
@@ -559,6 +564,7 @@ make_facets(Field *f, PlaContour *c, Facet *facet, int *cell, float *normal)
     }
     f->origin[d] = (float)-centre[d];
   }
+  /* handedness of the axes */
   const double m[9] = { a[0], a[1], a[2], a[4], a[5], a[6], a[8], a[9], a[10] };
   f->handed = pla_mat3_det(m) < 0.0 ? -1.0f : 1.0f;
 #pragma omp parallel for schedule(static)
@@ -630,6 +636,7 @@ pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress, 
 {
   PlaContour c;
   const size_t n = pla_levelset_n_voxels(ls);
+  /* the zero contour */
   PlaStatus st = pla_contour_extract(ls->dims, ls->phi_mm, false, &c, err);
   if (st != PLA_OK)
     return st;
@@ -661,6 +668,7 @@ pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress, 
       !f.listed || !fronts)
     st = pla_fail_memory(err, "distances");
   if (st == PLA_OK) {
+    /* its facets with normals, and the creases among them */
     f.front[0] = fronts;
     f.front[1] = fronts + ls->dims[2];
     make_facets(&f, &c, facet, cell, normal);
@@ -671,6 +679,7 @@ pla_levelset_redistance(PlaLevelSet *ls, double band_mm, PlaProgress *progress, 
     st = find_nearest(&f, band_mm, progress, err);
   }
   if (st == PLA_OK) {
+    /* signed distances from the nearest facets */
     set_distances(&f, band_mm, ls->phi_mm);
     ls->band_mm = band_mm;
   }

@@ -86,6 +86,7 @@ pla_collider_new_surface(const PlaMesh *surface, PlaCollider **out, PlaError *er
     return pla_fail_memory(err, "a collider");
   }
   self->mesh = (PlaTriMesh){ surface->n_verts, surface->n_tris, pos, tri };
+  /* orient the triangles outwards */
   double volume = 0.0;
   for (int t = 0; t < surface->n_tris; t++) {
     double cross[3];
@@ -97,6 +98,7 @@ pla_collider_new_surface(const PlaMesh *surface, PlaCollider **out, PlaError *er
     tri[3 * t + 1] = tri[3 * t + 2];
     tri[3 * t + 2] = swap;
   }
+  /* box, tree, winding number and features for queries */
   memcpy(self->lo, summary.lo_m, sizeof self->lo);
   memcpy(self->hi, summary.hi_m, sizeof self->hi);
   st = pla_tri_tree_new(&self->mesh, &self->tree, err);

@@ -39,12 +39,14 @@ pla_feature_mesh_init(PlaFeatureMesh *self, const PlaTriMesh *mesh, PlaError *er
                          self->vert_start && self->vert_tri
                      ? PLA_OK
                      : pla_fail_memory(err, "the surface");
+  /* sides of triangles with ascending vertices */
   for (size_t i = 0; st == PLA_OK && i < 3 * nt; i++) {
     int a = mesh->tri[i], b = mesh->tri[i % 3 == 2 ? i - 2 : i + 1];
     side[i] = (Side){ a < b ? a : b, a < b ? b : a, (int)(i / 3), (int)(i % 3) };
     self->vert_start[a + 1]++;
   }
   if (st == PLA_OK) {
+    /* equal sides are one edge */
     qsort(side, 3 * nt, sizeof *side, compare_sides);
     for (size_t i = 0; i < 3 * nt; i++) {
       if (i == 0 || side[i].a != side[i - 1].a || side[i].b != side[i - 1].b) {
@@ -55,6 +57,7 @@ pla_feature_mesh_init(PlaFeatureMesh *self, const PlaTriMesh *mesh, PlaError *er
       self->tri_edge[3 * side[i].tri + side[i].corner] = self->n_edges - 1;
       self->edge_count[self->n_edges - 1]++;
     }
+    /* triangles around each vertex */
     for (size_t v = 0; v < nv; v++)
       self->vert_start[v + 1] += self->vert_start[v];
     for (size_t i = 0; i < 3 * nt; i++) {
@@ -131,6 +134,7 @@ nearest_of_tri(const PlaFeatureMesh *self, const double *pos, const double x[3],
 {
   const int *v = self->tri + 3 * (size_t)t;
   double u[3], w[3], r[3], n[3], p[3], q[3];
+  /* barycentric coordinates of the projection, times the squared double area */
   pla_vec3_sub(pos + 3 * (size_t)v[1], pos + 3 * (size_t)v[0], u);
   pla_vec3_sub(pos + 3 * (size_t)v[2], pos + 3 * (size_t)v[0], w);
   pla_vec3_sub(x, pos + 3 * (size_t)v[0], r);
@@ -139,6 +143,7 @@ nearest_of_tri(const PlaFeatureMesh *self, const double *pos, const double x[3],
   pla_vec3_cross(u, r, q);
   double nn = pla_vec3_dot(n, n), s = pla_vec3_dot(p, n), m = pla_vec3_dot(q, n);
   PlaFeature best;
+  /* inside the triangle, or else on its nearest edge */
   if (nn > 0.0 && s > 0.0 && m > 0.0 && s + m < nn) {
     best = (PlaFeature){ .n_verts = 3,
                          .vert = { v[0], v[1], v[2] },
@@ -228,10 +233,12 @@ pla_features_near(const PlaFeatureMesh *self, const PlaTriTree *tree, const doub
     lo[d] = x[d] - reach;
     hi[d] = x[d] + reach;
   }
+  /* triangles whose boxes are within reach */
   pla_tri_tree_visit(tree, lo, hi, gather, &near);
   if (near.n == 0)
     return 0;
   qsort(near.tri, (size_t)near.n, sizeof(int), compare_ints);
+  /* nearest places of triangles count once each */
   for (int k = 0; k < near.n; k++) {
     PlaFeature feature = nearest_of_tri(self, pos, x, near.tri[k]);
     if (feature.distance <= reach)
@@ -241,6 +248,7 @@ pla_features_near(const PlaFeatureMesh *self, const PlaTriTree *tree, const doub
       vert[3 * k + c] = self->tri[3 * (size_t)near.tri[k] + (size_t)c];
     }
   }
+  /* edges count negatively and vertices positively, so a place on shared features counts once */
   qsort(edge, 3 * (size_t)near.n, sizeof(int), compare_ints);
   qsort(vert, 3 * (size_t)near.n, sizeof(int), compare_ints);
   for (int k = 0; k < 3 * near.n; k++) {
@@ -255,6 +263,7 @@ pla_features_near(const PlaFeatureMesh *self, const PlaTriTree *tree, const doub
         tally(out, &n, &feature, 1);
     }
   }
+  /* places whose counts do not cancel */
   for (int k = 0; k < n; k++)
     if (out[k].count != 0)
       out[kept++] = out[k];

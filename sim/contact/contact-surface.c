@@ -111,6 +111,7 @@ make_points(PlaContactSet *self, const int *piece, const double *stiffness, PlaE
     free(at_vert);
     return pla_fail_memory(err, "the surface of the body");
   }
+  /* area and stiffness shares of vertices; sides of triangles */
   for (int t = 0; t < nt; t++) {
     const int *v = self->tri + 3 * (size_t)t;
     double area = triangle_area(model->rest, v);
@@ -122,6 +123,7 @@ make_points(PlaContactSet *self, const int *piece, const double *stiffness, PlaE
     }
   }
   qsort(side, 3 * (size_t)nt, sizeof *side, compare_sides);
+  /* a point at every triangle, vertex and edge */
   size_t n = (size_t)nt, edge_sum = 0;
   for (int v = 0; v < model->n_verts; v++)
     n += at_vert[2 * (size_t)v] > 0.0;
@@ -130,12 +132,14 @@ make_points(PlaContactSet *self, const int *piece, const double *stiffness, PlaE
   self->point = n < INT32_MAX ? pla_array_new0(n, sizeof *self->point) : NULL;
   PlaStatus st = self->point ? PLA_OK : pla_fail_memory(err, "the surface of the body");
   double edge_length = 0.0;
+  /* vertices */
   for (int v = 0; st == PLA_OK && v < model->n_verts; v++)
     if (at_vert[2 * (size_t)v] > 0.0)
       self->point[self->n_points++] = (PlaSurfacePoint){ .n_verts = 1,
                                                          .vert = { v },
                                                          .area = at_vert[2 * (size_t)v],
                                                          .stiffness = at_vert[2 * (size_t)v + 1] };
+  /* middles of edges */
   for (int s = 0; st == PLA_OK && s < 3 * nt; s++) {
     double area = side_share * triangle_area(model->rest, self->tri + 3 * (size_t)side[s].tri);
     if (s == 0 || side[s].a != side[s - 1].a || side[s].b != side[s - 1].b) {
@@ -149,6 +153,7 @@ make_points(PlaContactSet *self, const int *piece, const double *stiffness, PlaE
     self->point[self->n_points - 1].area += area;
     self->point[self->n_points - 1].stiffness += area * stiffness[side[s].tri];
   }
+  /* centres of triangles */
   for (int t = 0; st == PLA_OK && t < nt; t++) {
     const int *v = self->tri + 3 * (size_t)t;
     double area = centre_share * triangle_area(model->rest, v);
@@ -156,6 +161,7 @@ make_points(PlaContactSet *self, const int *piece, const double *stiffness, PlaE
       .n_verts = 3, .vert = { v[0], v[1], v[2] }, .area = area, .stiffness = area * stiffness[t]
     };
   }
+  /* pieces and defaults */
   keep_points(self);
   for (int p = 0; st == PLA_OK && p < self->n_points; p++) {
     self->point[p].piece = piece[self->point[p].vert[0]];
@@ -181,6 +187,7 @@ pla_contact_surface_init(PlaContactSet *self, PlaError *err)
   PlaStatus st = piece ? pla_boundary_init(&boundary, &tets, &hexes, false, err)
                        : pla_fail_memory(err, "the surface of the body");
   if (st == PLA_OK) {
+    /* boundary triangles, sorted by piece */
     self->n_pieces = pla_fem_label_pieces(model, piece);
     self->n_tris = boundary.n_tris;
     stiffness = pla_array_new((size_t)self->n_tris, sizeof *stiffness);
@@ -194,6 +201,7 @@ pla_contact_surface_init(PlaContactSet *self, PlaError *err)
   }
   if (st == PLA_OK)
     st = make_points(self, piece, stiffness, err);
+  /* a search tree and features for each piece */
   for (int p = 0; st == PLA_OK && p < self->n_pieces; p++) {
     PlaTriMesh mesh = { model->n_verts, self->piece[p].n_tris, self->pos,
                         self->tri + 3 * (size_t)self->piece[p].first_tri };

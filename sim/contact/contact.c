@@ -203,8 +203,10 @@ measure_rest(PlaContactSet *self)
       }
       nearest = fmin(nearest, d);
     }
+    /* no thicker than the gap at rest, so that nothing pushes at rest */
     point->thickness = fmin(self->options.thickness, nearest);
     point->own_thickness = self->options.self ? own_thickness(self, point, x) : 0.0;
+    /* the same for each collider */
     for (int c = 0; c < self->n_colliders; c++) {
       size_t at = (size_t)p * (size_t)self->n_colliders + (size_t)c;
       const bool settled = self->options.settled;
@@ -227,6 +229,7 @@ pla_contact_set_new(const PlaFemModel *model, PlaCollider *const *colliders, con
   self->model = model;
   self->options = *options;
   self->n_colliders = n_colliders;
+  /* default thickness: a thousandth of the diagonal; default slip: a tenth of that */
   double lo[3] = { INFINITY, INFINITY, INFINITY }, hi[3] = { -INFINITY, -INFINITY, -INFINITY };
   for (int v = 0; v < model->n_verts; v++)
     for (int d = 0; d < 3; d++) {
@@ -238,6 +241,7 @@ pla_contact_set_new(const PlaFemModel *model, PlaCollider *const *colliders, con
     self->options.thickness = 1e-3 * pla_vec3_norm(hi);
   if (!(self->options.slip > 0.0))
     self->options.slip = 0.1 * self->options.thickness;
+  /* points on the surface, and their state for each collider */
   PlaStatus st = pla_contact_surface_init(self, err);
   if (st == PLA_OK) {
     const size_t pairs = (size_t)self->n_points * (size_t)n_colliders;
@@ -255,6 +259,7 @@ pla_contact_set_new(const PlaFemModel *model, PlaCollider *const *colliders, con
       memcpy(self->collider, colliders, (size_t)n_colliders * sizeof(PlaCollider *));
     if (friction && n_colliders > 0)
       memcpy(self->collider_friction, friction, (size_t)n_colliders * sizeof *friction);
+    /* thicknesses at rest */
     update_normals(self);
     measure_rest(self);
     st = pla_contact_set_begin_step(self, model->rest, NULL, err);
@@ -370,6 +375,7 @@ find_for_point(PlaContactSet *self, int p, double margin, PlaContactList *list)
   PlaFeature near[PLA_MOST_FEATURES];
   double x[3];
   point_at(point, self->pos, x);
+  /* rigid obstacles */
   for (int c = 0; c < self->n_colliders; c++) {
     const size_t at = (size_t)p * (size_t)self->n_colliders + (size_t)c;
     const double thickness = self->collider_thickness[at];
@@ -387,6 +393,7 @@ find_for_point(PlaContactSet *self, int p, double margin, PlaContactList *list)
       }
     }
   }
+  /* other pieces, and the own one */
   for (int b = 0; b < self->n_pieces; b++) {
     const bool own = b == point->piece;
     double normal[3];
@@ -443,6 +450,7 @@ static PlaStatus
 find_all(PlaContactSet *self, bool links, double margin, PlaContactList *list, PlaError *err)
 {
   const int n_blocks = (self->n_points + POINTS_A_BLOCK - 1) / POINTS_A_BLOCK;
+  /* one list for each fixed block of points, appended in order: independent of the threads */
   PlaContactList *block = pla_array_new0((size_t)n_blocks, sizeof *block);
   if (!block)
     return pla_fail_memory(err, "the contacts");
@@ -516,6 +524,7 @@ advance(double x[4][3], double dx[4][3], double nothing)
 {
   enum { MOST_STEPS = 500 };
   const double rest = 0.1;
+  /* relative motion: the mean of all four points does not change distances */
   double mean[3], u[4][3], fastest = 0.0, t = 0.0, at[3];
   for (int d = 0; d < 3; d++)
     mean[d] = 0.25 * (dx[0][d] + dx[1][d] + dx[2][d] + dx[3][d]);
@@ -524,11 +533,13 @@ advance(double x[4][3], double dx[4][3], double nothing)
   for (int a = 1; a < 4; a++)
     fastest = fmax(fastest, pla_vec3_norm(u[a]));
   fastest += pla_vec3_norm(u[0]);
+  /* the gap may shrink to a tenth of what it is */
   double dist = sqrt(pla_triangle_nearest(x[1], x[2], x[3], x[0], at));
   const double stop = rest * dist;
   /* what touches already is held apart by its pressure */
   if (fastest <= (1.0 - rest) * dist || dist < nothing)
     return 1.0;
+  /* conservative advancement: nothing can meet within 0.9 (distance - half the stop) / speed */
   for (int step = 0; step < MOST_STEPS; step++) {
     double next = t + 0.9 * (dist - 0.5 * stop) / fastest, y[4][3];
     if (next >= 1.0)
@@ -646,6 +657,7 @@ pla_contact_set_hold(PlaContactSet *self, PlaError *err)
   const PlaContactList *list = &self->contacts;
   bool any = self->options.friction > 0.0;
   self->n_friction = 0;
+  /* nothing to do without friction */
   for (int c = 0; c < self->n_colliders; c++)
     any |= self->collider_friction[c] > 0.0;
   if (!any)
@@ -655,6 +667,7 @@ pla_contact_set_hold(PlaContactSet *self, PlaError *err)
   if (!self->friction)
     return pla_fail_memory(err, "friction");
   for (int k = 0; k < list->n; k++) {
+    /* limit mu times the normal force */
     const PlaContact *contact = &list->item[k];
     const bool rigid = contact->obstacle < self->n_colliders;
     double push, x[3], normal[3];
@@ -670,6 +683,7 @@ pla_contact_set_hold(PlaContactSet *self, PlaError *err)
     memcpy(out->vert, contact->vert, sizeof out->vert);
     memcpy(out->weight, contact->weight, sizeof out->weight);
     memcpy(out->normal, normal, sizeof out->normal);
+    /* sliding is measured from the positions at the start of the step */
     for (int a = 0; a < contact->n_verts; a++)
       for (size_t d = 0; d < 3; d++)
         out->origin[d] += contact->weight[a] * self->start[3 * (size_t)contact->vert[a] + d];

@@ -50,20 +50,24 @@ patches_overlap(PlaCutComplex *a, int p, PlaCutComplex *b, int q, const int corn
   PlaCutLoop inner = { 0 }, below = { 0 }, above = { 0 };
   const int n_verts = a->n_verts, n_planes = a->n_planes;
   const PlaCutPatch *other = &b->patch[q];
+  /* clip patch p by every edge line of patch q */
   bool ok = pla_cut_loop_copy(&inner, a->patch[p].corner, a->patch[p].n_corners);
   for (int k = 0; ok && inner.n && k < other->n_corners; k++) {
     /* collinear corners follow each other: one line for all of them */
     int id = other->corner[k].plane;
     if (k > 0 && other->corner[k - 1].plane == id)
       continue;
+    /* the side of the line on which q lies */
     int inside = 0;
     for (int j = 0; j < other->n_corners && inside == 0; j++)
       inside = pla_cut_complex_side(b, other->corner[j].vert, id);
+    /* the same line in the coordinates of a */
     PlaCutPlane carried = carry_plane(&b->plane[id], corner_b);
     int plane = pla_cut_add_plane(a, &carried);
     ok = plane >= 0;
     if (!ok)
       break;
+    /* keep the part of p on that side */
     bool has[2];
     pla_cut_loop_sides(a, inner.corner, inner.n, plane, &has[0], &has[1]);
     bool in = inside > 0 ? has[1] : has[0], out = inside > 0 ? has[0] : has[1];
@@ -77,6 +81,7 @@ patches_overlap(PlaCutComplex *a, int p, PlaCutComplex *b, int q, const int corn
                              inside > 0 ? above.n : below.n);
     }
   }
+  /* drop the helper points and planes; something left: they overlap */
   forget(a, n_verts, n_planes);
   int n = inner.n;
   free(inner.corner);

@@ -44,16 +44,19 @@ pla_cut_complex_extract(const PlaCutComplex *self, const int *piece, int which)
   bool ok = out && vert && plane && cell;
   for (int v = 0; ok && v < self->n_verts; v++)
     vert[v] = -1;
+  /* the faces of the tet keep their numbers */
   for (int q = 0; ok && q < self->n_planes; q++) {
     plane[q] = -1;
     if (q < PLA_CUT_FACES)
       ok = (plane[q] = pla_cut_add_plane(out, &self->plane[q])) == q;
   }
+  /* cells of the piece */
   for (int c = 0; ok && c < self->n_cells; c++) {
     cell[c] = -1;
     if (!piece || piece[c] == which)
       ok = (cell[c] = pla_cut_add_cell(out)) >= 0;
   }
+  /* patches with a cell of the piece on either side */
   for (int p = 0; ok && p < self->n_patches; p++) {
     const PlaCutPatch *old = &self->patch[p];
     int sides[2];
@@ -102,6 +105,7 @@ pla_cut_complex_extract(const PlaCutComplex *self, const int *piece, int which)
       }
       corner[k].vert = vert[id];
     }
+    /* the cells on both sides */
     for (int s = 0; ok && s < 2; s++) {
       out->patch[q].cell[s] = sides[s];
       ok = sides[s] < 0 || pla_cut_cell_add_patch(out, sides[s], q);
@@ -150,6 +154,7 @@ double
 pla_cut_complex_depth(const PlaCutComplex *self, const double weight[4])
 {
   double best = -INFINITY;
+  /* the largest over all cells of the smallest distance to a plane of the cell */
   for (int c = 0; c < self->n_cells; c++) {
     double depth = INFINITY;
     for (int i = 0; i < self->cell[c].n_patches; i++) {

@@ -112,6 +112,7 @@ pla_cut_add_vert(PlaCutComplex *self, int p, int q, int r)
     return -1;
   PlaCutVert *v = &self->vert[self->n_verts];
   *v = (PlaCutVert){ .plane = { p, q, r }, .asked = -1, .sign = 1 };
+  /* barycentric coordinates by Cramer's rule: 3x3 minors and bounds of their rounding */
   const double *a = self->plane[p].a, *b = self->plane[q].a, *c = self->plane[r].a;
   double sum = 0.0, bound = 0.0;
   for (int i = 0; i < 4; i++) {
@@ -122,16 +123,19 @@ pla_cut_add_vert(PlaCutComplex *self, int p, int q, int r)
     sum += v->l[i];
     bound += v->bound[i];
   }
+  /* too inaccurate: the minors again, from exact integers */
   if (!(bound * PLA_CUT_ROUNDING < fabs(sum) * PLA_CUT_ACCURACY)) {
     sharpen(self, v);
     sum = v->l[0] + v->l[1] + v->l[2] + v->l[3];
     bound = v->bound[0] + v->bound[1] + v->bound[2] + v->bound[3];
   }
+  /* sign of the common denominator; 0: the planes meet in no point */
   int sign =
       fabs(sum) > PLA_CUT_ROUNDING * bound ? (sum > 0.0 ? 1 : -1) : exact_side(self, v, ones);
   if (sign == 0)
     return -2;
   v->sign = (int8_t)sign;
+  /* faces of the tet that the point lies on */
   for (int i = 0; i < PLA_CUT_FACES; i++)
     if (pla_cut_complex_side(self, self->n_verts, i) == 0)
       v->faces |= (uint8_t)(1u << i);
@@ -538,6 +542,7 @@ part_patches(PlaCutInsertion *ins, int cell, int above_cell)
   int *patches = pla_array_dup(self->cell[cell].patch, (size_t)n, sizeof *patches);
   bool ok = patches != NULL;
   self->cell[cell].n_patches = 0;
+  /* a patch goes to the cell on its side of the plane, or is split between both */
   for (int i = 0; ok && i < n; i++) {
     int p = patches[i];
     bool has_below, has_above;
@@ -573,6 +578,7 @@ split_cell(PlaCutInsertion *ins, int cell, bool *changed)
   PlaCutLoop from = { 0 }, to = { 0 }, section = { 0 }, inner = { 0 }, outer[3] = { { 0 } };
   const int n_verts = self->n_verts;
   bool ok = true;
+  /* the section of the cell with the plane, clipped to the triangle */
   for (int i = 0; ok && i < self->cell[cell].n_patches; i++) {
     const PlaCutPatch *patch = &self->patch[self->cell[cell].patch[i]];
     ok = add_segments(ins, patch, patch->cell[0] != cell, &from, &to);
@@ -583,6 +589,7 @@ split_cell(PlaCutInsertion *ins, int cell, bool *changed)
     self->n_verts = n_verts;
     ins->n_pending = 0;
   } else if (ok) {
+    /* split the cell; the section inside the triangle is a cut, the rest is not */
     int above = pla_cut_add_cell(self);
     ok = above >= 0 && part_patches(ins, cell, above) &&
          add_section_patch(ins, &inner, cell, above, ins->id);

@@ -133,6 +133,7 @@ link_faces(PlaCutMesh *self, PlaError *err)
     free(key);
     return pla_fail_memory(err, "the mesh to cut");
   }
+  /* every face by its vertices in ascending order */
   for (int t = 0; t < self->n_tets; t++)
     for (int f = 0; f < 4; f++) {
       FaceKey *k = &key[4 * (size_t)t + (size_t)f];
@@ -144,6 +145,7 @@ link_faces(PlaCutMesh *self, PlaError *err)
         k->vert[i] = v;
       }
     }
+  /* equal faces follow each other: two are linked, one is skin, three are an error */
   qsort(key, n, sizeof *key, compare_faces);
   PlaStatus st = PLA_OK;
   for (size_t i = 0, j; i < n && st == PLA_OK; i = j) {
@@ -194,11 +196,13 @@ pla_cut_mesh_new(const PlaTetMesh *mesh, PlaCutMesh **out, PlaError *err)
   PlaStatus st = PLA_OK;
   if (!self || !reserve_tets(self, mesh->n_tets) || !reserve_verts(self, mesh->n_verts))
     st = pla_fail_memory(err, "the mesh to cut");
+  /* tets must have a positive volume */
   for (int t = 0; st == PLA_OK && t < mesh->n_tets; t++)
     if (!(pla_cut_tet_volume(mesh->rest, &mesh->tet[4 * t]) > 0.0))
       st = pla_fail(err, PLA_ERR_GEOMETRY,
                     "tet %d is flat or inverted at rest and cannot be cut; mesh the body again", t);
   if (st == PLA_OK) {
+    /* the uncut mesh: every tet is its own source */
     self->n_tets = mesh->n_tets;
     self->n_verts = mesh->n_verts;
     self->free_link = -1;
@@ -236,6 +240,7 @@ pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err)
   if (ok && self->shape)
     ok = (copy->shape = pla_array_new(3 * (size_t)copy->cap_verts, sizeof *copy->shape)) != NULL;
   if (ok) {
+    /* plain arrays, then the complex of each cut tet */
     const size_t n = (size_t)self->n_tets;
     memcpy(copy->tet, self->tet, 4 * n * sizeof *copy->tet);
     memcpy(copy->tet_source, self->tet_source, n * sizeof *copy->tet_source);
@@ -406,15 +411,18 @@ cut_tet(const Cut *cut, Touched *at, int **found, int *capacity)
 {
   const PlaCutMesh *mesh = cut->mesh;
   const int *tet = &mesh->tet[4 * at->tet];
+  /* triangles of the blade near the tet */
   PlaCutBox box;
   pla_cut_box_of(cut->pos, tet, 4, &box);
   int n = pla_blade_grid_find(&cut->grid, &box, found, capacity);
   if (n < 0)
     return false;
   bool ok = true, touched = false;
+  /* corners on the integer grid */
   int64_t pos[4][3];
   for (int c = 0; c < 4; c++)
     snap(cut, &cut->pos[3 * tet[c]], pos[c]);
+  /* insert each triangle into the complex of the tet */
   for (int k = 0; ok && k < n; k++) {
     int64_t tri[3][3];
     PlaCutTriangle triangle;
@@ -430,6 +438,7 @@ cut_tet(const Cut *cut, Touched *at, int **found, int *capacity)
          pla_cut_complex_insert(at->refined, &triangle, mesh->n_triangles + (*found)[k], &changed);
     touched |= changed;
   }
+  /* not reached after all; else one complex for each connected piece */
   if (ok && !touched) {
     pla_cut_complex_free(at->refined);
     at->refined = NULL;
@@ -448,6 +457,7 @@ cut_tet(const Cut *cut, Touched *at, int **found, int *capacity)
 static PlaStatus
 cut_tets(Cut *cut, PlaProgress *progress, PlaError *err)
 {
+  /* tets are independent of each other */
   bool ok = true;
 #pragma omp parallel if (cut->n > 64)
   {
@@ -568,6 +578,7 @@ static void
 commit_tets(Cut *cut, const LinkList *list)
 {
   PlaCutMesh *mesh = cut->mesh;
+  /* remove all links of cut tets */
   for (int i = 0; i < cut->n; i++) {
     int t = cut->touched[i].tet;
     for (int f = 0; f < 4; f++)
@@ -693,6 +704,7 @@ static void
 renumber(Cut *cut, int n_verts_before, Renumber *self)
 {
   PlaCutMesh *mesh = cut->mesh;
+  /* one vertex for each group of linked corners */
   int n_verts = n_verts_before;
   for (int i = 0; i < cut->n; i++)
     for (int k = 0; k < cut->touched[i].n_pieces; k++) {
@@ -708,12 +720,14 @@ renumber(Cut *cut, int n_verts_before, Renumber *self)
         gather_group(mesh, t, c, vert, &self->list);
       }
     }
+  /* write the new numbers */
   for (int i = 0; i < self->list.n; i++) {
     const Corner *c = &self->list.corner[i];
     mesh->kept[mesh->tet[4 * c->tet + c->corner]] = 0;
     mesh->met[c->tet] = 0;
     mesh->tet[4 * c->tet + c->corner] = c->vert;
   }
+  /* positions of the copies */
   for (int i = 0; i < self->made.n; i++) {
     int from = self->made.corner[i].vert, to = n_verts_before + i;
     memcpy(&mesh->rest[3 * to], &mesh->rest[3 * from], 3 * sizeof *mesh->rest);
@@ -768,6 +782,7 @@ pla_cut_mesh_cut_among(PlaCutMesh *self, const PlaTriMesh *blade, const bool *am
   *report = (PlaCutReport){ 0 };
   if (from)
     *from = NULL;
+  /* broad phase: tets near the blade */
   PlaStatus st = check_input(self, blade, err);
   if (st == PLA_OK && !pla_blade_grid_init(&cut.grid, blade))
     st = pla_fail_memory(err, "the blade");
@@ -775,11 +790,13 @@ pla_cut_mesh_cut_among(PlaCutMesh *self, const PlaTriMesh *blade, const bool *am
     st = choose_grid(&cut, err);
   if (st == PLA_OK && !find_tets(&cut))
     st = pla_fail_memory(err, "the cut");
+  /* narrow phase: cut each of them */
   report->seconds[0] = now_s() - start;
   if (st == PLA_OK)
     st = cut_tets(&cut, progress, err);
   report->seconds[1] = now_s() - start - report->seconds[0];
   if (st == PLA_OK) {
+    /* the first piece keeps the number of its tet, copies follow */
     int n = n_tets;
     for (int i = 0; i < cut.n; i++) {
       cut.touched[i].first_copy = n;
@@ -791,6 +808,7 @@ pla_cut_mesh_cut_among(PlaCutMesh *self, const PlaTriMesh *blade, const bool *am
         !reserve_verts(self, n_verts + 4 * (n - n_tets + cut.n))) {
       st = pla_fail_memory(err, "the cut");
     } else {
+      /* commit */
       commit_tets(&cut, &links);
       self->n_tets = n;
       self->n_triangles += blade->n_tris;

@@ -31,7 +31,9 @@ pla_cut_mesh_follow(const PlaCutMesh *self, int tet, const double weight[4], int
 PlaStatus
 pla_cut_mesh_remove(PlaCutMesh *self, const bool *remove, int *vert, int *tet, PlaError *err)
 {
+  /* new numbers of the tets that stay, and their vertices */
   int n_tets = 0, n_verts = 0;
+  /* mark all vertices as unused */
   for (int v = 0; v < self->n_verts; v++)
     vert[v] = -1;
   for (int t = 0; t < self->n_tets; t++) {
@@ -74,6 +76,7 @@ pla_cut_mesh_remove(PlaCutMesh *self, const bool *remove, int *vert, int *tet, P
     self->skin[to] = self->skin[t];
     self->refined[to] = self->refined[t];
   }
+  /* search tree of the smaller mesh */
   pla_cut_tree_renumber(&self->tree, tet, self->n_tets);
   self->n_tets = n_tets;
   self->n_verts = n_verts;

@@ -102,6 +102,7 @@ pla_blade_grid_init(PlaBladeGrid *self, const PlaTriMesh *blade)
                           .plane = pla_array_new((size_t)blade->n_tris, 4 * sizeof *self->plane) };
   if (!self->tri_box || !self->plane)
     return false;
+  /* boxes and planes of the triangles */
   double longest = 0.0;
   box_clear(&self->box);
   for (int t = 0; t < blade->n_tris; t++) {
@@ -119,6 +120,7 @@ pla_blade_grid_init(PlaBladeGrid *self, const PlaTriMesh *blade)
   self->start = pla_array_new0(n + 2, sizeof *self->start);
   if (!self->start)
     return false;
+  /* counting sort: how many triangles each grid box has, where they start, which they are */
   int lo[3], hi[3];
   for (int t = 0; t < blade->n_tris; t++) {
     grid_range(self, &self->tri_box[t], lo, hi);
@@ -234,6 +236,7 @@ order_tets(const PlaTetMesh *mesh, int *order)
   size_t *start = pla_array_new(VALUES + 1, sizeof *start);
   const bool ok = key && spare && start;
   if (ok) {
+    /* 10 bits of each coordinate of the centroid, interleaved: a Morton key */
     PlaCutBox all;
     double scale[3];
     box_clear(&all);
@@ -251,6 +254,7 @@ order_tets(const PlaTetMesh *mesh, int *order)
         key[t] |= spread_bits((uint32_t)((0.25 * sum - all.lo[d]) * scale[d])) << d;
       }
     }
+    /* radix sort by the 30 bits, 10 at a time */
     for (int pass = 0; pass < 3; pass++) {
       memset(start, 0, (VALUES + 1) * sizeof *start);
       for (size_t t = 0; t < n; t++)

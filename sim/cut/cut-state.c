@@ -58,11 +58,13 @@ save_complex(const PlaCutComplex *c, int tet, Cursor *at)
   const int head[5] = { tet, c->n_planes, c->n_verts, c->n_patches, c->n_cells };
   memcpy(at->refined, head, sizeof head);
   at->refined += 5;
+  /* integer coefficients of planes, as two words each */
   for (int p = 0; p < c->n_planes; p++)
     for (int i = 0; i < 4; i++) {
       *at->plane++ = (uint64_t)c->plane[p].d[i];
       *at->plane++ = (uint64_t)(c->plane[p].d[i] >> 64);
     }
+  /* points: their planes, sign, faces, coordinates and bounds */
   for (int v = 0; v < c->n_verts; v++) {
     const PlaCutVert *vert = &c->vert[v];
     memcpy(at->point_plane, vert->plane, sizeof vert->plane);
@@ -73,6 +75,7 @@ save_complex(const PlaCutComplex *c, int tet, Cursor *at)
     memcpy(at->point + 4, vert->bound, sizeof vert->bound);
     at->point += 8;
   }
+  /* patches and their corners */
   for (int p = 0; p < c->n_patches; p++) {
     const PlaCutPatch *patch = &c->patch[p];
     const int row[6] = { patch->plane, patch->cell[0],  patch->cell[1],
@@ -84,6 +87,7 @@ save_complex(const PlaCutComplex *c, int tet, Cursor *at)
       *at->corner++ = patch->corner[k].plane;
     }
   }
+  /* cells and their patches */
   for (int k = 0; k < c->n_cells; k++) {
     const PlaCutCell *cell = &c->cell[k];
     *at->cell++ = cell->n_patches;
@@ -225,6 +229,7 @@ load_points(PlaCutComplex *c, Cursor *at)
 static PlaCutComplex *
 load_complex(Cursor *at, Left *left)
 {
+  /* counts must fit into what is left of the arrays */
   const int *head = at->refined;
   if (!pla_ints_within(head + 1, 4, 1, INT_MAX) || head[1] < PLA_CUT_FACES ||
       head[1] > left->plane || head[2] > left->point || head[3] > left->patch ||
@@ -271,6 +276,7 @@ load_complexes(PlaCutMesh *self, const PlaNamedArrays *arrays, PlaError *err)
   enum { N = sizeof want / sizeof *want };
   const void *data[N];
   int n[N];
+  /* the arrays, with as many points everywhere */
   PlaStatus st = PLA_OK;
   for (int i = 0; st == PLA_OK && i < N; i++) {
     n[i] = i == 3 || i == 4 ? n[2] : -1;
@@ -284,6 +290,7 @@ load_complexes(PlaCutMesh *self, const PlaNamedArrays *arrays, PlaError *err)
                 (int8_t *)data[3], (double *)data[4],   (int *)data[5],
                 (int *)data[6],    (int *)data[7],      (int *)data[8] };
   Left left = { n[1], n[2], n[5], n[6], n[7], n[8] };
+  /* one complex for each cut tet */
   for (int i = 0; i < n[0]; i++) {
     const int tet = at.refined[0];
     PlaCutComplex *c =
@@ -316,6 +323,7 @@ load_links(PlaCutMesh *self, const PlaNamedArrays *arrays, PlaError *err)
     self->link[i] = (PlaCutLink){ row[0], row[1], row[2] };
     ok = row[0] >= 0 && row[1] >= 0 && row[1] < 4 && row[2] >= -1 && row[2] < n;
   }
+  /* every chain ends, and no link is in two of them */
   uint8_t *seen = ok ? pla_array_new0((size_t)n, 1) : NULL;
   for (int64_t h = -1; seen && ok && h < 4 * (int64_t)self->n_tets; h++)
     for (int i = h < 0 ? self->free_link : self->link_head[h]; ok && i >= 0;
@@ -336,6 +344,7 @@ pla_cut_mesh_load(const PlaNamedArrays *arrays, PlaCutMesh **out, PlaError *err)
   PlaCutMesh *self = pla_array_new0(1, sizeof *self);
   if (!self)
     return pla_fail_memory(err, "the cut mesh");
+  /* arrays of the right type, width and count */
   int n_verts = -1, n_tets = -1, two = 2;
   const void *count = NULL;
   PlaStatus st =
@@ -368,6 +377,7 @@ pla_cut_mesh_load(const PlaNamedArrays *arrays, PlaCutMesh **out, PlaError *err)
       st = pla_fail_memory(err, "the cut mesh");
   }
   if (st == PLA_OK) {
+    /* all indices in range, all positions finite */
     self->n_verts = self->cap_verts = n_verts;
     self->n_tets = self->cap_tets = n_tets;
     self->n_triangles = ((const int *)count)[0];

@@ -215,6 +215,7 @@ weights_in(const Builder *self, int v, int tet, double weight[4])
 static bool
 add_fan(Builder *self, int polygon, const Corner *loop, int n, bool flip)
 {
+  /* a corner at which both edges turn can be the apex of a fan without flat triangles */
   int apex = -1;
   for (int k = 0; k < n && apex < 0; k++) {
     bool true_corner = true;
@@ -231,6 +232,7 @@ add_fan(Builder *self, int polygon, const Corner *loop, int n, bool flip)
     }
     return true;
   }
+  /* none: a new vertex in the middle */
   if (!pla_array_reserve(&self->vert, self->n_verts + 1, &self->cap_verts, sizeof *self->vert))
     return false;
   int tet = self->polygon[polygon].tet, middle = self->n_verts;
@@ -269,6 +271,7 @@ points_inside(Builder *self, int tet, int p, int k, int from, int to, OnEdge **o
   PlaCutComplex *refined = complex_of(self, tet);
   const PlaCutPatch *patch = &refined->patch[p];
   int u = patch->corner[k].vert, v = patch->corner[(k + 1) % patch->n_corners].vert;
+  /* only edges on faces of the tet can have vertices of neighbours on them */
   unsigned faces = refined->vert[u].faces & refined->vert[v].faces;
   int node[4], n = 0;
   if (faces == 0)
@@ -277,6 +280,7 @@ points_inside(Builder *self, int tet, int p, int k, int from, int to, OnEdge **o
   if (n_nodes > 3)
     return 0;
   memcpy(key, node, (size_t)n_nodes * sizeof *node);
+  /* vertices of the same face, tested exactly, sorted along the edge */
   double a[4], b[4];
   pla_cut_complex_weights(refined, u, a);
   pla_cut_complex_weights(refined, v, b);
@@ -308,6 +312,7 @@ triangulate(Builder *self)
   Corner *loop = NULL;
   int cap_inside = 0, cap_loop = 0;
   bool ok = true;
+  /* the patch of each polygon */
   for (int i = 0, p = 0; ok && i < self->n_polygons; i++, p++) {
     const Polygon *polygon = &self->polygon[i];
     if (i == 0 || self->polygon[i - 1].tet != polygon->tet)
@@ -315,6 +320,7 @@ triangulate(Builder *self)
     const PlaCutComplex *refined = complex_of(self, polygon->tet);
     while (!on_surface(self, polygon->tet, &refined->patch[p]))
       p++;
+    /* its corners, with the vertices of neighbours that lie on its edges */
     int n = 0;
     for (int k = 0; ok && k < polygon->n; k++) {
       const Corner *c = &self->corner[polygon->start + k];
@@ -340,6 +346,7 @@ pla_cut_mesh_surface(PlaCutMesh *self, PlaCutSurface *out, PlaError *err)
   Builder b = { .mesh = self, .whole = pla_cut_complex_new() };
   bool ok = b.whole != NULL;
   *out = (PlaCutSurface){ 0 };
+  /* weld the corners of all patches on the surface, then triangulate */
   for (int t = 0; ok && t < self->n_tets; t++)
     if (self->skin[t] || self->refined[t])
       ok = add_tet_verts(&b, t);
@@ -353,6 +360,7 @@ pla_cut_mesh_surface(PlaCutMesh *self, PlaCutSurface *out, PlaError *err)
     ok = out->tet && out->weight && out->tri && out->cut && out->owner;
   }
   if (ok) {
+    /* copy out: barycentric vertices, triangles, the blade triangle and tet of each */
     out->n_verts = b.n_verts;
     out->n_tris = b.n_tris;
     for (int v = 0; v < b.n_verts; v++) {

@@ -193,6 +193,7 @@ measure(Training *self)
 #pragma omp atomic write
       enough = false;
     } else {
+      /* reduced force of each segment, and of the whole body */
       for (int s = 0; s < n_segments; s++) {
         double *target = self->target + ((size_t)s * (size_t)n_poses + (size_t)k) * n;
         segment_force(self->fem, self->basis, self->domains, s, self->poses + (size_t)k * n_verts,
@@ -210,6 +211,7 @@ measure(Training *self)
     free(nodal);
     free(whole);
   }
+  /* all poses count alike */
   for (int s = 0; s < n_segments; s++)
     for (int k = 0; k < n_poses; k++)
       cblas_dscal((int)n, self->scale[k],
@@ -239,6 +241,7 @@ train_segment(const Training *self, int s, const PlaCubatureOptions *options, Pl
     for (size_t i = 0; i < n; i++)
       target[k * n + i] = self->target[((size_t)s * (size_t)self->n_poses + k) * all +
                                        3 * (size_t)func[i / 3] + i % 3];
+  /* candidates: tets spread over the segment */
   const int pool = spread(self->fem, self->domains, s, options->pool, tet, &volume);
   double *column = pla_array_new(rows, (size_t)(pool + 1) * sizeof *column);
   double *gram = pla_array_new((size_t)pool + 1, (size_t)(pool + 1) * sizeof *gram);
@@ -246,6 +249,7 @@ train_segment(const Training *self, int s, const PlaCubatureOptions *options, Pl
   double *x = pla_array_new((size_t)pool + 1, sizeof *x);
   bool enough = column && gram && rhs && x;
   if (enough && pool > 0) {
+    /* column e: the reduced forces of tet e in all poses */
 #pragma omp parallel for schedule(static)
     for (int e = 0; e < pool; e++)
       for (int k = 0; k < self->n_poses; k++)
@@ -261,6 +265,7 @@ train_segment(const Training *self, int s, const PlaCubatureOptions *options, Pl
                   column + (size_t)from * rows, (int)rows, column, (int)rows, 0.0,
                   gram + (size_t)from * (size_t)pool, pool);
     }
+    /* non-negative least squares on the normal equations */
     cblas_dgemv(CblasRowMajor, CblasNoTrans, pool, (int)rows, 1.0, column, (int)rows, target, 1,
                 0.0, rhs, 1);
     const double size2 = pla_dot(target, target, rows);
@@ -270,6 +275,7 @@ train_segment(const Training *self, int s, const PlaCubatureOptions *options, Pl
                      : 0;
     enough = n_used >= 0;
     *left2 += reached * reached * size2;
+    /* weights are volumes: keep the positive ones */
     int kept = 0;
     for (int e = 0; enough && n_used > 0 && e < pool; e++)
       if (x[e] > 0.0) {
@@ -302,10 +308,12 @@ pla_cubature_train(const PlaFemModel *fem, const PlaReducedBasis *basis, const P
   PlaStatus st = PLA_OK;
   *out = (PlaCubature){ 0 };
   pla_blas_single_thread();
+  /* reduced forces that the cubature must reproduce */
   self.target = pla_array_new(all, sizeof *self.target);
   self.scale = pla_array_new((size_t)n_poses, sizeof *self.scale);
   if (!self.target || !self.scale || !measure(&self))
     st = pla_fail_memory(err, "cubature");
+  /* each segment by itself */
   for (int s = 0; st == PLA_OK && s < n_segments; s++) {
     if (!pla_progress_step(progress, (s + 1.0) / (n_segments + 1.0)))
       st = pla_fail_cancelled(err);

@@ -35,6 +35,7 @@ fit_poses(int n, int m, const double *columns, int n_poses, const double *d, dou
   double *rhs = pla_array_new0((size_t)m, 3 * (size_t)n_poses * sizeof *rhs);
   bool fine = gram && rhs;
   double largest = 0.0;
+  /* normal equations, the same matrix for all poses and axes */
   for (int v = 0; fine && v < n; v++)
     for (int i = 0; i < m; i++) {
       const double *row = columns + (size_t)v * (size_t)m;
@@ -45,6 +46,7 @@ fit_poses(int n, int m, const double *columns, int n_poses, const double *d, dou
           rhs[(3 * k + c) * m + i] +=
               row[i] * d[3 * ((size_t)k * (size_t)n + (size_t)v) + (size_t)c];
     }
+  /* a trace of ridge against dependent columns */
   for (int i = 0; fine && i < m; i++)
     largest = fmax(largest, gram[i + i * m]);
   for (int i = 0; fine && i < m; i++)
@@ -154,6 +156,7 @@ improve_factors(Envelope *self)
       }
     memcpy(p, r, size * sizeof *p);
   }
+  /* conjugate gradients on the normal equations of the factors */
   double rr = enough ? pla_dot(r, r, size) : 0.0;
   for (int k = 0; enough && k < ITERATIONS && rr > 0.0; k++) {
     apply(self, p, scratch, ap);
@@ -209,6 +212,7 @@ pla_basis_envelope(PlaReducedBasis *basis, const PlaTetMesh *mesh, int n_poses, 
   bool fine =
       linear && columns && rest && self.phi && self.factor && self.left && self.z && self.degree;
   if (fine) {
+    /* affine and quadratic functions of each domain apart */
     for (int v = 0; v < n; v++)
       for (int d = 0; d < n_domains; d++)
         for (int k = 0; k < ALL; k++) {
@@ -226,6 +230,7 @@ pla_basis_envelope(PlaReducedBasis *basis, const PlaTetMesh *mesh, int n_poses, 
     fine = fit_poses(n, affine, linear, n_poses, self.left, self.z);
   }
   if (fine) {
+    /* what the affine functions leave, and how much of it the quadratic ones explain */
     whole = take_away(n, affine, linear, n_poses, self.z, self.left);
     fine = explain(&self, columns, rest, &left);
     residual[0] = whole > 0.0 ? left / whole : 0.0;
@@ -241,10 +246,12 @@ pla_basis_envelope(PlaReducedBasis *basis, const PlaTetMesh *mesh, int n_poses, 
                        2.0);
     self.strength = smooth * sum / (double)size;
   }
+  /* alternate: factors of the functions, then coefficients of the poses */
   for (int round = 1; fine && round <= rounds; round++) {
     fine = improve_factors(&self) && explain(&self, columns, rest, &left);
     residual[round] = whole > 0.0 ? left / whole : 0.0;
   }
+  /* the improved quadratic functions replace the old ones */
   for (int v = 0; fine && v < n; v++)
     for (int d = 0; d < n_domains; d++)
       for (int k = 0; k < QUADRATIC; k++)

@@ -157,6 +157,7 @@ take_surface(PlaReducedBody *self, const unsigned char *slides, PlaError *err)
   self->slide_vert = pla_array_new((size_t)fem->n_verts, sizeof *self->slide_vert);
   self->area = pla_array_new0((size_t)fem->n_verts, sizeof *self->area);
   bool enough = self->tri && self->skin && self->slide && self->slide_vert && self->area;
+  /* number the vertices of the skin */
   for (int k = 0; enough && k < 3 * boundary.n_tris; k++) {
     const int v = boundary.tri[k];
     if (local[v] < 0) {
@@ -170,11 +171,13 @@ take_surface(PlaReducedBody *self, const unsigned char *slides, PlaError *err)
   self->base = pla_array_new(n + 1, 3 * sizeof *self->base);
   double *area = pla_array_new0(n + 1, sizeof *area);
   enough = enough && self->phi && self->base && area;
+  /* basis functions and rest positions there */
   for (size_t s = 0; enough && s < n; s++) {
     memcpy(self->phi + s * m, self->model->basis.phi + (size_t)self->skin[s] * m,
            m * sizeof(double));
     memcpy(self->base + 3 * s, fem->rest + 3 * (size_t)self->skin[s], 3 * sizeof(double));
   }
+  /* a third of each triangle's area to its corners */
   for (int t = 0; enough && t < self->n_tris; t++) {
     const int *v = self->tri + 3 * (size_t)t;
     double e[3], f[3], normal[3];
@@ -184,6 +187,7 @@ take_surface(PlaReducedBody *self, const unsigned char *slides, PlaError *err)
     for (int a = 0; a < 3; a++)
       area[v[a]] += pla_vec3_norm(normal) / 6.0;
   }
+  /* vertices that obstacles may push */
   for (int s = 0; enough && s < self->n_skin; s++)
     if (!slides || slides[self->skin[s]]) {
       self->area[self->n_slides] = area[s];
@@ -337,6 +341,7 @@ measure_gaps(PlaReducedBody *self, const double *x, bool normals, bool exact)
     double *seen = self->seen + (size_t)o * (size_t)self->n_slides;
     double *seen_at = self->seen_at + 3 * (size_t)o * (size_t)self->n_slides;
     int n = 0;
+    /* into the obstacle's frame; skip vertices that cannot have come near since the last sample */
     for (int i = 0; i < self->n_slides; i++) {
       double p[3], back[3], away[3];
       pla_vec3_sub(x + 3 * (size_t)self->slide[i], obstacle->shift, p);
@@ -353,8 +358,10 @@ measure_gaps(PlaReducedBody *self, const double *x, bool normals, bool exact)
       memcpy(seen_at + 3 * (size_t)i, back, sizeof back);
       self->near[n++] = i;
     }
+    /* sample the signed distance of the others */
     pla_levelset_sample(obstacle->level_set, (size_t)n, self->sample, self->value,
                         normals ? self->normal : NULL);
+    /* the nearest obstacle counts */
     for (int k = 0; k < n; k++) {
       const int i = self->near[k];
       const double gap = self->value[k] / 1000.0;
@@ -379,6 +386,7 @@ add_contacts(PlaReducedBody *self, const double *x, double *push, double *curvat
   self->contacts = 0;
   if (self->n_obstacles == 0)
     return 0.0;
+  /* energy 1/2 k depth^2 of each vertex within the contact thickness */
   measure_gaps(self, x, push != NULL, false);
   for (int i = 0; i < self->n_slides; i++) {
     const double depth = options->contact_thickness - self->gap[i];
@@ -397,6 +405,7 @@ add_contacts(PlaReducedBody *self, const double *x, double *push, double *curvat
     }
     if (!curvature || n_rows == MOST_CONTACTS)
       continue;
+    /* Gauss-Newton row: sqrt(k) times the slope of the gap */
     double *row = self->rows + 3 * (size_t)m * (size_t)n_rows++;
     const double root = sqrt(k);
     for (int o = 0; o < m; o++)
@@ -445,6 +454,7 @@ add_motion(PlaReducedBody *self, const double *q, double *slope, double *curvatu
   double *work = self->multi, energy = -cblas_ddot(n, self->rhs, 1, q, 1);
   if (slope)
     cblas_daxpy(n, -1.0, self->rhs, 1, slope, 1);
+  /* inertia: the same reduced mass matrix for all three axes */
   if (self->inertia > 0.0) {
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, 3, m, self->inertia,
                 self->model->mass, m, q, 3, 0.0, work, 3);
@@ -457,6 +467,7 @@ add_motion(PlaReducedBody *self, const double *q, double *slope, double *curvatu
           curvature[(size_t)(3 * k + d) * (size_t)n + (size_t)(3 * o + d)] +=
               self->inertia * self->model->mass[k * m + o];
   }
+  /* damping, from the start of the step */
   if (self->has_viscous) {
     double *away = self->multi + n; /* multi has room for one right-hand side and the rows */
     for (int i = 0; i < n; i++)
@@ -530,10 +541,12 @@ newton_move(PlaReducedBody *self, const double *q, const double *target)
   int rows = 0, at[2];
   double *schur = self->schur;
   missing = schur + 9 * (size_t)self->n_sensors * (size_t)self->n_sensors;
+  /* regularise: functions of different domains are nearly dependent */
   for (int i = 0; i < n; i++)
     largest = fmax(largest, a[(size_t)i * (size_t)n + (size_t)i]);
   for (int i = 0; i < n; i++) /* functions of different domains nearly follow from each other */
     a[(size_t)i * (size_t)n + (size_t)i] += 1e-11 * largest;
+  /* factor the curvature, with more on its diagonal until it is definite */
   double ridge = 1e-8 * largest;
   memcpy(self->rows, a, (size_t)n * (size_t)n * sizeof *a);
   while (!pla_dense_factor(n, a)) {
@@ -561,6 +574,7 @@ newton_move(PlaReducedBody *self, const double *q, const double *target)
       rows++;
     }
   }
+  /* Schur complement of the constraints: multipliers, then the step */
   double *row = self->rows; /* the rows once more, before the solve */
   memcpy(row, multi + n, (size_t)rows * (size_t)n * sizeof *row);
   pla_dense_solve(n, a, rows + 1, multi);
@@ -605,11 +619,13 @@ minimise(PlaReducedBody *self, const double *target, int max_iterations, PlaRedu
   self->decomposed = false;
   for (int k = 0; k < max_iterations && !report->converged; k++) {
     const bool off = sensors_off(self, self->q, target) > 1e-12;
+    /* Newton step under the constraints of the sensors */
     const double energy = evaluate(self, self->q, self->skin_pos, self->slope, self->curvature,
                                    damped && !self->has_viscous);
     report->iterations++;
     if (!newton_move(self, self->q, target))
       break;
+    /* line search on the energy; in full while sensors are off their targets */
     const double along = cblas_ddot(n, self->slope, 1, self->move, 1);
     double part = 1.0, reached = 0.0;
     self->decomposed = false;
@@ -623,6 +639,7 @@ minimise(PlaReducedBody *self, const double *target, int max_iterations, PlaRedu
       if (reached <= energy + 1e-4 * part * along || -along < 1e-14 * fabs(energy))
         break;
     }
+    /* converged when the skin moves by less than the tolerance */
     report->move = 0.0;
     for (int i = 0; i < 3 * self->n_skin; i++)
       report->move = fmax(report->move, fabs(self->skin_trial[i] - self->skin_pos[i]));
@@ -708,6 +725,7 @@ pla_reduced_body_settle(PlaReducedBody *self, const double *target, const double
   if (!from)
     return pla_fail_memory(err, "a step");
   double *now = from + n_targets + n_lifts;
+  /* a static problem: no inertia, no damping */
   *report = (PlaReducedReport){ 0 };
   self->volume_s = 0.0;
   self->inertia = 0.0;
@@ -715,6 +733,7 @@ pla_reduced_body_settle(PlaReducedBody *self, const double *target, const double
   memset(self->rhs, 0, 3 * (size_t)self->model->basis.n_funcs * sizeof *self->rhs);
   if (force)
     pla_reduced_basis_reduce(&self->model->basis, force, self->rhs);
+  /* lead sensors and lifts to their targets in short parts */
   for (int s = 0; s < self->n_sensors; s++)
     sensor_at(self, s, self->q, from + 3 * s);
   for (int f = 0; f < n_lifts; f++)
@@ -730,6 +749,7 @@ pla_reduced_body_settle(PlaReducedBody *self, const double *target, const double
     place_skin(self, self->q, self->skin_pos);
     minimise(self, now, part == parts ? LAST_ITERATIONS : PART_ITERATIONS, report);
   }
+  /* positions of all vertices, at rest */
   place_all(self);
   memset(self->vel, 0, 3 * (size_t)self->model->basis.n_verts * sizeof *self->vel);
   finish(self, target, report);

@@ -77,6 +77,7 @@ flood(const PlaTetMesh *mesh, const int *across, const int *seed, int n, double 
     distance[t] = INFINITY;
     owner[t] = -1;
   }
+  /* start from the tets around each seed */
   for (int t = 0; enough && t < mesh->n_tets; t++)
     for (int a = 0; a < 4; a++)
       for (int i = 0; i < n; i++) {
@@ -92,6 +93,7 @@ flood(const PlaTetMesh *mesh, const int *across, const int *seed, int n, double 
           enough = heap_push(&heap, (Entry){ key, t });
         }
       }
+  /* Dijkstra's algorithm over face neighbours; ties go to the lower seed */
   while (enough && heap.n > 0) {
     const Entry e = heap_pop(&heap);
     if (e.key > distance[e.tet])
@@ -135,6 +137,7 @@ pla_domains_new(const PlaTetMesh *mesh, const int *seed, int n, PlaDomains **out
   double *distance = NULL;
   PlaDomains *self = pla_array_new0(1, sizeof *self);
   *out = NULL;
+  /* seeds must differ */
   for (int i = 0; i < n; i++)
     for (int j = 0; j < i; j++)
       if (seed[i] == seed[j]) {
@@ -142,6 +145,7 @@ pla_domains_new(const PlaTetMesh *mesh, const int *seed, int n, PlaDomains **out
         return pla_fail(err, PLA_ERR_USAGE, "Domains %d and %d have the same seed, vertex %d", j, i,
                         seed[i]);
       }
+  /* each tet belongs to the segment of its nearest seed */
   PlaStatus st = pla_tet_neighbours(mesh, &across, err);
   if (self) {
     self->n = n;
@@ -154,6 +158,7 @@ pla_domains_new(const PlaTetMesh *mesh, const int *seed, int n, PlaDomains **out
   if (st == PLA_OK && (!self || !self->seed || !self->segment || !self->joins || !distance ||
                        !flood(mesh, across, seed, n, distance, self->segment)))
     st = pla_fail_memory(err, "domains");
+  /* segments that share a face are joined */
   for (int t = 0; st == PLA_OK && t < mesh->n_tets; t++) {
     if (self->segment[t] < 0) {
       st = pla_fail(err, PLA_ERR_GEOMETRY,
@@ -182,6 +187,7 @@ centre_vertex(const PlaTetMesh *mesh, const int *owner, int i)
 {
   double c[3] = { 0 }, total = 0.0, nearest = INFINITY;
   int best = -1;
+  /* centre of mass of the segment */
   for (int t = 0; t < mesh->n_tets; t++) {
     if (owner[t] != i)
       continue;
@@ -197,6 +203,7 @@ centre_vertex(const PlaTetMesh *mesh, const int *owner, int i)
   }
   for (int d = 0; d < 3; d++)
     c[d] /= total;
+  /* its nearest vertex */
   for (int t = 0; t < mesh->n_tets; t++)
     for (int a = 0; owner[t] == i && a < 4; a++) {
       double along[3];
@@ -236,6 +243,7 @@ pla_domains_spread(const PlaTetMesh *mesh, int n, int *seed, PlaError *err)
         if (seed[i] == seed[j])
           seed[i] = mesh->tet[4 * (size_t)far + a];
   }
+  /* Lloyd's iteration: seeds move to the centres of their segments */
   for (int round = 0; st == PLA_OK && round < LLOYD; round++) {
     if (!flood(mesh, across, seed, n, distance, owner))
       st = pla_fail_memory(err, "domains");

@@ -100,6 +100,7 @@ pla_reduced_model_new(const PlaFemModel *fem, const PlaReducedBasis *basis, int 
     pla_reduced_model_free(self);
     return pla_fail_memory(err, "a reduced model");
   }
+  /* gradients at the cubature points, and the reduced mass */
   for (int l = 0; l < self->n_points; l++)
     fill_point(self, l);
   fill_mass(self, scaled);
@@ -153,6 +154,7 @@ pla_reduced_model_set_pressures(PlaReducedModel *self, int n_modes, const double
     free(point);
     return pla_fail_memory(err, "pressures");
   }
+  /* volume share of each vertex: the inner product */
   for (int t = 0; t < self->fem->n_tets; t++)
     for (int a = 0; a < 4; a++)
       share[self->fem->tet[4 * (size_t)t + a]] += 0.25 * self->fem->tet_volume[t] / self->volume;
@@ -169,6 +171,7 @@ pla_reduced_model_set_pressures(PlaReducedModel *self, int n_modes, const double
         const double along = inner(share, (int)n, p, other);
         cblas_daxpy((int)n, -along, other, 1, p, 1);
       }
+    /* drop a mode that depends on those before it */
     const double left = sqrt(inner(share, (int)n, p, p));
     if (!(left > 1e-2 * size))
       continue;
@@ -255,12 +258,14 @@ point_elastic(const PlaReducedModel *self, PlaReducedScratch *scratch, int l, bo
   const double w = self->weight[l], *constants;
   const PlaMaterial *law = pla_fem_cell_law(self->fem, self->tet[l], &constants);
   PlaPoint *point = &scratch->point[l];
+  /* deformation gradient with its decomposition, kept for the next call */
   if (!scratch->decomposed) {
     *point = (PlaPoint){ 0 };
     memcpy(point->f, scratch->f + 9 * (size_t)l, sizeof point->f);
     pla_fem_cell_point(self->fem, self->tet[l], point);
     pla_point_decompose(point);
   }
+  /* weighted first Piola-Kirchhoff stress */
   if (stress) {
     double p[9], *row = scratch->rows + 9 * (size_t)l;
     pla_material_stress(law, constants, point, p);
@@ -268,6 +273,7 @@ point_elastic(const PlaReducedModel *self, PlaReducedScratch *scratch, int l, bo
       for (int d = 0; d < 3; d++)
         row[3 * d + i] = w * p[3 * i + d];
   }
+  /* weighted tangent times the gradients, one block for each pair of axes */
   if (tangent) {
     double h[81];
     const double *grad = self->grad + 3 * (size_t)l * (size_t)m;
@@ -295,9 +301,11 @@ pla_reduced_add_elastic(const PlaReducedModel *self, PlaReducedScratch *scratch,
   for (int l = 0; l < n; l++)
     scratch->energy[l] = point_elastic(self, scratch, l, slope != NULL, curvature != NULL);
   scratch->decomposed = true;
+  /* slope = grad^T stress */
   if (slope)
     cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, 3, 3 * n, 1.0, self->grad, m,
                 scratch->rows, 3, 1.0, slope, 3);
+  /* curvature: six products grad^T C grad, placed symmetrically */
   if (curvature) {
 #pragma omp parallel for schedule(static)
     for (int pair = 0; pair < PAIRS; pair++) {
@@ -330,6 +338,7 @@ pla_reduced_add_pressures(const PlaReducedModel *self, double stiffness, PlaRedu
   double energy = 0.0;
   if (k == 0 || stiffness == 0.0)
     return 0.0;
+  /* change of volume along each pressure mode, and its derivative by F (cofactor) */
   for (int p = 0; p < k; p++)
     scratch->amount[p] = 0.0;
   for (int l = 0; l < n; l++) {
@@ -353,6 +362,7 @@ pla_reduced_add_pressures(const PlaReducedModel *self, double stiffness, PlaRedu
     energy += 0.5 * stiffness * self->volume * scratch->amount[p] * scratch->amount[p];
   if (!slope && !curvature)
     return energy;
+  /* derivatives by the reduced coordinates */
   cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, 3 * k, 3 * n, 1.0, self->grad, m,
               scratch->cofactor, 3 * k, 0.0, scratch->slopes, 3 * k);
   for (int o = 0; slope && o < m; o++)

@@ -55,6 +55,7 @@ part_init(Part *self, const PlaTetMesh *mesh, const unsigned char *inside, PlaEr
     free(start);
     return pla_fail_memory(err, "a domain");
   }
+  /* tets of the domain and local numbers of their vertices */
   memset(self->local, 0xff, (size_t)mesh->n_verts * sizeof *self->local);
   for (int t = 0; t < mesh->n_tets; t++) {
     if (inside && !inside[t])
@@ -69,6 +70,7 @@ part_init(Part *self, const PlaTetMesh *mesh, const unsigned char *inside, PlaEr
     }
     self->tet[self->n_tets++] = t;
   }
+  /* matrix pattern and symbolic factor */
   for (int t = 0; t <= self->n_tets; t++)
     start[t] = 4 * t;
   PlaStatus st = PLA_OK;
@@ -175,6 +177,7 @@ find_direction(Part *part, const PlaWeightOptions *options, int seed, const unsi
   double *push = pla_array_new0((size_t)part->n_verts, 9 * sizeof *push);
   PlaStatus st = fixed && push ? PLA_OK : pla_fail_memory(err, "a domain");
   const size_t n = 3 * (size_t)part->n_verts;
+  /* linear elasticity with the border held */
   pla_mat3_identity(frame);
   if (st == PLA_OK) {
     for (int v = 0; v < part->n_verts; v++)
@@ -183,11 +186,13 @@ find_direction(Part *part, const PlaWeightOptions *options, int seed, const unsi
     part_assemble(part, options, frame);
     st = part_factor(part, fixed, 0.0, err);
   }
+  /* response to a unit force at the seed along each axis */
   for (int d = 0; st == PLA_OK && d < 3; d++) {
     push[(size_t)d * n + 3 * (size_t)seed + (size_t)d] = 1.0;
     st = pla_cholesky_solve(part->factor, push + (size_t)d * n, push + (size_t)d * n, err);
   }
   if (st == PLA_OK) {
+    /* the direction that moves the domain most */
     double b[9], u[9], s[3], w[9];
     for (int i = 0; i < 3; i++)
       for (int j = 0; j < 3; j++) {
@@ -238,6 +243,7 @@ pla_domain_weight(const PlaWeightDomain *domain, const PlaWeightOptions *options
     st = pla_fail_memory(err, "a domain");
   const int seed = st == PLA_OK ? part.local[domain->seed] : 0;
   if (st == PLA_OK) {
+    /* vertices that stay: held ones and the border */
     for (int v = 0; v < part.n_verts; v++)
       still[v] = domain->held[part.vert[v]];
     for (int t = 0; t < mesh->n_tets; t++) /* the border with the rest of the body */
@@ -254,6 +260,7 @@ pla_domain_weight(const PlaWeightDomain *domain, const PlaWeightOptions *options
                         : "The domain of vertex %d has nothing that holds it",
                     domain->seed);
   }
+  /* axis of the displacement */
   if (st == PLA_OK && options->direction)
     memcpy(axis, options->direction, sizeof axis);
   else if (st == PLA_OK && options->kind != PLA_WEIGHT_HARMONIC)
@@ -261,6 +268,7 @@ pla_domain_weight(const PlaWeightDomain *domain, const PlaWeightOptions *options
   else
     axis[2] = 1.0;
   if (st == PLA_OK) {
+    /* displace the seed by 1 along the axis, solve for the rest */
     const bool along = options->kind == PLA_WEIGHT_PRINCIPAL;
     frame_along(axis, frame);
     for (int v = 0; v < part.n_verts; v++)
@@ -274,6 +282,7 @@ pla_domain_weight(const PlaWeightDomain *domain, const PlaWeightOptions *options
   if (st == PLA_OK)
     st = pla_cholesky_solve(part.factor, disp, disp, err);
   if (st == PLA_OK) {
+    /* the weight is the displacement along the axis */
     memset(weight, 0, (size_t)mesh->n_verts * sizeof *weight);
     for (int v = 0; v < part.n_verts; v++)
       weight[part.vert[v]] = v == seed ? 1.0 : still[v] ? 0.0 : disp[3 * v + 2];
@@ -370,6 +379,7 @@ pla_weights_smooth(const PlaTetMesh *mesh, const unsigned char *fixed, const int
   double *sum = pla_array_new(n, sizeof *sum), *row = pla_array_new(m, 2 * m * sizeof *row);
   PlaStatus st = degree && sum && row ? PLA_OK : pla_fail_memory(err, "weights");
   if (st == PLA_OK) {
+    /* diffusion over the reach */
     const double square = count_neighbours(mesh, degree);
     const int rounds = 1 + (int)(6.0 * reach * reach / square);
     for (size_t d = 0; d < m; d++)
@@ -381,6 +391,7 @@ pla_weights_smooth(const PlaTetMesh *mesh, const unsigned char *fixed, const int
         row[i * 2 * m + m + j] = i == j;
       }
   }
+  /* Gauss-Jordan elimination with row pivots */
   for (size_t c = 0; st == PLA_OK && c < m; c++) {
     size_t best = c;
     for (size_t r = c + 1; r < m; r++)
@@ -404,6 +415,7 @@ pla_weights_smooth(const PlaTetMesh *mesh, const unsigned char *fixed, const int
         row[r * 2 * m + j] -= factor * row[c * 2 * m + j];
     }
   }
+  /* S^-1 times the weights: 1 at the own seed, 0 at the others */
   for (size_t v = 0; st == PLA_OK && v < n; v++) {
     for (size_t i = 0; i < m; i++) {
       sum[i] = 0.0;
@@ -439,6 +451,7 @@ pla_elastic_extend(const PlaTetMesh *mesh, const unsigned char *fixed, double po
   if (st == PLA_OK && (!held || !value || !rhs))
     st = pla_fail_memory(err, "an elastic field");
   if (st == PLA_OK) {
+    /* known displacements become right-hand sides */
     part_assemble(&part, &options, frame);
     for (size_t i = 0; i < n; i++)
       held[i] = fixed[part.vert[i / 3]];
@@ -450,6 +463,7 @@ pla_elastic_extend(const PlaTetMesh *mesh, const unsigned char *fixed, double po
     }
     st = part_factor(&part, held, 0.0, err);
   }
+  /* one factor serves all fields */
   for (int f = 0; st == PLA_OK && f < n_fields; f++) {
     double *field = disp + 3 * (size_t)mesh->n_verts * (size_t)f;
     st = pla_cholesky_solve(part.factor, rhs + (size_t)f * n, rhs + (size_t)f * n, err);
