@@ -428,7 +428,7 @@ test_refused(void)
   json_object_set_double_member(note->meta, "depth_mm", NAN);
   g_assert_cmpint(pla_content_to_bundle(note, "deep", &bundle, &err), ==, PLA_ERR_FORMAT);
   g_assert_nonnull(
-      strstr(err.message, "the note 'deep' cannot be kept: 'depth_mm' is not a finite"));
+      strstr(err.message, "the note 'deep' cannot be stored: 'depth_mm' is not a finite"));
 
   g_autoptr(PlaContent) mesh = pla_content_new(PLA_ITEM_MESH);
   ok(pla_mesh_new(3, 1, 0, 0, &mesh->mesh, &err), &err);

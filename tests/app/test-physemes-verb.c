@@ -172,7 +172,7 @@ test_refusals(void)
   write_text("negative.json", "{\"takes\": [{\"track\": \"one.csv\", \"phonemes\": \"two.lab\"}], "
                               "\"weights\": {\"smile\": -1}}");
   expect_error(run(1, "physemes speak @voice.json --phonemes @new.lab -o @x.csv"),
-               "no take says \"zh\"");
+               "no take contains \"zh\"");
   expect_error(run(2, "physemes build @one.csv @late.lab -o @x.json"), "outside the take");
   expect_error(run(2, "physemes build @one.csv -o @x.json"), "each fitted take with its phonemes");
   expect_error(run(2, "physemes build @one.TextGrid @one.csv -o @x.json"), "'track' is needed");

@@ -182,7 +182,7 @@ test_odd_files(void)
   pla_test_read_bytes(&pla_format_c3d, "masked.c3d", masked, size, &back);
   pla_test_assert_same_take(item.take, back.take, 0);
   g_assert_cmpfloat_with_epsilon((double)back.take->residual[0], 0.7e-3, 1e-9);
-  g_assert_true(pla_test_has_note(&back, "cameras"));
+  g_assert_true(pla_test_has_note(&back, "camera masks"));
   pla_item_clear(&back);
 
   /* any negative fourth word is a missing marker, NaN too */
