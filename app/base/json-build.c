@@ -1,6 +1,8 @@
 /* Members of JSON objects that are being built. */
 #include "app/base/json.h"
 
+#include "app/base/quantity.h"
+
 #include <math.h>
 
 void
@@ -11,6 +13,12 @@ pla_json_number(JsonBuilder *json, const char *key, double value)
     json_builder_add_double_value(json, value);
   else
     json_builder_add_null_value(json);
+}
+
+void
+pla_json_si(JsonBuilder *json, const char *key, double si)
+{
+  pla_json_number(json, key, pla_key_value(key, si));
 }
 
 void

@@ -10,6 +10,7 @@
 #include "app/base/json.h"
 
 #include "anatomy/base/memory.h"
+#include "app/base/quantity.h"
 #include "io/stream/source.h"
 
 #include <errno.h>
@@ -644,6 +645,12 @@ pla_json_write_object(JsonObject *object, PlaJsonStyle style, char **out, PlaErr
 {
   g_autoptr(JsonNode) node = json_node_init_object(json_node_alloc(), object);
   return pla_json_write(node, style, out, err);
+}
+
+void
+pla_json_set_si(JsonObject *object, const char *key, double si)
+{
+  json_object_set_double_member(object, key, pla_key_value(key, si));
 }
 
 char *

@@ -42,6 +42,8 @@ PlaStatus pla_json_write(JsonNode *node, PlaJsonStyle style, char **out, PlaErro
 PlaStatus pla_json_write_object(JsonObject *object, PlaJsonStyle style, char **out, PlaError *err);
 /* The same with null for what is refused, for output to other programs; g_free(). */
 char *pla_json_write_lossy(JsonNode *node, PlaJsonStyle style);
+/* Sets a value that is given in SI, in the unit that @key ends in: 0.002 as 2 of "rms_mm". */
+void pla_json_set_si(JsonObject *object, const char *key, double si);
 /* @object as one line with all keys in order, null for what is not finite: to compare; g_free(). */
 char *pla_json_canonical(JsonObject *object);
 
@@ -89,6 +91,8 @@ JsonArray *pla_json_array_of(const double *value, int n);
 /* ---- building: {"key": value} in one call ------------------------------------------------- */
 
 void pla_json_number(JsonBuilder *json, const char *key, double value); /* null when not finite */
+/* The same of a value in SI, converted to the unit that the key ends in. */
+void pla_json_si(JsonBuilder *json, const char *key, double si);
 void pla_json_int(JsonBuilder *json, const char *key, int64_t value);
 void pla_json_text(JsonBuilder *json, const char *key, const char *value);
 void pla_json_bool(JsonBuilder *json, const char *key, bool value);

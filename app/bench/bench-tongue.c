@@ -8,6 +8,7 @@
 #include "anatomy/mesh/boundary.h"
 #include "anatomy/registration/registration.h"
 #include "anatomy/surface/surface.h"
+#include "app/base/quantity.h"
 #include "app/bench/bench-private.h"
 #include "app/speech/tongue-motion.h"
 #include "io/formats/format.h"
@@ -36,7 +37,7 @@ made_up(PlaItem *out, PlaError *err)
   out->track->rate_hz = 100.0;
   for (int c = 0; c < 2 * PLA_N_COILS; c++) {
     out->track->name[c] = pla_strdup_printf("%s_%c", pla_coil_name(c / 2), c % 2 ? 'y' : 'x');
-    out->track->unit[c] = pla_strdup("mm");
+    out->track->unit[c] = pla_strdup(pla_unit_suffix(PLA_UNIT_MM));
     for (int i = 0; i < n; i++) {
       const double t = i / 100.0, k = c / 2;
       const double amount = c / 2 < PLA_N_TONGUE_COILS ? 2.5 : 1.0;

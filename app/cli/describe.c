@@ -158,8 +158,8 @@ describe_mesh(PlaInvocation *inv, const PlaMesh *mesh, PlaError *err)
     json_builder_end_array(json);
   }
   json_builder_end_array(json);
-  pla_json_number(json, "volume_mm3", sum.volume_m3 * 1e9);
-  pla_json_number(json, "area_mm2", sum.area_m2 * 1e6);
+  pla_json_si(json, "volume_mm3", sum.volume_m3);
+  pla_json_si(json, "area_mm2", sum.area_m2);
   pla_json_int(json, "components", sum.components);
   pla_json_bool(json, "closed", sum.closed);
   pla_json_int(json, "inverted", sum.inverted);

@@ -1,6 +1,7 @@
 /* `muscles activate`: a body moved by its muscles. */
 #include "app/cli/verb-activate.h"
 
+#include "app/base/quantity.h"
 #include "app/cli/body-input.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/mesh-series.h"
@@ -215,10 +216,12 @@ pla_run_activate(PlaInvocation *inv, PlaError *err)
     pla_json_number(json, "seconds_per_frame", track.n_frames ? seconds / track.n_frames : 0.0);
     if (around.options.contact) {
       pla_json_int(json, "contacts", touch.contacts);
-      pla_json_number(json, "max_penetration_mm", 1000.0 * touch.max_penetration_m);
+      pla_json_si(json, "max_penetration_mm", touch.max_penetration_m);
       pla_json_number(json, "contact_n", touch.contact_n);
-      pla_say(inv, "at most %d points in contact, %.3f mm deep, %.2f N in all", touch.contacts,
-              1000.0 * touch.max_penetration_m, touch.contact_n);
+      g_autofree char *deep =
+          pla_quantity_text(PLA_QUANTITY_FINE_LENGTH, touch.max_penetration_m, PLA_UNIT_M);
+      g_autofree char *push = pla_quantity_text(PLA_QUANTITY_FORCE, touch.contact_n, PLA_UNIT_N);
+      pla_say(inv, "at most %d points in contact, %s deep, %s in all", touch.contacts, deep, push);
     }
     pla_say(inv, "%d frames of %d tetrahedra and %d muscles, %d elements inverted", track.n_frames,
             body->mesh->n_tets, pla_active_n_muscles(body->model), report.inverted);

@@ -1,4 +1,5 @@
 /* `cut`: a tet mesh along triangulated surfaces. */
+#include "app/base/quantity.h"
 #include "app/cli/cli-private.h"
 #include "app/surgery/cutting.h"
 #include "io/formats/format.h"
@@ -120,8 +121,9 @@ run_cut(PlaInvocation *inv, PlaError *err)
     pla_json_number(json, "volume_after_mm3", after);
     pla_json_int(json, "surface_triangles", surface->n_tris);
     pla_json_number(json, "seconds", seconds);
-    pla_say(inv, "%d %s, %d tets (%d before), %.3f ml, %d triangles on the surface", n_bodies,
-            n_bodies == 1 ? "piece" : "pieces", mesh->n_tets, body.mesh->n_tets, after * 1e-3,
+    g_autofree char *volume = pla_quantity_text(PLA_QUANTITY_VOLUME, after, PLA_UNIT_MM3);
+    pla_say(inv, "%d %s, %d tets (%d before), %s, %d triangles on the surface", n_bodies,
+            n_bodies == 1 ? "piece" : "pieces", mesh->n_tets, body.mesh->n_tets, volume,
             surface->n_tris);
   }
   pla_mesh_free(mesh);

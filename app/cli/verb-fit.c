@@ -1,6 +1,7 @@
 /* `fit`: muscle activations from markers. */
 #include "anatomy/base/mat3.h"
 #include "app/base/csv.h"
+#include "app/base/quantity.h"
 #include "app/cli/body-input.h"
 #include "app/cli/cli-private.h"
 #include "io/formats/format.h"
@@ -68,9 +69,10 @@ describe_muscles(PlaInvocation *inv, const PlaActiveBody *body, const PlaActivat
                                      : jaw[c - fit->n_muscles]);
     pla_json_bool(json, "identifiable", fit->seen[c]);
     pla_json_number(json, "expected_error", fit->deviation[c] / (hi[c] - lo[c]));
-    pla_json_number(json, "effect_mm", 1000.0 * fit->effect_m[c]);
+    pla_json_si(json, "effect_mm", fit->effect_m[c]);
     pla_json_number(json, "unit_effect_mm",
-                    1000.0 * fit->effect_m[c] / pla_activation_range(body->model, c));
+                    pla_key_value("unit_effect_mm", fit->effect_m[c]) /
+                        pla_activation_range(body->model, c));
     if (truth) {
       compare(track, truth, c, hi[c] - lo[c], &rms, &most);
       pla_json_number(json, "error_rms", rms);
@@ -108,19 +110,19 @@ describe(PlaInvocation *inv, const PlaActiveBody *body, const PlaActivation *tra
   for (int m = 0; m < fit->n_muscles; m++)
     n_seen += fit->seen[m];
   pla_json_int(json, "frames", fit->n_frames);
-  pla_json_number(json, "rms_mm", 1000.0 * fit->rms_m);
-  pla_json_number(json, "max_mm", 1000.0 * fit->max_m);
+  pla_json_si(json, "rms_mm", fit->rms_m);
+  pla_json_si(json, "max_mm", fit->max_m);
   pla_json_number(json, "activation_min", least);
   pla_json_number(json, "activation_max", most);
   pla_json_int(json, "iterations", fit->iterations);
   pla_json_number(json, "seconds_per_frame", seconds / fit->n_frames);
   pla_json_int(json, "tets", body->mesh->n_tets);
   pla_json_int(json, "factorisations", fit->factorisations);
-  pla_json_number(json, "noise_mm", 1000.0 * fit->noise_m);
-  pla_json_number(json, "held_out_rms_mm", 1000.0 * fit->held_out_rms_m);
+  pla_json_si(json, "noise_mm", fit->noise_m);
+  pla_json_si(json, "held_out_rms_mm", fit->held_out_rms_m);
   pla_json_int(json, "outliers", fit->n_outliers);
   pla_json_int(json, "worst_frame", fit->worst_frame + 1);
-  pla_json_number(json, "worst_frame_rms_mm", 1000.0 * fit->worst_frame_rms_m);
+  pla_json_si(json, "worst_frame_rms_mm", fit->worst_frame_rms_m);
   pla_json_int(json, "identifiable", n_seen);
   pla_json_number(json, "condition", fit->condition);
   pla_json_numbers(json, "singular_values", fit->singular, fit->n_singular);
@@ -130,8 +132,11 @@ describe(PlaInvocation *inv, const PlaActiveBody *body, const PlaActivation *tra
   for (int i = 0; i < fit->notes.n; i++)
     json_builder_add_string_value(json, fit->notes.text[i]);
   json_builder_end_array(json);
-  pla_say(inv, "%d frames: %.3f mm rms, %.3f mm at most; noise %.3f mm, %d outliers", fit->n_frames,
-          1000.0 * fit->rms_m, 1000.0 * fit->max_m, 1000.0 * fit->noise_m, fit->n_outliers);
+  g_autofree char *rms = pla_quantity_text(PLA_QUANTITY_FINE_LENGTH, fit->rms_m, PLA_UNIT_M);
+  g_autofree char *largest = pla_quantity_text(PLA_QUANTITY_FINE_LENGTH, fit->max_m, PLA_UNIT_M);
+  g_autofree char *noise = pla_quantity_text(PLA_QUANTITY_FINE_LENGTH, fit->noise_m, PLA_UNIT_M);
+  pla_say(inv, "%d frames: %s rms, %s at most; noise %s, %d outliers", fit->n_frames, rms, largest,
+          noise, fit->n_outliers);
   pla_say(inv, "%d of %d muscles are identified by these markers", n_seen, fit->n_muscles);
   for (int m = 0; m < fit->n_muscles; m++)
     if (!fit->seen[m])
@@ -248,12 +253,13 @@ identify(PlaInvocation *inv, const PlaActiveBody *body, PlaTake *take, const Pla
     pla_json_int(json, "frames", take->n_frames);
     pla_json_int(json, "muscles", (int)n);
     pla_json_int(json, "iterations", report.iterations);
-    pla_json_number(json, "rms_mm", 1000.0 * report.rms_m);
+    pla_json_si(json, "rms_mm", report.rms_m);
     if (strengths)
       describe_strengths(inv, body->model, strength, deviation, text);
     if (stiffness)
       describe_stiffness(inv, body, &report, text);
-    pla_say(inv, "from %d frames, %.3f mm rms", take->n_frames, 1000.0 * report.rms_m);
+    g_autofree char *rms = pla_quantity_text(PLA_QUANTITY_FINE_LENGTH, report.rms_m, PLA_UNIT_M);
+    pla_say(inv, "from %d frames, %s rms", take->n_frames, rms);
     st = pla_output_write(pla_invocation_output(inv), text->str, text->len, err);
   }
   pla_activation_clear(&known);

@@ -1,4 +1,5 @@
 /* `operate`: carries out a surgical plan. */
+#include "app/base/quantity.h"
 #include "app/case/session.h"
 #include "app/cli/cli-private.h"
 #include "app/cli/verb-reached.h"
@@ -263,10 +264,10 @@ describe(PlaInvocation *inv, PlaPlanResult *r)
   pla_json_int(json, "inverted", r->solved ? r->solve.inverted : 0);
   pla_json_number(json, "max_stretch", r->readings.max_stretch);
   pla_json_number(json, "max_stretch_cell", r->readings.max_stretch_cell);
-  pla_json_number(json, "closed_gap_mm", 1e3 * r->readings.closed_gap);
-  pla_json_number(json, "edge_gap_mm", 1e3 * r->readings.edge_gap);
-  pla_json_number(json, "tip_gap_mm", 1e3 * r->readings.tip_gap);
-  pla_json_number(json, "dog_ear_mm", 1e3 * r->readings.dog_ear);
+  pla_json_si(json, "closed_gap_mm", r->readings.closed_gap);
+  pla_json_si(json, "edge_gap_mm", r->readings.edge_gap);
+  pla_json_si(json, "tip_gap_mm", r->readings.tip_gap);
+  pla_json_si(json, "dog_ear_mm", r->readings.dog_ear);
   pla_json_int(json, "stitches", r->readings.n_stitches);
   pla_json_number(json, "max_tension_n", r->readings.max_tension);
   pla_json_number(json, "closure_force_n", r->readings.closure_force);
@@ -280,7 +281,7 @@ describe(PlaInvocation *inv, PlaPlanResult *r)
     pla_json_int(json, "row", s->row);
     const double at_mm[3] = { 1e3 * s->pos[0], 1e3 * s->pos[1], 1e3 * s->pos[2] };
     pla_json_numbers(json, "at_mm", at_mm, 3);
-    pla_json_number(json, "gap_mm", 1e3 * s->gap);
+    pla_json_si(json, "gap_mm", s->gap);
     pla_json_number(json, "tension_n", s->tension);
     json_builder_end_object(json);
   }
@@ -292,14 +293,20 @@ describe(PlaInvocation *inv, PlaPlanResult *r)
   }
   pla_say(inv, "%d tets (%d before), largest stretch %.2f", r->mesh->n_tets, r->n_tets,
           r->readings.max_stretch);
-  if (r->readings.n_stitches)
+  const PlaSurgeryReadings *now = &r->readings;
+  g_autofree char *gap = pla_quantity_text(PLA_QUANTITY_GAP, now->closed_gap, PLA_UNIT_M);
+  g_autofree char *between = pla_quantity_text(PLA_QUANTITY_GAP, now->edge_gap, PLA_UNIT_M);
+  g_autofree char *tips = pla_quantity_text(PLA_QUANTITY_GAP, now->tip_gap, PLA_UNIT_M);
+  g_autofree char *each = pla_quantity_text(PLA_QUANTITY_FORCE, now->max_tension, PLA_UNIT_N);
+  g_autofree char *all = pla_quantity_text(PLA_QUANTITY_FORCE, now->closure_force, PLA_UNIT_N);
+  g_autofree char *hook = pla_quantity_text(PLA_QUANTITY_FORCE, now->max_hook_force, PLA_UNIT_N);
+  if (now->n_stitches)
     pla_say(inv,
-            "%d stitches: widest gap %.2f mm (%.2f mm between them, %.2f mm at the tips), at most "
-            "%.2f N each, %.2f N in all",
-            r->readings.n_stitches, 1e3 * r->readings.closed_gap, 1e3 * r->readings.edge_gap,
-            1e3 * r->readings.tip_gap, r->readings.max_tension, r->readings.closure_force);
-  if (r->readings.n_hooks)
-    pla_say(inv, "hooks pull with at most %.2f N", r->readings.max_hook_force);
+            "%d stitches: widest gap %s (%s between them, %s at the tips), at most %s each, %s in "
+            "all",
+            now->n_stitches, gap, between, tips, each, all);
+  if (now->n_hooks)
+    pla_say(inv, "hooks pull with at most %s", hook);
 }
 
 /* ---- the same plan elsewhere ---- */
@@ -312,9 +319,9 @@ tell_differences(PlaInvocation *inv, const char *path, const PlaPlanResult *r, P
     const char *key;
     double now;
   } numbers[] = { { "tets", r->n_tets },
-                  { "closed_gap_mm", 1e3 * r->readings.closed_gap },
-                  { "edge_gap_mm", 1e3 * r->readings.edge_gap },
-                  { "dog_ear_mm", 1e3 * r->readings.dog_ear },
+                  { "closed_gap_mm", pla_key_value("closed_gap_mm", r->readings.closed_gap) },
+                  { "edge_gap_mm", pla_key_value("edge_gap_mm", r->readings.edge_gap) },
+                  { "dog_ear_mm", pla_key_value("dog_ear_mm", r->readings.dog_ear) },
                   { "stitches", r->readings.n_stitches },
                   { "max_tension_n", r->readings.max_tension },
                   { "closure_force_n", r->readings.closure_force },

@@ -5,6 +5,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/registration/registration.h"
+#include "app/base/quantity.h"
 
 #include <glib.h>
 #include <math.h>
@@ -15,7 +16,7 @@
 
 static const char *const jaw_names[PLA_JAW_DOFS] = { "jaw opening", "jaw slide right",
                                                      "jaw slide left" };
-static const char *const jaw_units[PLA_JAW_DOFS] = { "deg", "mm", "mm" };
+static const PlaUnit jaw_units[PLA_JAW_DOFS] = { PLA_UNIT_DEG, PLA_UNIT_MM, PLA_UNIT_MM };
 const char *const pla_head_channels[PLA_HEAD_CHANNELS] = { "head rx", "head ry", "head rz",
                                                            "head tx", "head ty", "head tz" };
 
@@ -105,14 +106,14 @@ pla_activation_to_track(const PlaActivation *self, const PlaActiveModel *model, 
     return st;
   track->rate_hz = self->rate_hz;
   for (int c = 0; c < nc + PLA_HEAD_CHANNELS; c++) {
-    const char *unit = c < n_muscles ? ""
-                       : c < nc      ? jaw_units[c - n_muscles]
-                       : c < nc + 3  ? "deg"
-                                     : "mm";
+    const PlaUnit unit = c < n_muscles ? PLA_UNIT_ONE
+                         : c < nc      ? jaw_units[c - n_muscles]
+                         : c < nc + 3  ? PLA_UNIT_DEG
+                                       : PLA_UNIT_MM;
     free(track->name[c]);
     free(track->unit[c]);
     track->name[c] = pla_strdup(c < nc ? control_name(model, c) : pla_head_channels[c - nc]);
-    track->unit[c] = pla_strdup(unit);
+    track->unit[c] = pla_strdup(pla_unit_suffix(unit));
     if (!track->name[c] || !track->unit[c])
       st = pla_fail_memory(err, "the track");
   }

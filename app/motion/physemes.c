@@ -3,6 +3,7 @@
 
 #include "anatomy/base/memory.h"
 #include "app/base/json.h"
+#include "app/base/quantity.h"
 #include "app/motion/activation.h"
 #include "io/formats/format.h"
 #include "io/stream/espeak.h"
@@ -507,7 +508,8 @@ pla_physeme_library_speak(const PlaPhysemeLibrary *self, const PlaLine *line,
   track->start_s = start;
   for (int c = 0; c < n + PLA_HEAD_CHANNELS; c++) {
     track->name[c] = pla_strdup(c < n ? self->control[c] : pla_head_channels[c - n]);
-    track->unit[c] = pla_strdup(c < n ? self->unit[c] : c - n < 3 ? "deg" : "mm");
+    track->unit[c] =
+        pla_strdup(c < n ? self->unit[c] : pla_unit_suffix(c - n < 3 ? PLA_UNIT_DEG : PLA_UNIT_MM));
   }
   g_autofree double *head = pla_array_new((size_t)n_frames, 7 * sizeof *head);
   if (!head) {

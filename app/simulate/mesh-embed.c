@@ -1,6 +1,8 @@
 /* Hexahedral embedding of a surface that may run through itself. */
 #include "anatomy/embed/hex-embed.h"
 #include "anatomy/surface/surface.h"
+#include "app/base/json.h"
+#include "app/base/quantity.h"
 #include "app/simulate/mesh-methods.h"
 
 #include <math.h>
@@ -38,7 +40,7 @@ report(const PlaHexEmbed *hexes, const PlaHexEmbedReport *r, const PlaMesh *carr
 {
   out->duplicated_cells = r->duplicated_cells;
   out->winding_violations = r->winding_violations;
-  json_object_set_double_member(out->found, "final_cell_mm", 1000.0 * hexes->cell_m);
+  pla_json_set_si(out->found, "final_cell_mm", hexes->cell_m);
   json_object_set_int_member(out->found, "crossed_cells", r->crossed_cells);
   json_object_set_int_member(out->found, "regions", r->regions);
   json_object_set_int_member(out->found, "joined_copies", r->joined_copies);
@@ -49,11 +51,12 @@ report(const PlaHexEmbed *hexes, const PlaHexEmbedReport *r, const PlaMesh *carr
   json_object_set_int_member(out->found, "surface_vertices", carried->n_verts);
   json_object_set_int_member(out->found, "surface_triangles", carried->n_tris);
   json_object_set_double_member(out->found, "enclosed_mm3", enclosed_mm3);
+  g_autofree char *volume = pla_quantity_text(PLA_QUANTITY_VOLUME, enclosed_mm3, PLA_UNIT_MM3);
   g_ptr_array_add(out->lines,
-                  g_strdup_printf("cells of %g mm, %d of them with several layers; the surface "
-                                  "encloses %.3f ml, each layer counted",
-                                  1000.0 * hexes->cell_m, r->duplicated_cells,
-                                  enclosed_mm3 / 1000.0));
+                  g_strdup_printf("cells of %g %s, %d of them with several layers; the surface "
+                                  "encloses %s, each layer counted",
+                                  pla_unit_convert(hexes->cell_m, PLA_UNIT_M, PLA_UNIT_MM),
+                                  pla_unit_symbol(PLA_UNIT_MM), r->duplicated_cells, volume));
   g_ptr_array_add(out->lines,
                   g_strdup_printf("layers checked against the winding number: %d violations",
                                   r->winding_violations));

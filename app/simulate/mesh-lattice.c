@@ -4,6 +4,7 @@
 #include "anatomy/embed/lattice-embed.h"
 #include "anatomy/mesh/boundary.h"
 #include "anatomy/surface/surface.h"
+#include "app/base/quantity.h"
 #include "app/simulate/mesh-methods.h"
 
 #include <limits.h>
@@ -434,11 +435,11 @@ describe(const PlaMeshInput *input, const Totals *t, PlaMeshResult *out)
                                   t->n_cells, t->n_duplicated));
   g_ptr_array_add(out->lines, g_strdup_printf("%d free vertices, %d bound at T-junctions",
                                               t->n_free, t->n_bound));
-  g_ptr_array_add(out->lines,
-                  g_strdup_printf("material %.3f ml, of the %s %.3f ml (%+.2f %%)",
-                                  t->filled_mm3 / 1000.0, input->labels ? "labels" : "body",
-                                  t->body_mm3 / 1000.0,
-                                  100.0 * (t->filled_mm3 / t->body_mm3 - 1.0)));
+  g_autofree char *filled = pla_quantity_text(PLA_QUANTITY_VOLUME, t->filled_mm3, PLA_UNIT_MM3);
+  g_autofree char *whole = pla_quantity_text(PLA_QUANTITY_VOLUME, t->body_mm3, PLA_UNIT_MM3);
+  g_ptr_array_add(out->lines, g_strdup_printf("material %s, of the %s %s (%+.2f %%)", filled,
+                                              input->labels ? "labels" : "body", whole,
+                                              100.0 * (t->filled_mm3 / t->body_mm3 - 1.0)));
   g_ptr_array_add(
       out->lines,
       g_strdup_printf("carries a surface of %d triangles, %d of its vertices outside of "

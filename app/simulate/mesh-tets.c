@@ -2,6 +2,7 @@
 #include "anatomy/mesh/tet-locator.h"
 #include "anatomy/mesher/pieces.h"
 #include "anatomy/mesher/tets.h"
+#include "app/base/quantity.h"
 #include "app/simulate/mesh-methods.h"
 
 #include <math.h>
@@ -60,10 +61,11 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
     json_object_set_double_member(out->found, "boundary_vertex_mm", r.vertex_mm);
     json_object_set_double_member(out->found, "boundary_facet_mm", r.facet_mm);
     json_object_set_double_member(out->found, "boundary_facet_p99_mm", r.facet_p99_mm);
-    g_ptr_array_add(
-        out->lines,
-        g_strdup_printf("outer vertices within %.3f mm of the surface, faces within %.3f mm",
-                        r.vertex_mm, r.facet_mm));
+    g_autofree char *vertex = pla_quantity_text(PLA_QUANTITY_FINE_LENGTH, r.vertex_mm, PLA_UNIT_MM);
+    g_autofree char *facet = pla_quantity_text(PLA_QUANTITY_FINE_LENGTH, r.facet_mm, PLA_UNIT_MM);
+    g_ptr_array_add(out->lines, g_strdup_printf("outer vertices within %s of the surface, faces "
+                                                "within %s",
+                                                vertex, facet));
     json_object_set_double_member(out->found, "room_mm3", r.room_mm3);
     json_object_set_int_member(out->found, "moved_triangles", r.stray_tris);
     if (r.stray_tris > 0)

@@ -3,6 +3,7 @@
 #include "app/speech/speech-live.h"
 
 #include "anatomy/base/memory.h"
+#include "app/base/quantity.h"
 #include "io/stream/microphone.h"
 
 #include <glib.h>
@@ -85,7 +86,7 @@ live_finish(Live *live, const PlaSpeechModel *model, PlaTrack **out, PlaLiveRepo
   memcpy((*out)->value, live->value->data, live->value->len * sizeof(double));
   for (int c = 0; c < live->n_channels; c++) {
     (*out)->name[c] = pla_strdup(model->name[c]);
-    (*out)->unit[c] = pla_strdup("mm");
+    (*out)->unit[c] = pla_strdup(pla_unit_suffix(PLA_UNIT_MM));
   }
   return PLA_OK;
 }

@@ -3,6 +3,7 @@
 #include "app/speech/speech-text.h"
 
 #include "anatomy/base/memory.h"
+#include "app/base/quantity.h"
 #include "sim/speech/speech-features.h"
 
 #include <glib.h>
@@ -71,7 +72,7 @@ pla_sensor_track_new(int n_samples, PlaTrack **out, PlaError *err)
   track->start_s = 0.5 * PLA_FRAME_SAMPLES / PLA_SPEECH_HZ;
   for (int c = 0; c < PLA_SENSOR_CHANNELS; c++) {
     track->name[c] = pla_strdup_printf("%s_%c", pla_sensor_names[c / 2], "xy"[c % 2]);
-    track->unit[c] = pla_strdup("mm");
+    track->unit[c] = pla_strdup(pla_unit_suffix(PLA_UNIT_MM));
     if (!track->name[c] || !track->unit[c]) {
       pla_track_free(track);
       *out = NULL;

@@ -148,7 +148,7 @@ make_operation(PlaSurgery *surgery, const Placed *placed, const PlaTemplateDrawi
       return st;
     }
     json_object_set_array_member(what, step->name ? "path_mm" : "area_mm", points);
-    json_object_set_double_member(what, "depth_mm", 1e3 * placed->depth);
+    pla_json_set_si(what, "depth_mm", placed->depth);
   }
   if (step->name) {
     g_autofree char *name = wound_name(placed, step);
@@ -159,7 +159,7 @@ make_operation(PlaSurgery *surgery, const Placed *placed, const PlaTemplateDrawi
     for (int k = 0; k < 2; k++)
       json_array_add_array_element(edges, edges_of(placed, drawing, step, k));
     json_object_set_array_member(what, "edges", edges);
-    json_object_set_double_member(what, "spacing_mm", 1e3 * placed->spacing);
+    pla_json_set_si(what, "spacing_mm", placed->spacing);
     json_object_set_double_member(what, "tighten", placed->tighten);
   }
   *out = json_object_new();
@@ -245,8 +245,8 @@ pla_plan_run_template(PlaPlanRun *run, PlaJson what, PlaError *err)
   if (st == PLA_OK) {
     json_object_set_array_member(run->found, "operations", json_array_ref(list));
     if (flap.length > 0.0) {
-      json_object_set_double_member(run->found, "flap_width_mm", 1e3 * flap.width);
-      json_object_set_double_member(run->found, "flap_length_mm", 1e3 * flap.length);
+      pla_json_set_si(run->found, "flap_width_mm", flap.width);
+      pla_json_set_si(run->found, "flap_length_mm", flap.length);
       json_object_set_double_member(run->found, "flap_width_to_length", flap.width / flap.length);
     }
   }

@@ -114,8 +114,8 @@ tell_cut(PlaPlanRun *run)
   const PlaSurgeryTool *tool = pla_surgery_get_tool(run->surgery);
   json_object_set_int_member(run->found, "tets_touched", tool->n_touched);
   json_object_set_int_member(run->found, "crumbs", tool->n_crumbs);
-  json_object_set_double_member(run->found, "crumbs_mm3", 1e9 * tool->crumbs);
-  json_object_set_double_member(run->found, "overcut_mm", 1e3 * tool->overcut);
+  pla_json_set_si(run->found, "crumbs_mm3", tool->crumbs);
+  pla_json_set_si(run->found, "overcut_mm", tool->overcut);
 }
 
 static PlaStatus
@@ -157,8 +157,8 @@ take_specimen(PlaPlanRun *run, const char *name, const PlaSurgerySpecimen *s, Pl
   JsonArray *size = json_array_new();
   for (int d = 0; d < 3; d++)
     json_array_add_double_element(size, 1e3 * s->size[d]);
-  json_object_set_double_member(found, "specimen_mm3", 1e9 * s->volume);
-  json_object_set_double_member(found, "specimen_g", 1e3 * s->mass);
+  pla_json_set_si(found, "specimen_mm3", s->volume);
+  pla_json_set_si(found, "specimen_g", s->mass);
   json_object_set_array_member(found, "specimen_size_mm", size);
   if (!run->step->specimens)
     run->step->specimens = pla_plan_specimens_new();
@@ -363,7 +363,7 @@ run_suture(PlaPlanRun *run, PlaJson what, PlaError *err)
   if (st == PLA_OK && run->surgery) {
     json_object_set_int_member(run->found, "stitches", row.n_stitches);
     json_object_set_int_member(run->found, "stitches_left_out", row.n_left_out);
-    json_object_set_double_member(run->found, "open_mm", 1e3 * row.open);
+    pla_json_set_si(run->found, "open_mm", row.open);
   }
   return st;
 }
@@ -573,7 +573,7 @@ run_solve(PlaPlanRun *run, PlaJson what, PlaError *err)
     json_object_set_double_member(run->found, "residual_rel", r->residual_rel);
     json_object_set_int_member(run->found, "inverted", r->inverted);
     json_object_set_int_member(run->found, "contacts", r->contacts);
-    json_object_set_double_member(run->found, "penetration_mm", 1e3 * r->max_penetration_m);
+    pla_json_set_si(run->found, "penetration_mm", r->max_penetration_m);
   }
   return st;
 }

@@ -3,6 +3,7 @@
 #include "app/surgery/surgery-body.h"
 
 #include "anatomy/base/memory.h"
+#include "app/base/json.h"
 #include "app/surgery/cutting.h"
 #include "sim/surgery/surgery-map.h"
 #include "sim/surgery/surgery-state.h"
@@ -16,10 +17,10 @@ readings_to_json(const PlaSurgeryReadings *r)
   JsonObject *o = json_object_new();
   json_object_set_int_member(o, "stitches", r->n_stitches);
   json_object_set_int_member(o, "hooks", r->n_hooks);
-  json_object_set_double_member(o, "closed_gap_mm", 1e3 * r->closed_gap);
-  json_object_set_double_member(o, "edge_gap_mm", 1e3 * r->edge_gap);
-  json_object_set_double_member(o, "tip_gap_mm", 1e3 * r->tip_gap);
-  json_object_set_double_member(o, "dog_ear_mm", 1e3 * r->dog_ear);
+  pla_json_set_si(o, "closed_gap_mm", r->closed_gap);
+  pla_json_set_si(o, "edge_gap_mm", r->edge_gap);
+  pla_json_set_si(o, "tip_gap_mm", r->tip_gap);
+  pla_json_set_si(o, "dog_ear_mm", r->dog_ear);
   json_object_set_double_member(o, "max_tension_n", r->max_tension);
   json_object_set_double_member(o, "closure_force_n", r->closure_force);
   json_object_set_double_member(o, "max_hook_force_n", r->max_hook_force);
@@ -36,7 +37,7 @@ wounds_to_json(const PlaSurgery *body)
     JsonObject *o = json_object_new();
     json_object_set_string_member(o, "name", view.name);
     json_object_set_boolean_member(o, "closed", view.closed);
-    json_object_set_double_member(o, "length_mm", 1e3 * view.length);
+    pla_json_set_si(o, "length_mm", view.length);
     json_array_add_object_element(list, o);
   }
   return list;

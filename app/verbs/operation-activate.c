@@ -1,5 +1,7 @@
 /* Bodies with muscles in a case: making one, moving it, and activations from markers. */
 #include "anatomy/base/mat3.h"
+#include "app/base/json.h"
+#include "app/base/quantity.h"
 #include "app/motion/activation.h"
 #include "app/motion/performance.h"
 #include "app/verbs/operations.h"
@@ -195,7 +197,7 @@ residual_track(const PlaTake *take, const PlaFitResult *fit, PlaTrack **out, Pla
   track->start_s = take->start_s;
   for (int i = 0; i < fit->n_markers; i++) {
     track->name[i] = strdup(take->name[i]);
-    track->unit[i] = strdup("mm");
+    track->unit[i] = strdup(pla_unit_suffix(PLA_UNIT_MM));
   }
   for (size_t k = 0; k < (size_t)fit->n_frames * (size_t)fit->n_markers; k++)
     track->value[k] = 1000.0 * pla_vec3_norm(fit->residual + 3 * k);
@@ -209,9 +211,9 @@ describe(JsonObject *meta, const PlaActiveBody *body, const PlaFitResult *fit)
 {
   JsonObject *found = json_object_new();
   JsonArray *muscles = json_array_new(), *notes = json_array_new();
-  json_object_set_double_member(found, "rms_mm", 1000.0 * fit->rms_m);
-  json_object_set_double_member(found, "max_mm", 1000.0 * fit->max_m);
-  json_object_set_double_member(found, "noise_mm", 1000.0 * fit->noise_m);
+  pla_json_set_si(found, "rms_mm", fit->rms_m);
+  pla_json_set_si(found, "max_mm", fit->max_m);
+  pla_json_set_si(found, "noise_mm", fit->noise_m);
   json_object_set_int_member(found, "outliers", fit->n_outliers);
   json_object_set_int_member(found, "worst_frame", fit->worst_frame + 1);
   for (int m = 0; m < fit->n_muscles; m++) {
@@ -219,7 +221,7 @@ describe(JsonObject *meta, const PlaActiveBody *body, const PlaFitResult *fit)
     json_object_set_string_member(one, "name", pla_active_muscle_name(body->model, m));
     json_object_set_boolean_member(one, "identifiable", fit->seen[m]);
     json_object_set_double_member(one, "expected_error", fit->deviation[m]);
-    json_object_set_double_member(one, "effect_mm", 1000.0 * fit->effect_m[m]);
+    pla_json_set_si(one, "effect_mm", fit->effect_m[m]);
     json_array_add_object_element(muscles, one);
   }
   for (int i = 0; i < fit->notes.n; i++)

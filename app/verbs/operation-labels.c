@@ -1,5 +1,6 @@
 /* Lists of labels in the parameters of operations. */
 #include "app/base/json.h"
+#include "app/base/quantity.h"
 #include "app/verbs/operations.h"
 
 static PlaStatus
@@ -102,8 +103,9 @@ pla_labels_describe(const PlaLabelMap *map, JsonBuilder *json, GPtrArray *lines,
     pla_json_int(json, "voxels", (int64_t)counts[label->id]);
     pla_json_number(json, "volume_mm3", volume_mm3);
     json_builder_end_object(json);
-    g_ptr_array_add(lines, g_strdup_printf("  label %d  %s: %zu voxels, %.3f ml", label->id,
-                                           label->name, counts[label->id], volume_mm3 / 1000.0));
+    g_autofree char *shown = pla_quantity_text(PLA_QUANTITY_VOLUME, volume_mm3, PLA_UNIT_MM3);
+    g_ptr_array_add(lines, g_strdup_printf("  label %d  %s: %zu voxels, %s", label->id, label->name,
+                                           counts[label->id], shown));
   }
   json_builder_end_array(json);
   return PLA_OK;

@@ -1,5 +1,6 @@
 /* Mesh: volume elements of one or several tissues, or inside a surface. */
 #include "app/base/json.h"
+#include "app/base/quantity.h"
 #include "app/simulate/mesh-method.h"
 #include "app/verbs/operations.h"
 
@@ -48,7 +49,7 @@ tell(PlaWork *work, const PlaMeshMethod *method, const PlaMeshResult *result, co
   pla_json_int(json, "vertices", mesh->n_verts);
   pla_json_int(json, "tets", mesh->n_tets);
   pla_json_int(json, "hexes", mesh->n_hexes);
-  pla_json_number(json, "volume_mm3", s.volume_m3 * 1e9);
+  pla_json_si(json, "volume_mm3", s.volume_m3);
   pla_json_number(json, "min_dihedral_deg", s.min_dihedral_deg);
   pla_json_number(json, "max_dihedral_deg", s.max_dihedral_deg);
   pla_json_int(json, "inverted", s.inverted);
@@ -64,10 +65,11 @@ tell(PlaWork *work, const PlaMeshMethod *method, const PlaMeshResult *result, co
     json_builder_set_member_name(json, key);
     json_builder_add_value(json, json_node_copy(node));
   }
-  pla_work_say(work, "%d %s, %d vertices, %d %s, %.3f ml",
-               mesh->n_hexes > 0 ? mesh->n_hexes : mesh->n_tets,
-               mesh->n_hexes > 0 ? "hexes" : "tets", mesh->n_verts, s.components,
-               s.components == 1 ? "piece" : "pieces", s.volume_m3 * 1e6);
+  g_autofree char *volume = pla_quantity_text(PLA_QUANTITY_VOLUME, s.volume_m3, PLA_UNIT_M3);
+  const bool hexes = mesh->n_hexes > 0;
+  pla_work_say(work, "%d %s, %d vertices, %d %s, %s", hexes ? mesh->n_hexes : mesh->n_tets,
+               hexes ? "hexes" : "tets", mesh->n_verts, s.components,
+               s.components == 1 ? "piece" : "pieces", volume);
   for (guint i = 0; i < result->lines->len; i++)
     pla_work_say(work, "  %s", (const char *)g_ptr_array_index(result->lines, i));
   return PLA_OK;

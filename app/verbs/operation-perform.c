@@ -1,5 +1,6 @@
 /* Muscles at work in a case: a pose by hand, the shapes of a whole track, and made-up performances.
  */
+#include "app/base/json.h"
 #include "app/motion/performance.h"
 #include "app/motion/surroundings.h"
 #include "app/verbs/operations.h"
@@ -168,7 +169,7 @@ run_animate(PlaWork *work, PlaError *err)
     json_object_set_int_member(shapes, "inverted", report.inverted);
     if (around.options.contact) {
       json_object_set_int_member(shapes, "contacts", touch.contacts);
-      json_object_set_double_member(shapes, "max_penetration_mm", 1000.0 * touch.max_penetration_m);
+      pla_json_set_si(shapes, "max_penetration_mm", touch.max_penetration_m);
     }
     json_object_set_object_member(result->meta, PLA_META_SHAPES, shapes);
     /* shapes of the track as it was are of no use any more */

@@ -1,6 +1,7 @@
 /* Segment: a volume becomes a label map. */
 #include "anatomy/segment/segment.h"
 #include "app/base/json.h"
+#include "app/base/quantity.h"
 #include "app/verbs/operations.h"
 
 #include <string.h>
@@ -68,10 +69,11 @@ run(PlaWork *work, PlaError *err)
     pla_json_text(json, "preset", opts.preset);
     pla_json_number(json, "hull_volume_mm3", report.hull_mm3);
     pla_json_number(json, "removed_volume_mm3", report.removed_mm3);
-    pla_work_say(work,
-                 "  whole body with its cavities: %.3f ml; head-rest and the like left out: %.3f "
-                 "ml",
-                 report.hull_mm3 / 1000.0, report.removed_mm3 / 1000.0);
+    g_autofree char *hull = pla_quantity_text(PLA_QUANTITY_VOLUME, report.hull_mm3, PLA_UNIT_MM3);
+    g_autofree char *removed =
+        pla_quantity_text(PLA_QUANTITY_VOLUME, report.removed_mm3, PLA_UNIT_MM3);
+    pla_work_say(work, "  whole body with its cavities: %s; head-rest and the like left out: %s",
+                 hull, removed);
   }
   PlaContent *content = pla_content_new(PLA_ITEM_LABELS);
   content->labels = labels;

@@ -3,6 +3,7 @@
 #include "anatomy/surface/repair.h"
 #include "anatomy/surface/surface.h"
 #include "app/base/json.h"
+#include "app/base/quantity.h"
 #include "app/verbs/operations.h"
 
 #include <math.h>
@@ -30,11 +31,14 @@ tell(PlaWork *work, const PlaMesh *mesh, const PlaSurfaceReport *r)
                "%d triangles, %d vertices, %d %s, %s, %" G_GINT64_FORMAT " self-intersections",
                mesh->n_tris, mesh->n_verts, r->components, r->components == 1 ? "piece" : "pieces",
                r->closed ? "closed" : "open", r->self_intersections);
+  g_autofree char *volume = pla_quantity_text(PLA_QUANTITY_VOLUME, r->volume_mm3, PLA_UNIT_MM3);
+  g_autofree char *voxels =
+      pla_quantity_text(PLA_QUANTITY_VOLUME, r->label_volume_mm3, PLA_UNIT_MM3);
   if (!(r->label_volume_mm3 > 0.0))
-    pla_work_say(work, "  volume %.3f ml", r->volume_mm3 / 1000.0);
+    pla_work_say(work, "  volume %s", volume);
   else
-    pla_work_say(work, "  volume %.3f ml, of the voxels %.3f ml (%+.2f %%)", r->volume_mm3 / 1000.0,
-                 r->label_volume_mm3 / 1000.0, 100.0 * (r->volume_mm3 / r->label_volume_mm3 - 1.0));
+    pla_work_say(work, "  volume %s, of the voxels %s (%+.2f %%)", volume, voxels,
+                 100.0 * (r->volume_mm3 / r->label_volume_mm3 - 1.0));
   if (r->cap_tris > 0)
     pla_work_say(work, "  %d triangles close it where the volume ends (cell field \"%s\")",
                  r->cap_tris, PLA_SURFACE_CAP);
