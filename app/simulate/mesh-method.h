@@ -1,8 +1,8 @@
 /* Ways to make a volume mesh, behind the verb `mesh` and the operation of the same name.
  *
- * A method is one file app/methods/NAME.c that declares one `const PlaMeshMethod`; listing it in
- * app/simulate/mesh-method.c is all there is to do.  It must be a function of its input alone and
- * give the same bits for any number of threads. */
+ * A method is one file app/simulate/mesh-NAME.c that declares one `const PlaMeshMethod`; listing it
+ * in app/simulate/mesh-method.c is all there is to do.  It must be a function of its input alone
+ * and give the same bits for any number of threads. */
 #pragma once
 
 #include "anatomy/base/progress.h"

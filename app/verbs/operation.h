@@ -1,12 +1,13 @@
-/* The things that can be done to a case.
+/* The things that can be done to a case, or from file to file.
  *
- * An operation is one file app/operations/NAME.c that declares one `const PlaOperation`: a verb, a
- * title for the Undo menu, a table of parameters and a function.  Listing it in
- * app/verbs/operation.c is all there is to do: undo, redo, the log, replay, `platysma-cli case
- * apply` and the window work from the table.
+ * An operation is one file app/verbs/operation-NAME.c that declares one `const PlaOperation`: its
+ * name, a title for the Undo menu, a table of parameters, a table of results and a function.
+ * Listing it in app/verbs/operation.c is all there is to do for cases: undo, redo, the log, replay,
+ * `platysma-cli case apply` and the window work from the table.  A row in app/cli/verbs.c makes it
+ * a verb of the command line, whose options come from the same table (app/cli/run-operation.c).
  *
  * The function reads items and parameters through its PlaWork and leaves results there; it never
- * sees the file.  It must be a function of these alone: no clock, no random numbers, no paths, the
+ * sees a file.  It must be a function of these alone: no clock, no random numbers, no paths, the
  * same bits for any number of threads.  Points are RAS millimetres, lengths millimetres. */
 #pragma once
 

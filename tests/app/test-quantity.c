@@ -320,7 +320,7 @@ symbols(void)
 static bool
 may_name_units(const char *path)
 {
-  static const char *const rooms[] = { "/app/cli/", "/app/bench/", "/app/operations/", NULL };
+  static const char *const rooms[] = { "/app/cli/", "/app/bench/", "/app/verbs/", NULL };
   for (int r = 0; rooms[r]; r++)
     if (strstr(path, rooms[r]))
       return true;
