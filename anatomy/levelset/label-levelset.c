@@ -866,6 +866,43 @@ draw_near(Stairs *s, PlaLevelSet *ls, double band_mm, double volume_mm3, PlaProg
   return st;
 }
 
+/* True distances in mm, with the volume of the voxels restored place by place and as a whole, and
+ * cropped to the volume.  @count and @wide_count: voxels of the labels in the volume and in the
+ * grid;
+ * @widest: largest sigma, voxels. */
+static PlaStatus
+finish(Stairs *s, const Frame *f, PlaLevelSet *wide, const PlaLabelLevelSetOptions *opts,
+       double one_voxel_mm3, size_t count, size_t wide_count, double widest,
+       const double spacing[3], PlaProgress *progress, PlaLevelSet **out, PlaError *err)
+{
+  const double coarsest = fmax(spacing[0], fmax(spacing[1], spacing[2]));
+  const double voxel_mm3 = opts->keep_volume ? one_voxel_mm3 : 0.0;
+  PlaStatus st = PLA_OK;
+  pla_progress_phase(progress, "Redistancing", 1.0);
+  PlaProgressSpan span = pla_progress_push(progress);
+  if (opts->smooth_mm == 0.0)
+    st = draw_near(s, wide, 3.0 * coarsest, (double)wide_count * voxel_mm3, progress, err);
+  for (int r = 0; st == PLA_OK && opts->smooth_mm > 0.0 && voxel_mm3 > 0.0 && r < 2; r++) {
+    st = pla_levelset_redistance(wide, 3.0 * coarsest, progress, err);
+    if (st == PLA_OK)
+      st = match_locally(s, wide, match_sigma + 2.0 * widest, err);
+  }
+  if (st == PLA_OK)
+    st = pla_levelset_redistance(wide, opts->band_mm > 0.0 ? opts->band_mm : 4.0 * coarsest,
+                                 progress, err);
+  pla_progress_pop(progress, span);
+  /* a label that fills the whole grid has no interface: it is all inside */
+  if (st == PLA_ERR_EMPTY && wide->phi_mm[0] < 0.0f) {
+    pla_error_clear(err);
+    st = PLA_OK;
+  }
+  if (st == PLA_OK)
+    st = trim(wide, f, out, err);
+  if (st == PLA_OK && voxel_mm3 > 0.0)
+    st = match_volume(*out, (double)count * voxel_mm3, err);
+  return st;
+}
+
 PlaStatus
 pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
                          const PlaLabelLevelSetOptions *opts, PlaProgress *progress,
@@ -934,34 +971,9 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
     st = smooth_what_lasts(&s, kernel, err);
   }
   drop_bounds(&s);
-  if (st == PLA_OK) {
-    /* true distances in mm, with the volume of the voxels restored place by place */
-    const double coarsest = fmax(spacing[0], fmax(spacing[1], spacing[2]));
-    const double voxel_mm3 = opts->keep_volume ? pla_volume_voxel_mm3(vol) : 0.0;
-    pla_progress_phase(progress, "Redistancing", 1.0);
-    PlaProgressSpan span = pla_progress_push(progress);
-    if (opts->smooth_mm == 0.0)
-      st = draw_near(&s, wide, 3.0 * coarsest, (double)wide_count * voxel_mm3, progress, err);
-    for (int r = 0; st == PLA_OK && opts->smooth_mm > 0.0 && voxel_mm3 > 0.0 && r < 2; r++) {
-      st = pla_levelset_redistance(wide, 3.0 * coarsest, progress, err);
-      if (st == PLA_OK)
-        st = match_locally(&s, wide, match_sigma + 2.0 * widest, err);
-    }
-    if (st == PLA_OK)
-      st = pla_levelset_redistance(wide, opts->band_mm > 0.0 ? opts->band_mm : 4.0 * coarsest,
-                                   progress, err);
-    pla_progress_pop(progress, span);
-    /* a label that fills the whole grid has no interface: it is all inside */
-    if (st == PLA_ERR_EMPTY && wide->phi_mm[0] < 0.0f) {
-      pla_error_clear(err);
-      st = PLA_OK;
-    }
-    if (st == PLA_OK)
-      st = trim(wide, &f, &ls, err);
-    /* crop to the volume; match the volume as a whole */
-    if (st == PLA_OK && voxel_mm3 > 0.0)
-      st = match_volume(ls, (double)count * voxel_mm3, err);
-  }
+  if (st == PLA_OK)
+    st = finish(&s, &f, wide, opts, pla_volume_voxel_mm3(vol), count, wide_count, widest, spacing,
+                progress, &ls, err);
   stairs_clear(&s);
   pla_levelset_free(wide);
   free(mask);

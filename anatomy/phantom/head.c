@@ -493,22 +493,10 @@ add_landmarks(PlaPhantomModel *model, int head, int skull, int mandible)
   pla_phantom_note_landmark(model, "opisthocranion", q);
 }
 
-void
-pla_phantom_build_head(PlaPhantomModel *model)
+/* skin, fat, soft tissue, ears and lips */
+static void
+add_layers(PlaShapeScene *s, int head, int ear)
 {
-  static const double lo[3] = { -92, -112, -145 }, hi[3] = { 92, 126, 136 };
-  memcpy(model->lo_mm, lo, sizeof lo);
-  memcpy(model->hi_mm, hi, sizeof hi);
-  PlaShapeScene *s = model->scene;
-
-  /* guides first: surfaces that other parts are measured from */
-  const int head = pla_head_add_surface(model);
-  const int nose = pla_scene_find_name(s, "nose guide");
-  const int ear = pla_scene_find_name(s, "ear guide");
-  const int mouth = pla_scene_add_part(s, "mouth guide", 0, PLA_SIDE_MID, NULL);
-  pla_scene_add_rows(s, PLA_ROWS(mouth_rows));
-
-  /* layers */
   pla_scene_add_part(s, "skin", SKIN, PLA_SIDE_MID, (uint8_t[4]){ 232, 190, 164, 255 });
   pla_scene_add_ref(s, ADD, 0.0, head, 0.0);
   pla_scene_add_part(s, "fat", FAT, PLA_SIDE_MID, (uint8_t[4]){ 245, 222, 140, 255 });
@@ -527,25 +515,13 @@ pla_phantom_build_head(PlaPhantomModel *model)
   }
   add_lip(s, "upper lip", UPPER_LIP, 1.0, head);
   add_lip(s, "lower lip", LOWER_LIP, -1.0, head);
+}
 
-  /* bones are described here, as guides for the muscles, and put on top at the end */
-  const int skull = pla_head_add_skull(model, 0);
-  const int mandible = pla_head_add_mandible(model, 0);
-  const int hyoid = pla_head_add_hyoid(model, 0);
-  const PlaMuscleBed bed = { head, { skull, mandible, hyoid, -1 }, SKIN_MM };
-  int label = MUSCLES;
-  for (int i = 0; i < N_MUSCLE_ROWS;) {
-    int n = 1;
-    while (i + n < N_MUSCLE_ROWS && strcmp(muscle_rows[i + n].name, muscle_rows[i].name) == 0)
-      n++;
-    const uint8_t red[4] = { (uint8_t)(165 + (i * 37) % 60), (uint8_t)(40 + (i * 53) % 50),
-                             (uint8_t)(40 + (i * 29) % 50), 255 };
-    pla_phantom_add_muscle(model, muscle_rows + i, n, label, &bed, red);
-    label += 2;
-    i += n;
-  }
-
-  /* organs and airway */
+/* nose, larynx, airway, mouth, eyes and the discs of the jaw */
+static void
+add_organs(PlaPhantomModel *model, int head, int nose, int mouth)
+{
+  PlaShapeScene *s = model->scene;
   pla_scene_add_part(s, "nasal cartilage", NOSE_CARTILAGE, PLA_SIDE_MID,
                      (uint8_t[4]){ 170, 200, 220, 255 });
   pla_scene_add_ref(s, ADD, 0.0, nose, 3.0);
@@ -571,8 +547,13 @@ pla_phantom_build_head(PlaPhantomModel *model)
   add_pair(s, "iris", IRIS_RIGHT, (uint8_t[4]){ 80, 110, 140, 255 }, PLA_ROWS(iris_rows), -1, 0.0);
   add_pair(s, "articular disc", DISC_RIGHT, (uint8_t[4]){ 160, 210, 210, 255 }, PLA_ROWS(disc_rows),
            -1, 0.0);
+}
 
-  /* bones, what they enclose, teeth */
+/* bones, what they enclose, and teeth; the bones were described as guides before */
+static void
+add_bones(PlaPhantomModel *model, int skull, int mandible, int hyoid)
+{
+  PlaShapeScene *s = model->scene;
   pla_scene_add_part(s, "cervical spine", SPINE, PLA_SIDE_MID, (uint8_t[4]){ 228, 214, 180, 255 });
   pla_scene_add_rows(s, PLA_ROWS(spine_rows));
   pla_scene_add_part(s, "hyoid", HYOID, PLA_SIDE_MID, (uint8_t[4]){ 214, 196, 150, 255 });
@@ -593,6 +574,44 @@ pla_phantom_build_head(PlaPhantomModel *model)
   pla_scene_add_part(s, "brain", BRAIN, PLA_SIDE_MID, (uint8_t[4]){ 222, 170, 170, 255 });
   pla_scene_add_ref(s, ADD, 0.0, cavity, 2.0);
   pla_head_add_teeth(model, TEETH);
+}
+
+void
+pla_phantom_build_head(PlaPhantomModel *model)
+{
+  static const double lo[3] = { -92, -112, -145 }, hi[3] = { 92, 126, 136 };
+  memcpy(model->lo_mm, lo, sizeof lo);
+  memcpy(model->hi_mm, hi, sizeof hi);
+  PlaShapeScene *s = model->scene;
+
+  /* guides first: surfaces that other parts are measured from */
+  const int head = pla_head_add_surface(model);
+  const int nose = pla_scene_find_name(s, "nose guide");
+  const int ear = pla_scene_find_name(s, "ear guide");
+  const int mouth = pla_scene_add_part(s, "mouth guide", 0, PLA_SIDE_MID, NULL);
+  pla_scene_add_rows(s, PLA_ROWS(mouth_rows));
+
+  add_layers(s, head, ear);
+
+  /* bones are described here, as guides for the muscles, and put on top at the end */
+  const int skull = pla_head_add_skull(model, 0);
+  const int mandible = pla_head_add_mandible(model, 0);
+  const int hyoid = pla_head_add_hyoid(model, 0);
+  const PlaMuscleBed bed = { head, { skull, mandible, hyoid, -1 }, SKIN_MM };
+  int label = MUSCLES;
+  for (int i = 0; i < N_MUSCLE_ROWS;) {
+    int n = 1;
+    while (i + n < N_MUSCLE_ROWS && strcmp(muscle_rows[i + n].name, muscle_rows[i].name) == 0)
+      n++;
+    const uint8_t red[4] = { (uint8_t)(165 + (i * 37) % 60), (uint8_t)(40 + (i * 53) % 50),
+                             (uint8_t)(40 + (i * 29) % 50), 255 };
+    pla_phantom_add_muscle(model, muscle_rows + i, n, label, &bed, red);
+    label += 2;
+    i += n;
+  }
+
+  add_organs(model, head, nose, mouth);
+  add_bones(model, skull, mandible, hyoid);
   /* the marker stands on the skin and takes nothing from deeper tissue */
   double cheek[3] = { -44, 77, -24 };
   pla_scene_snap(s, head, 0.0, cheek);

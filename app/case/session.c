@@ -6,28 +6,14 @@
 #include "anatomy/base/parallel.h"
 #include "app/base/error.h"
 #include "app/case/case-check.h"
-#include "io/stream/source.h"
+#include "app/case/content-cache.h"
+#include "app/case/progress-relay.h"
 #include "platysma-config.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* contents kept in memory besides those that the caller holds */
-#define CACHE_BYTES ((size_t)1 << 30)
-
-/* Contents by hash, the least recently used dropped first; shared with worker threads. */
-typedef struct {
-  pthread_mutex_t lock; /* not a GMutex, which ThreadSanitizer cannot see through */
-  GQueue entries;       /* of CacheEntry, most recent first */
-  size_t n_bytes;
-} Cache;
-
-typedef struct {
-  PlaHash hash;
-  PlaContent *content;
-} CacheEntry;
 
 struct _PlaSession {
   GObject parent_instance;
@@ -38,7 +24,7 @@ struct _PlaSession {
   PlaBranches branches;
   int64_t data_version;
   bool busy;
-  Cache cache;
+  PlaContentCache cache;
 };
 
 enum {
@@ -58,82 +44,6 @@ static GParamSpec *props[N_PROPS];
 static guint changed_signal;
 
 G_DEFINE_FINAL_TYPE(PlaSession, pla_session, G_TYPE_OBJECT)
-
-/* ---- cache -------------------------------------------------------------------------------- */
-
-static void
-cache_entry_free(gpointer data)
-{
-  CacheEntry *entry = data;
-  pla_content_unref(entry->content);
-  g_free(entry);
-}
-
-static PlaContent *
-cache_find(const PlaHash *hash, void *data)
-{
-  Cache *cache = data;
-  PlaContent *found = NULL;
-  pthread_mutex_lock(&cache->lock);
-  for (GList *l = cache->entries.head; l && !found; l = l->next) {
-    CacheEntry *entry = l->data;
-    if (pla_hash_equal(&entry->hash, hash)) {
-      found = pla_content_ref(entry->content);
-      g_queue_unlink(&cache->entries, l);
-      g_queue_push_head_link(&cache->entries, l);
-      break;
-    }
-  }
-  pthread_mutex_unlock(&cache->lock);
-  return found;
-}
-
-static void
-cache_add(const PlaHash *hash, PlaContent *content, void *data)
-{
-  Cache *cache = data;
-  size_t n_bytes = pla_content_n_bytes(content);
-  PlaContent *known = cache_find(hash, cache);
-  if (known || n_bytes > CACHE_BYTES) {
-    pla_content_unref(known);
-    return;
-  }
-  CacheEntry *entry = g_new(CacheEntry, 1);
-  *entry = (CacheEntry){ *hash, pla_content_ref(content) };
-  pthread_mutex_lock(&cache->lock);
-  g_queue_push_head(&cache->entries, entry);
-  cache->n_bytes += n_bytes;
-  while (cache->n_bytes > CACHE_BYTES) {
-    CacheEntry *oldest = g_queue_pop_tail(&cache->entries);
-    cache->n_bytes -= pla_content_n_bytes(oldest->content);
-    cache_entry_free(oldest);
-  }
-  pthread_mutex_unlock(&cache->lock);
-}
-
-/* Of contents that @state does not hold, the few that undo and redo go back to stay: memory must
- * not grow with the number of operations. */
-static void
-cache_trim(Cache *cache, const PlaState *state)
-{
-  enum { MOST_OLD = 8 };
-  int n_old = 0;
-  pthread_mutex_lock(&cache->lock);
-  for (GList *l = cache->entries.head, *next; l; l = next) {
-    CacheEntry *entry = l->data;
-    bool old = true;
-    next = l->next;
-    for (int i = 0; old && i < state->n; i++)
-      old = !pla_hash_equal(&state->item[i].hash, &entry->hash);
-    n_old += old;
-    if (old && n_old > MOST_OLD) {
-      cache->n_bytes -= pla_content_n_bytes(entry->content);
-      cache_entry_free(entry);
-      g_queue_delete_link(&cache->entries, l);
-    }
-  }
-  pthread_mutex_unlock(&cache->lock);
-}
 
 /* ---- the log as a tree -------------------------------------------------------------------- */
 
@@ -210,8 +120,7 @@ pla_session_finalize(GObject *object)
   pla_state_clear(&self->state);
   pla_log_clear(&self->log);
   pla_branches_clear(&self->branches);
-  g_queue_clear_full(&self->cache.entries, cache_entry_free);
-  pthread_mutex_destroy(&self->cache.lock);
+  pla_content_cache_clear(&self->cache);
   g_free(self->title);
   G_OBJECT_CLASS(pla_session_parent_class)->finalize(object);
 }
@@ -240,8 +149,7 @@ pla_session_class_init(PlaSessionClass *klass)
 static void
 pla_session_init(PlaSession *self)
 {
-  pthread_mutex_init(&self->cache.lock, NULL);
-  g_queue_init(&self->cache.entries);
+  pla_content_cache_init(&self->cache);
 }
 
 static void
@@ -298,7 +206,7 @@ reload(PlaSession *self, PlaError *err)
   self->title = g_utf8_make_valid(title, -1);
   self->data_version = version;
   free(title);
-  cache_trim(&self->cache, &self->state);
+  pla_content_cache_trim(&self->cache, &self->state);
   return PLA_OK;
 }
 
@@ -443,19 +351,19 @@ pla_session_load(PlaSession *self, int64_t item, PlaProgress *progress, PlaConte
   const PlaStateItem *found = item_of(self, item, err);
   if (!found)
     return PLA_ERR_USAGE;
-  *out = cache_find(&found->hash, &self->cache);
+  *out = pla_content_cache_find(&found->hash, &self->cache);
   if (*out)
     return PLA_OK;
   PlaStatus st = pla_content_load(self->store, &found->hash, progress, out, err);
   if (st == PLA_OK)
-    cache_add(&found->hash, *out, &self->cache);
+    pla_content_cache_add(&found->hash, *out, &self->cache);
   return st;
 }
 
 PlaContent *
 pla_session_peek(PlaSession *self, const PlaHash *hash)
 {
-  return cache_find(hash, &self->cache);
+  return pla_content_cache_find(hash, &self->cache);
 }
 
 PlaStatus
@@ -511,7 +419,7 @@ free_branch_name(const PlaBranches *branches, const char *name)
 typedef struct {
   PlaRequest request; /* owns its parts */
   PlaStore *store;
-  Cache *cache;
+  PlaContentCache *cache;
   PlaState state; /* what it works on */
   int64_t base;   /* the operation that `state` is after */
   char *branch;
@@ -582,8 +490,8 @@ job_run(Job *job, PlaError *err)
   PlaProgress *progress = job->progress;
   pla_progress_phase(progress, "Working", 0.7);
   PlaProgressSpan span = pla_progress_push(progress);
-  PlaStatus st = pla_work_run(&job->request, job->store, &job->state, cache_find, job->cache,
-                              progress, &work, err);
+  PlaStatus st = pla_work_run(&job->request, job->store, &job->state, pla_content_cache_find,
+                              job->cache, progress, &work, err);
   pla_progress_pop(progress, span);
   if (st != PLA_OK)
     return st;
@@ -609,7 +517,7 @@ job_run(Job *job, PlaError *err)
   }
   pla_progress_pop(progress, span);
   if (st == PLA_OK)
-    pla_work_foreach_result(work, cache_add, job->cache);
+    pla_work_foreach_result(work, pla_content_cache_add, job->cache);
   pla_work_free(work);
   return st;
 }
@@ -645,93 +553,19 @@ pla_session_run(PlaSession *self, const PlaRequest *request, PlaProgress *progre
 
 /* ---- without blocking --------------------------------------------------------------------- */
 
-/* how a worker's progress reaches the main thread: the newest value, at most one idle call at a
- * time; alive until the last of worker and idle lets go */
-typedef struct {
-  gatomicrefcount refs;
-  pthread_mutex_t lock;
-  const char *phase;
-  double fraction;
-  bool queued;
-  GMainContext *context;
-  PlaProgressFunc func; /* NULL once the operation has finished */
-  gpointer data;
-} Reporter;
-
 typedef struct {
   Job job;
   PlaProgress token;
-  Reporter *reporter;
+  PlaProgressRelay *relay;
   gulong cancel_handler;
 } AsyncJob;
-
-static void
-reporter_unref(gpointer data)
-{
-  Reporter *reporter = data;
-  if (!g_atomic_ref_count_dec(&reporter->refs))
-    return;
-  pthread_mutex_destroy(&reporter->lock);
-  g_main_context_unref(reporter->context);
-  g_free(reporter);
-}
-
-static gboolean
-deliver_progress(gpointer data)
-{
-  Reporter *reporter = data;
-  pthread_mutex_lock(&reporter->lock);
-  const char *phase = reporter->phase;
-  double fraction = reporter->fraction;
-  PlaProgressFunc func = reporter->func;
-  reporter->queued = false;
-  pthread_mutex_unlock(&reporter->lock);
-  if (func)
-    func(phase, fraction, reporter->data);
-  return G_SOURCE_REMOVE;
-}
-
-static void
-on_worker_progress(const char *phase, double fraction, void *data)
-{
-  Reporter *reporter = data;
-  pthread_mutex_lock(&reporter->lock);
-  reporter->phase = phase;
-  reporter->fraction = fraction;
-  bool send = reporter->func && !reporter->queued;
-  reporter->queued |= send;
-  pthread_mutex_unlock(&reporter->lock);
-  if (send) {
-    g_atomic_ref_count_inc(&reporter->refs);
-    /* not g_main_context_invoke(), which runs the function here where nobody owns the context */
-    GSource *source = g_idle_source_new();
-    g_source_set_callback(source, deliver_progress, reporter, reporter_unref);
-    g_source_attach(source, reporter->context);
-    g_source_unref(source);
-  }
-}
-
-/* The last progress still comes before the result: work that is done within one turn of the main
- * loop has its result queued ahead of the idle call.  Afterwards nothing is delivered any more. */
-static void
-reporter_close(Reporter *reporter)
-{
-  pthread_mutex_lock(&reporter->lock);
-  bool waiting = reporter->queued;
-  pthread_mutex_unlock(&reporter->lock);
-  if (waiting)
-    deliver_progress(reporter);
-  pthread_mutex_lock(&reporter->lock);
-  reporter->func = NULL;
-  pthread_mutex_unlock(&reporter->lock);
-}
 
 static void
 async_job_free(gpointer data)
 {
   AsyncJob *async = data;
   job_clear(&async->job);
-  reporter_unref(async->reporter);
+  pla_progress_relay_unref(async->relay);
   g_free(async);
 }
 
@@ -789,7 +623,7 @@ on_task_done(GObject *source, GAsyncResult *result, gpointer data)
   GCancellable *cancellable = g_task_get_cancellable(outer);
   if (async->cancel_handler)
     g_cancellable_disconnect(cancellable, async->cancel_handler);
-  reporter_close(async->reporter);
+  pla_progress_relay_close(async->relay);
   set_busy(self, false);
   if (done) {
     PlaError err = { 0 };
@@ -818,13 +652,8 @@ pla_session_run_async(PlaSession *self, const PlaRequest *request, GCancellable 
   g_task_set_check_cancellable(outer, FALSE);
   g_task_set_source_tag(outer, pla_session_run_async);
   AsyncJob *async = g_new0(AsyncJob, 1);
-  async->reporter = g_new0(Reporter, 1);
-  g_atomic_ref_count_init(&async->reporter->refs);
-  pthread_mutex_init(&async->reporter->lock, NULL);
-  async->reporter->context = g_main_context_ref_thread_default();
-  async->reporter->func = progress;
-  async->reporter->data = progress_data;
-  pla_progress_init(&async->token, progress ? on_worker_progress : NULL, async->reporter);
+  async->relay = pla_progress_relay_new(progress, progress_data);
+  pla_progress_init(&async->token, progress ? pla_progress_relay_take : NULL, async->relay);
 
   PlaError err = { 0 };
   PlaStatus st = refuse_while_busy(self, &err);
@@ -1030,45 +859,4 @@ pla_session_compact(PlaSession *self, PlaProgress *progress, PlaError *err)
   PlaStatus reloaded = reload(self, st == PLA_OK ? err : &ignored);
   emit_changed(self);
   return st == PLA_OK ? reloaded : st;
-}
-
-/* ---- summary ------------------------------------------------------------------------------ */
-
-PlaStatus
-pla_case_summary(const char *path, PlaCaseSummary *out, PlaError *err)
-{
-  g_autoptr(PlaSession) session = NULL;
-  *out = (PlaCaseSummary){ 0 };
-  PlaStatus st = pla_session_open(path, &session, err);
-  if (st == PLA_OK)
-    st = pla_source_size(path, &out->file_bytes, err);
-  if (st != PLA_OK)
-    return st;
-  for (int i = 0; i < session->state.n; i++) {
-    const char *kind = session->state.item[i].kind;
-    int *count = strcmp(kind, PLA_ITEM_VOLUME) == 0   ? &out->n_volumes
-                 : strcmp(kind, PLA_ITEM_LABELS) == 0 ? &out->n_labels
-                 : pla_item_kind_has_mesh(kind)       ? &out->n_meshes
-                                                      : &out->n_other;
-    ++*count;
-  }
-  out->title = g_strdup(session->title);
-  out->n_operations = session->log.n;
-  out->n_branches = session->branches.n;
-  return PLA_OK;
-}
-
-void
-pla_case_summary_clear(PlaCaseSummary *summary)
-{
-  g_free(summary->title);
-  *summary = (PlaCaseSummary){ 0 };
-}
-
-bool
-pla_session_is_case(const char *path)
-{
-  uint8_t head[128];
-  size_t n = 0;
-  return pla_source_head(path, head, sizeof head, &n, NULL) == PLA_OK && pla_store_probe(head, n);
 }

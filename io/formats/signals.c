@@ -370,20 +370,13 @@ simplest_rate(const PlaRows *rows, double period_s, double raw_hz, double hint_h
   return raw_hz;
 }
 
-PlaStatus
-pla_time_grid_fit(const PlaRows *rows, double hint_hz, const char *path, PlaTimeGrid *out,
-                  PlaNotes *notes, PlaError *err)
+/* that frames and times rise; the shortest step in time, s */
+static PlaStatus
+check_order(const PlaRows *rows, const char *path, double *period, PlaError *err)
 {
+  const bool timed = rows->time.size > 0, numbered = rows->frame.size > 0;
   char where[32];
-  *out = (PlaTimeGrid){ .n_samples = 1 };
-  bool timed = rows->time.size > 0, numbered = rows->frame.size > 0;
-  if (rows->n == 0)
-    return pla_fail(err, PLA_ERR_EMPTY, "%s has a header and no frames; export it again", path);
-  if (!(hint_hz > 0) || !isfinite(hint_hz))
-    hint_hz = 0.0;
-
-  /* order, and the shortest step */
-  double period = INFINITY;
+  *period = INFINITY;
   for (size_t r = 1; r < rows->n; r++) {
     if (numbered && frame_of(rows, r) <= frame_of(rows, r - 1)) {
       name_row(rows, r, where);
@@ -398,84 +391,133 @@ pla_time_grid_fit(const PlaRows *rows, double hint_hz, const char *path, PlaTime
                       where, time_of(rows, r), time_of(rows, r - 1));
     }
     if (timed)
-      period = fmin(period, time_of(rows, r) - time_of(rows, r - 1));
+      *period = fmin(*period, time_of(rows, r) - time_of(rows, r - 1));
   }
+  return PLA_OK;
+}
 
-  /* sample numbers, with a limit on the holes that a wrong number would tear */
+/* frames that a file leaves out */
+typedef struct {
+  int64_t last;         /* sample number of the last row */
+  int64_t widest;       /* longest step between rows, in samples */
+  int64_t widest_after; /* the row that ends it */
+} Holes;
+
+/* sample numbers, with a limit on the holes that a wrong number would tear */
+static PlaStatus
+find_holes(const PlaRows *rows, double period, const char *path, Holes *out, PlaError *err)
+{
   const int64_t max_samples = 2 * (int64_t)rows->n + 1000;
   Walk w = { .rows = rows, .period_s = period };
-  int64_t before = 0, widest = 0, widest_after = 0;
+  *out = (Holes){ 0 };
   while (walk_next(&w)) {
-    if (w.index - before > widest) {
-      widest = w.index - before;
-      widest_after = (int64_t)w.row;
+    if (w.index - out->last > out->widest) {
+      out->widest = w.index - out->last;
+      out->widest_after = (int64_t)w.row;
     }
     if (w.index > max_samples || w.index < 0 || w.index >= INT_MAX) {
+      char where[32];
       name_row(rows, w.row, where);
       return pla_fail(
           err, PLA_ERR_FORMAT,
           "%s, %s: %lld frames are left out here, more than the file holds; correct the "
           "frame number or the time",
-          path, where, (long long)(w.index - before - 1));
+          path, where, (long long)(w.index - out->last - 1));
     }
-    before = w.index;
+    out->last = w.index;
   }
-  int64_t last = before;
-  out->n_samples = (int)(last + 1);
+  return PLA_OK;
+}
 
-  /* the rate */
+/* the sentence for times that are not evenly spaced; @off: the first row that misses the grid */
+static PlaStatus
+fail_uneven(const PlaRows *rows, double period, size_t off, const char *path, PlaError *err)
+{
+  char where[32];
+  /* a step that is no multiple of the shortest one tells more than where the grid is missed */
+  for (size_t r = 1; r < rows->n; r++) {
+    double steps = (time_of(rows, r) - time_of(rows, r - 1)) / period;
+    double expected =
+        rows->frame.size > 0 ? (double)(frame_of(rows, r) - frame_of(rows, r - 1)) : round(steps);
+    if (fabs(steps - expected) > 0.1) {
+      off = r;
+      break;
+    }
+  }
+  name_row(rows, off, where);
+  return pla_fail(err, PLA_ERR_FORMAT,
+                  "%s, %s: time %.9g s does not fit even sampling every %.6g s; resample the data "
+                  "evenly",
+                  path, where, time_of(rows, off), period);
+}
+
+/* the rate by the times, or by the header where they agree or there are none */
+static PlaStatus
+find_rate(const PlaRows *rows, double period, int64_t last, double hint_hz, const char *path,
+          double *rate_hz, PlaNotes *notes, PlaError *err)
+{
   if (rows->n == 1) {
-    out->rate_hz = hint_hz > 0 ? hint_hz : 1.0;
+    *rate_hz = hint_hz > 0 ? hint_hz : 1.0;
     if (!hint_hz)
       pla_notes_add(notes, "one frame does not tell a rate; 1 Hz is assumed");
-  } else if (!timed) {
-    if (!hint_hz)
-      return pla_fail(err, PLA_ERR_FORMAT,
-                      "%s states neither times nor a rate; add a column time_s", path);
-    out->rate_hz = hint_hz;
-  } else {
-    double raw = (double)last / (time_of(rows, rows->n - 1) - time_of(rows, 0));
-    if (!(raw > 1e-6 && raw < 1e9))
-      return pla_fail(err, PLA_ERR_FORMAT, "%s: its times mean a rate of %g Hz, which cannot be",
-                      path, raw);
-    size_t off = first_off_grid(rows, period, raw, 0.05);
-    if (off < rows->n) {
-      /* a step that is no multiple of the shortest one tells more than where the grid is missed */
-      for (size_t r = 1; r < rows->n; r++) {
-        double steps = (time_of(rows, r) - time_of(rows, r - 1)) / period;
-        double expected =
-            numbered ? (double)(frame_of(rows, r) - frame_of(rows, r - 1)) : round(steps);
-        if (fabs(steps - expected) > 0.1) {
-          off = r;
-          break;
-        }
-      }
-      name_row(rows, off, where);
-      return pla_fail(err, PLA_ERR_FORMAT,
-                      "%s, %s: time %.9g s does not fit even sampling every %.6g s; resample the "
-                      "data evenly",
-                      path, where, time_of(rows, off), period);
-    }
-    out->rate_hz = simplest_rate(rows, period, raw, hint_hz);
-    if (hint_hz > 0 && out->rate_hz != hint_hz) {
-      if (fabs(hint_hz - raw) <= 1e-4 * raw)
-        out->rate_hz = hint_hz;
-      else
-        pla_notes_add(notes, "the header says %.9g Hz, the times say %.9g Hz; the times are used",
-                      hint_hz, out->rate_hz);
-    }
+    return PLA_OK;
   }
+  if (rows->time.size == 0) {
+    *rate_hz = hint_hz;
+    return hint_hz ? PLA_OK
+                   : pla_fail(err, PLA_ERR_FORMAT,
+                              "%s states neither times nor a rate; add a column time_s", path);
+  }
+  double raw = (double)last / (time_of(rows, rows->n - 1) - time_of(rows, 0));
+  if (!(raw > 1e-6 && raw < 1e9))
+    return pla_fail(err, PLA_ERR_FORMAT, "%s: its times mean a rate of %g Hz, which cannot be",
+                    path, raw);
+  size_t off = first_off_grid(rows, period, raw, 0.05);
+  if (off < rows->n)
+    return fail_uneven(rows, period, off, path, err);
+  *rate_hz = simplest_rate(rows, period, raw, hint_hz);
+  if (hint_hz > 0 && *rate_hz != hint_hz) {
+    if (fabs(hint_hz - raw) <= 1e-4 * raw)
+      *rate_hz = hint_hz;
+    else
+      pla_notes_add(notes, "the header says %.9g Hz, the times say %.9g Hz; the times are used",
+                    hint_hz, *rate_hz);
+  }
+  return PLA_OK;
+}
+
+PlaStatus
+pla_time_grid_fit(const PlaRows *rows, double hint_hz, const char *path, PlaTimeGrid *out,
+                  PlaNotes *notes, PlaError *err)
+{
+  const bool timed = rows->time.size > 0, numbered = rows->frame.size > 0;
+  double period;
+  Holes holes;
+  *out = (PlaTimeGrid){ .n_samples = 1 };
+  if (rows->n == 0)
+    return pla_fail(err, PLA_ERR_EMPTY, "%s has a header and no frames; export it again", path);
+  if (!(hint_hz > 0) || !isfinite(hint_hz))
+    hint_hz = 0.0;
+  PlaStatus st = check_order(rows, path, &period, err);
+  if (st == PLA_OK)
+    st = find_holes(rows, period, path, &holes, err);
+  if (st == PLA_OK) {
+    out->n_samples = (int)(holes.last + 1);
+    st = find_rate(rows, period, holes.last, hint_hz, path, &out->rate_hz, notes, err);
+  }
+  if (st != PLA_OK)
+    return st;
   out->start_s = timed      ? time_of(rows, 0)
                  : numbered ? (double)(frame_of(rows, 0) - 1) / out->rate_hz
                             : 0.0;
-
-  int64_t holes = last + 1 - (int64_t)rows->n;
-  if (holes > 0) {
-    name_row(rows, (size_t)widest_after, where);
+  const int64_t missing = holes.last + 1 - (int64_t)rows->n;
+  if (missing > 0) {
+    char where[32];
+    name_row(rows, (size_t)holes.widest_after, where);
     pla_notes_add(notes,
                   "%lld frames are left out of the file (the longest run, %lld, before %s); their "
                   "values are missing",
-                  (long long)holes, (long long)(widest - 1), where);
+                  (long long)missing, (long long)(holes.widest - 1), where);
   }
   return PLA_OK;
 }

@@ -57,7 +57,8 @@ typedef struct {
   const PlaFemModel *model;
   PlaFemModel softened; /* the model with patches of a stage */
   PlaFemPatches softened_patches;
-  double softness; /* share of the modulus of patches at this stage, up to 1 */
+  double softness;          /* share of the modulus of patches at this stage, up to 1 */
+  const PlaFemModel *given; /* the model as it is, whatever the stage */
   const PlaFemConditions *conditions;
   PlaFemOrder *order; /* or NULL */
   PlaFemSystem system;
@@ -72,11 +73,16 @@ typedef struct {
   bool tangled;     /* on the way out of a tangle, where the exact tangent is never definite */
   double loose;     /* mass factor that ties what nothing holds to where it is, 1/s^2 */
   double shift, first_shift; /* mass factor that shortens steps, 1/s^2; 0: none */
+  /* at the present shape */
+  double energy; /* less the work of the loads, J */
+  double norm;   /* of the residual, N */
+  double scale;  /* what the residual is relative to, N */
+  int idle;      /* steps in a row that changed nothing but rounding */
 } Newton;
 
 /* residual (unbalanced force, N) at @pos as a block array; its norm */
 static PlaStatus
-unbalanced(Newton *self, const double *pos, double *norm, PlaError *err)
+find_residual(Newton *self, const double *pos, double *norm, PlaError *err)
 {
   PlaStatus st = pla_terms_forces(self->model, self->conditions, pos, self->force, err);
   if (st != PLA_OK)
@@ -136,7 +142,7 @@ extent_of(const PlaFemModel *model)
 
 /* updates the contacts at @pos; @hold: also fixes the places that friction holds on to */
 static PlaStatus
-touch(Newton *self, const double *pos, bool hold, PlaError *err)
+update_contacts(Newton *self, const double *pos, bool hold, PlaError *err)
 {
   if (!self->conditions->contacts)
     return PLA_OK;
@@ -149,7 +155,7 @@ touch(Newton *self, const double *pos, bool hold, PlaError *err)
 /* Grows the pattern of the matrix when contacts no longer fit into it, with pairs up to twice the
  * thickness apart, so that it seldom has to grow again. */
 static PlaStatus
-make_room(Newton *self, const double *pos, PlaError *err)
+grow_pattern(Newton *self, const double *pos, PlaError *err)
 {
   const PlaFemConditions *conditions = self->conditions;
   PlaVertSets links = { 0 };
@@ -165,7 +171,7 @@ make_room(Newton *self, const double *pos, PlaError *err)
                                      err);
   }
   pla_vert_sets_clear(&links);
-  return st == PLA_OK ? touch(self, pos, false, err) : st;
+  return st == PLA_OK ? update_contacts(self, pos, false, err) : st;
 }
 
 /* the longest step length, up to 1, at which no contact is missed */
@@ -506,158 +512,222 @@ give_up(Newton *self, const double *pos, const PlaFemOptions *options, PlaFemRep
   return st;
 }
 
+/* system, vectors and stages of the volume modulus; newton_clear() after a failure, too */
+static PlaStatus
+newton_init(Newton *self, const PlaFemModel *model, const PlaFemConditions *conditions,
+            const PlaFemOptions *options, double jacobian, PlaError *err)
+{
+  const size_t n_coords = 3 * (size_t)model->n_verts;
+  *self =
+      (Newton){ .model = model, .given = model, .conditions = conditions, .order = options->order };
+  self->loose = loose_factor(model, conditions);
+  self->tangled = isfinite(jacobian);
+  PlaStatus st =
+      pla_fem_system_init_ordered(&self->system, model, conditions, NULL, options->order, err);
+  if (st != PLA_OK) {
+    self->system = (PlaFemSystem){ 0 };
+    return st;
+  }
+  self->n = 3 * (size_t)self->system.n_blocks;
+  self->extent = extent_of(model);
+  self->grain = energy_grain(model);
+  self->force = pla_array_new(n_coords, sizeof *self->force);
+  self->residual = pla_array_new(self->n, sizeof *self->residual);
+  self->step = pla_array_new(self->n, sizeof *self->step);
+  self->trial = pla_array_new(n_coords, sizeof *self->trial);
+  if (!self->force || !self->residual || !self->step || !self->trial)
+    st = pla_fail_memory(err, "the solver");
+  self->softness = 1.0;
+  if (st == PLA_OK && !options->warm_start)
+    st = soften(self, model, err);
+  if (st == PLA_OK)
+    set_stage(self, model, self->softness);
+  return st;
+}
+
+/* residual and energy at the start; the scale of the residual is the larger of loads and start */
+static PlaStatus
+start_at(Newton *self, const double *pos, PlaFemReport *report, PlaError *err)
+{
+  PlaStatus st = update_contacts(self, pos, true, err);
+  if (st == PLA_OK)
+    st = grow_pattern(self, pos, err);
+  if (st == PLA_OK)
+    st = find_residual(self, pos, &self->norm, err);
+  if (st != PLA_OK)
+    return st;
+  self->scale = fmax(pla_fem_load_norm(self->given, self->conditions),
+                     fmax(self->norm, report->residual_scale_n));
+  report->residual_scale_n = self->scale;
+  if (self->conditions->pressure)
+    self->work = pla_pressure_work(self->conditions->pressure, self->given->rest, pos);
+  self->energy = potential(self, pos, pos);
+  return PLA_OK;
+}
+
+/* whether to end before iteration @it: untangled, converged, out of iterations, or cancelled; the
+ * reason goes into the report */
+static PlaStatus
+must_stop(Newton *self, const double *pos, double jacobian, int it, const PlaFemOptions *options,
+          PlaFemReport *report, bool *stop, PlaError *err)
+{
+  bool done = is_whole(self->given, jacobian, pos);
+  PlaStatus st = PLA_OK;
+  if (!done && self->softness == 1.0 && report->residual_rel <= options->tolerance_rel)
+    st = pla_fem_is_settled(self->given, self->conditions, pos, self->norm, options->tolerance_rel,
+                            self->trial, &done, err);
+  *stop = st != PLA_OK || done || it >= options->max_iterations;
+  if (st == PLA_OK && done)
+    report->reason = PLA_STOP_CONVERGED;
+  if (*stop)
+    return st;
+  double way = log(report->residual_rel) / log(options->tolerance_rel);
+  *stop = !pla_progress_step(options->progress, way);
+  if (*stop)
+    report->reason = PLA_STOP_CANCELLED;
+  return PLA_OK;
+}
+
+/* the Newton direction at @pos, no longer than the body */
+static PlaStatus
+find_step(Newton *self, const double *pos, const PlaFemOptions *options, PlaFemReport *report,
+          PlaError *err)
+{
+  /* forcing term of the inexact Newton method: the square root of the residual converges with order
+   * 3/2 (R. Dembo, S. Eisenstat and T. Steihaug 1982); the last step is not solved further than a
+   * tenth of the tolerance (S. Eisenstat and H. Walker 1996, safeguard against oversolving) */
+  double rel = fmin(roughest_direction, fmax(0.1 * options->tolerance_rel / report->residual_rel,
+                                             sqrt(report->residual_rel)));
+  PlaStatus st = grow_pattern(self, pos, err);
+  if (st == PLA_OK)
+    st = direction(self, pos, rel, options, report, err);
+  if (st != PLA_OK)
+    return st;
+  double longest = pla_max_abs(self->step, self->n);
+  for (size_t i = 0; longest > self->extent && i < self->n; i++)
+    self->step[i] *= self->extent / longest;
+  return PLA_OK;
+}
+
+/* a step length that was tried, and what came of it */
+typedef struct {
+  double length, whole; /* of the step; the longest that inverts nothing */
+  double slope;         /* of the energy along the step, J */
+  double noise;         /* rounding of the energy, J */
+  double energy;        /* there, J */
+  bool accepted;
+} Search;
+
+/* Line search by halving, the result in self->trial: the energy decreases sufficiently, or, where
+ * its change is within rounding (1000 eps of its value, and the grain), the residual decreases. */
+static PlaStatus
+search_line(Newton *self, const double *pos, Search *out, PlaError *err)
+{
+  const double old_norm = self->norm;
+  PlaStatus st = PLA_OK;
+  *out = (Search){ .energy = self->energy };
+  out->slope = -pla_dot(self->residual, self->step, self->n);
+  out->noise = 1e3 * DBL_EPSILON * (fabs(self->energy) + fabs(out->slope)) + self->grain;
+  out->length = out->whole = safe_length(self, pos);
+  for (int h = 0; h < MAX_HALVINGS && !out->accepted && st == PLA_OK; h++) {
+    try_step(self, pos, out->length, self->trial);
+    st = update_contacts(self, self->trial, false, err);
+    out->energy = potential(self, pos, self->trial);
+    bool falls = out->energy <= self->energy + armijo * out->length * out->slope;
+    if (!falls && fabs(out->energy - self->energy) <= out->noise) {
+      st = find_residual(self, self->trial, &self->norm, err);
+      falls = self->norm < old_norm;
+    }
+    if (falls)
+      out->accepted = true;
+    else
+      out->length *= 0.5;
+  }
+  return st;
+}
+
+/* makes the trial shape the present one; *idle: nothing but rounding has changed for some steps */
+static PlaStatus
+take_step(Newton *self, double *pos, const Search *search, double old_norm, bool *idle,
+          PlaError *err)
+{
+  const PlaFemConditions *conditions = self->conditions;
+  if (conditions->pressure)
+    self->work += pla_pressure_work(conditions->pressure, pos, self->trial);
+  memcpy(pos, self->trial, 3 * (size_t)self->model->n_verts * sizeof *pos);
+  adapt_shift(self, search->length == search->whole &&
+                        search->energy - self->energy <=
+                            met_decrease * search->length * search->slope + search->noise);
+  const bool in_noise = fabs(search->energy - self->energy) <= search->noise;
+  PlaStatus st = update_contacts(self, pos, true, err);
+  self->energy = conditions->contacts ? potential(self, pos, pos) : search->energy;
+  if (st == PLA_OK)
+    st = find_residual(self, pos, &self->norm, err);
+  /* the residual falls by less than 5 % while the energy is in its noise */
+  self->idle = in_noise && self->norm > 0.95 * old_norm ? self->idle + 1 : 0;
+  *idle = self->idle >= MOST_IDLE;
+  return st;
+}
+
+/* another stage of the volume modulus: energy and residual change with it */
+static PlaStatus
+enter_stage(Newton *self, const double *pos, double softness, bool hold, PlaError *err)
+{
+  set_stage(self, self->given, softness);
+  PlaStatus st = hold ? update_contacts(self, pos, true, err) : PLA_OK;
+  self->energy = potential(self, pos, pos);
+  return st == PLA_OK ? find_residual(self, pos, &self->norm, err) : st;
+}
+
 PlaStatus
 pla_fem_newton_until(const PlaFemModel *model, const PlaFemConditions *conditions,
                      const PlaFemOptions *options, double jacobian, double *pos,
                      PlaFemReport *report, PlaError *err)
 {
-  const size_t n_coords = 3 * (size_t)model->n_verts;
-  Newton self = { .model = model, .conditions = conditions, .order = options->order };
-  /* allocate: system, vectors, stages of the volume modulus */
-  self.loose = loose_factor(model, conditions);
-  self.tangled = isfinite(jacobian);
-  PlaStatus st =
-      pla_fem_system_init_ordered(&self.system, model, conditions, NULL, options->order, err);
-  if (st != PLA_OK)
+  Newton self;
+  PlaStatus st = newton_init(&self, model, conditions, options, jacobian, err);
+  if (st != PLA_OK) {
+    newton_clear(&self);
     return st;
-  self.n = 3 * (size_t)self.system.n_blocks;
-  self.extent = extent_of(model);
-  self.grain = energy_grain(model);
-  self.force = pla_array_new(n_coords, sizeof *self.force);
-  self.residual = pla_array_new(self.n, sizeof *self.residual);
-  self.step = pla_array_new(self.n, sizeof *self.step);
-  self.trial = pla_array_new(n_coords, sizeof *self.trial);
-  if (!self.force || !self.residual || !self.step || !self.trial)
-    st = pla_fail_memory(err, "the solver");
-  self.softness = 1.0;
-  if (st == PLA_OK && !options->warm_start)
-    st = soften(&self, model, err);
-  if (st == PLA_OK)
-    set_stage(&self, model, self.softness);
-
-  /* residual and energy at the start; the scale of the residual is the largest of loads and start
-   */
-  double norm = 0.0, scale = 0.0;
-  int idle = 0;
-  if (st == PLA_OK)
-    st = touch(&self, pos, true, err);
-  if (st == PLA_OK)
-    st = make_room(&self, pos, err);
-  if (st == PLA_OK)
-    st = unbalanced(&self, pos, &norm, err);
-  if (st == PLA_OK) {
-    scale = fmax(pla_fem_load_norm(model, conditions), fmax(norm, report->residual_scale_n));
-    report->residual_scale_n = scale;
   }
-  if (conditions->pressure)
-    self.work = pla_pressure_work(conditions->pressure, model->rest, pos);
-  double energy = st == PLA_OK ? potential(&self, pos, pos) : 0.0;
+  st = start_at(&self, pos, report, err);
   report->reason = PLA_STOP_ITERATIONS;
   for (int it = 0; st == PLA_OK; it++) {
     /* record the residual */
-    report->residual_n = norm;
-    report->residual_rel = scale > 0.0 ? norm / scale : 0.0;
+    report->residual_n = self.norm;
+    report->residual_rel = self.scale > 0.0 ? self.norm / self.scale : 0.0;
     if (report->n_residuals < PLA_FEM_MAX_RESIDUALS)
       report->residuals[report->n_residuals++] = report->residual_rel;
     /* next stage of the volume modulus */
     if (self.softness < 1.0 && report->residual_rel <= stage_tolerance) {
-      set_stage(&self, model, stage_factor * self.softness);
-      energy = potential(&self, pos, pos);
-      st = unbalanced(&self, pos, &norm, err);
+      st = enter_stage(&self, pos, stage_factor * self.softness, false, err);
       continue;
     }
-    /* stop: untangled, converged, out of iterations, or cancelled */
-    bool done = is_whole(model, jacobian, pos);
-    if (!done && self.softness == 1.0 && report->residual_rel <= options->tolerance_rel)
-      st = pla_fem_is_settled(model, conditions, pos, norm, options->tolerance_rel, self.trial,
-                              &done, err);
-    if (st != PLA_OK)
+    bool stop = false, idle = false;
+    Search search = { 0 };
+    const double old_norm = self.norm;
+    st = must_stop(&self, pos, jacobian, it, options, report, &stop, err);
+    if (stop)
       break;
-    if (done) {
-      report->reason = PLA_STOP_CONVERGED;
-      break;
-    }
-    if (it >= options->max_iterations)
-      break;
-    double way = log(report->residual_rel) / log(options->tolerance_rel);
-    if (!pla_progress_step(options->progress, way)) {
-      report->reason = PLA_STOP_CANCELLED;
-      break;
-    }
-
-    /* forcing term of the inexact Newton method: the square root of the residual converges with
-     * order 3/2 (R. Dembo, S. Eisenstat and T. Steihaug 1982); the last step is not solved further
-     * than a tenth of the tolerance (S. Eisenstat and H. Walker 1996, safeguard against
-     * oversolving)
-     */
-    double rel = fmin(roughest_direction, fmax(0.1 * options->tolerance_rel / report->residual_rel,
-                                               sqrt(report->residual_rel)));
-    /* Newton direction */
-    st = make_room(&self, pos, err);
+    st = find_step(&self, pos, options, report, err);
     if (st == PLA_OK)
-      st = direction(&self, pos, rel, options, report, err);
-    if (st != PLA_OK)
-      break;
-
-    /* no step is longer than the body */
-    double longest = pla_max_abs(self.step, self.n);
-    for (size_t i = 0; longest > self.extent && i < self.n; i++)
-      self.step[i] *= self.extent / longest;
-
-    /* line search by halving: the energy decreases sufficiently, or, where its change is within
-     * rounding (1000 eps of its value, and the grain), the residual decreases */
-    double slope = -pla_dot(self.residual, self.step, self.n);
-    double noise = 1e3 * DBL_EPSILON * (fabs(energy) + fabs(slope)) + self.grain;
-    const double whole = safe_length(&self, pos);
-    double length = whole, old_norm = norm, new_energy = energy;
-    bool accepted = false;
-    for (int h = 0; h < MAX_HALVINGS && !accepted && st == PLA_OK; h++) {
-      try_step(&self, pos, length, self.trial);
-      st = touch(&self, self.trial, false, err);
-      new_energy = potential(&self, pos, self.trial);
-      bool falls = new_energy <= energy + armijo * length * slope;
-      if (!falls && fabs(new_energy - energy) <= noise) {
-        st = unbalanced(&self, self.trial, &norm, err);
-        falls = norm < old_norm;
-      }
-      if (falls)
-        accepted = true;
-      else
-        length *= 0.5;
-    }
+      st = search_line(&self, pos, &search, err);
     if (st != PLA_OK)
       break;
     /* no step length works: leave the stages, or end */
-    if (!accepted && self.softness < 1.0) {
-      set_stage(&self, model, 1.0);
-      st = touch(&self, pos, true, err);
-      energy = potential(&self, pos, pos);
-      if (st == PLA_OK)
-        st = unbalanced(&self, pos, &norm, err);
+    if (!search.accepted && self.softness < 1.0) {
+      st = enter_stage(&self, pos, 1.0, true, err);
       continue;
     }
-    if (!accepted) {
+    if (!search.accepted) {
       st = give_up(&self, pos, options, report, err);
       break;
     }
-    /* take the step, update contacts, energy and residual */
-    if (conditions->pressure)
-      self.work += pla_pressure_work(conditions->pressure, pos, self.trial);
-    memcpy(pos, self.trial, n_coords * sizeof *pos);
-    adapt_shift(&self,
-                length == whole && new_energy - energy <= met_decrease * length * slope + noise);
+    st = take_step(&self, pos, &search, old_norm, &idle, err);
     report->iterations++;
-    bool in_noise = fabs(new_energy - energy) <= noise;
-    st = touch(&self, pos, true, err);
-    energy = conditions->contacts ? potential(&self, pos, pos) : new_energy;
-    if (st == PLA_OK)
-      st = unbalanced(&self, pos, &norm, err);
-    /* end when only rounding changes: the residual falls by less than 5 % while the energy is in
-     * its noise, several times in a row */
-    idle = in_noise && norm > 0.95 * old_norm ? idle + 1 : 0;
-    if (st == PLA_OK && idle >= MOST_IDLE) {
-      report->residual_n = norm;
-      report->residual_rel = norm / scale;
+    if (st == PLA_OK && idle) {
+      report->residual_n = self.norm;
+      report->residual_rel = self.norm / self.scale;
       st = give_up(&self, pos, options, report, err);
       break;
     }
