@@ -45,6 +45,15 @@ pla_named_arrays_put(PlaNamedArrays *self, const char *name, PlaDType dtype, int
   return room != NULL;
 }
 
+bool
+pla_named_arrays_has(const PlaNamedArrays *self, const char *name)
+{
+  for (int a = 0; a < self->n; a++)
+    if (strcmp(self->array[a].name, name) == 0)
+      return true;
+  return false;
+}
+
 PlaStatus
 pla_named_arrays_get(const PlaNamedArrays *self, const char *name, PlaDType dtype, int width,
                      int *n, const void **data, PlaError *err)

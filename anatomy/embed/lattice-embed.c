@@ -538,7 +538,7 @@ pla_lattice_mesh(const PlaLatticeEmbedding *self, const PlaMesh *surface,
   if (region)
     for (int e = 0; e < self->n_elems; e++)
       region[n_tris + e] = self->region[e];
-  float *fill = region ? pla_mesh_add_field(mesh, "fill", PLA_ON_CELLS, PLA_F32, 1) : NULL;
+  float *fill = region ? pla_mesh_add_field(mesh, PLA_MESH_FILL, PLA_ON_CELLS, PLA_F32, 1) : NULL;
   if (!fill)
     st = pla_fail_memory(err, "the lattice's mesh");
   for (int c = 0; st == PLA_OK && c < n_tris + self->n_elems; c++)

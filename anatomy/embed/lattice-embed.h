@@ -78,10 +78,10 @@ double pla_lattice_volume(const PlaLatticeEmbedding *self,
 /* Brings the bound vertices of @pos (n_verts x 3) to where the free ones put them. */
 void pla_lattice_apply_bindings(const PlaLatticeEmbedding *self, double *pos);
 
-/* The elements as a mesh with the cell fields PLA_LATTICE_REGION and "fill"; with @surface (may be
- * NULL), its triangles too, whose vertices @points ties to elements; cell fields of the surface are
- * kept.  Vertices: the free ones, those of T-junctions, those of the surface; the latter two follow
- * the first (PLA_MESH_BOUND_VERTS). */
+/* The elements as a mesh with the cell fields PLA_LATTICE_REGION and PLA_MESH_FILL; with @surface
+ * (may be NULL), its triangles too, whose vertices @points ties to elements; cell fields of the
+ * surface are kept.  Vertices: the free ones, those of T-junctions, those of the surface; the
+ * latter two follow the first (PLA_MESH_BOUND_VERTS). */
 PlaStatus pla_lattice_mesh(const PlaLatticeEmbedding *self, const PlaMesh *surface,
                            const PlaEmbedding *points, PlaMesh **out, PlaError *err);
 

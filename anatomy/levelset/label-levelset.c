@@ -13,6 +13,7 @@
  * All that happens in a grid with room around the label, so that it does not matter where the
  * volume ends. */
 #include "anatomy/base/memory.h"
+#include "anatomy/levelset/label-frame-private.h"
 #include "anatomy/levelset/levelset.h"
 #include "anatomy/segment/components.h"
 #include "anatomy/volume/distance-transform.h"
@@ -497,130 +498,6 @@ match_volume(PlaLevelSet *ls, double target_mm3, PlaError *err)
   return st;
 }
 
-/* marks the voxels that bear one of @ids and finds their box; false when there are none */
-static bool
-find_box(const PlaLabelMap *map, const uint8_t *wanted, int lo[3], int hi[3], size_t *count)
-{
-  const int *n = map->volume->dims;
-  for (int d = 0; d < 3; d++) {
-    lo[d] = n[d];
-    hi[d] = -1;
-  }
-  *count = 0;
-  const size_t rows = (size_t)n[1] * (size_t)n[2];
-  for (size_t row = 0; row < rows; row++) {
-    int first = n[0], last = -1;
-    for (int i = 0; i < n[0]; i++)
-      if (wanted[pla_label_map_get(map, (size_t)n[0] * row + (size_t)i)]) {
-        first = i < first ? i : first;
-        last = i;
-        ++*count;
-      }
-    if (last < 0)
-      continue;
-    const int box[3][2] = { { first, last },
-                            { (int)(row % (size_t)n[1]), (int)(row % (size_t)n[1]) },
-                            { (int)(row / (size_t)n[1]), (int)(row / (size_t)n[1]) } };
-    for (int d = 0; d < 3; d++) {
-      lo[d] = box[d][0] < lo[d] ? box[d][0] : lo[d];
-      hi[d] = box[d][1] > hi[d] ? box[d][1] : hi[d];
-    }
-  }
-  return *count > 0;
-}
-
-/* The part of the volume's grid around the label, and the wider grid in which the label is
- * smoothed: beyond the volume's border everything goes on as it is there, so that a surface along
- * the border is as flat as any other and one that reaches it is not bent by it. */
-typedef struct {
-  int first[3], dims[3]; /* voxels of the volume */
-  int before[3];         /* voxels of the wider grid before those */
-  int wide[3];           /* its size */
-  double affine[12], wide_affine[12];
-  unsigned faces; /* PLA_FACE_* of the volume that the label reaches */
-} Frame;
-
-/* the affine of a grid that begins at voxel @first of @vol */
-static void
-affine_from(const PlaVolume *vol, const int first[3], double affine[12])
-{
-  memcpy(affine, vol->affine_mm, 12 * sizeof *affine);
-  for (int r = 0; r < 3; r++)
-    for (int d = 0; d < 3; d++)
-      affine[4 * r + 3] += first[d] * vol->affine_mm[4 * r + d];
-}
-
-/* @lo and @hi: the label's box; @reach: voxels around it that smoothing uses */
-static Frame
-frame_make(const PlaVolume *vol, const int lo[3], const int hi[3], double margin_mm,
-           double extra_voxels, int reach)
-{
-  Frame f = { .faces = 0 };
-  double spacing[3];
-  int wide_first[3];
-  pla_volume_spacing_mm(vol, spacing);
-  for (int d = 0; d < 3; d++) {
-    double voxels = (margin_mm > 0.0 ? margin_mm / spacing[d] : 6.0) + extra_voxels;
-    int margin = (int)fmin(ceil(voxels), vol->dims[d]);
-    f.faces |= lo[d] == 0 ? 1u << 2 * d : 0;
-    f.faces |= hi[d] == vol->dims[d] - 1 ? 2u << 2 * d : 0;
-    f.first[d] = lo[d] > margin ? lo[d] - margin : 0;
-    int last = hi[d] + margin < vol->dims[d] ? hi[d] + margin : vol->dims[d] - 1;
-    f.dims[d] = last - f.first[d] + 1;
-    f.before[d] = f.first[d] > lo[d] - reach ? f.first[d] - (lo[d] - reach) : 0;
-    f.wide[d] = f.before[d] + f.dims[d] + (last < hi[d] + reach ? hi[d] + reach - last : 0);
-    wide_first[d] = f.first[d] - f.before[d];
-  }
-  affine_from(vol, f.first, f.affine);
-  affine_from(vol, wide_first, f.wide_affine);
-  return f;
-}
-
-/* the voxels of the wider grid that bear a wanted label, those beyond the volume being those at
- * its border; returns how many */
-static size_t
-fill_mask(const PlaLabelMap *map, const uint8_t *wanted, const Frame *f, uint8_t *mask)
-{
-  const int *n = map->volume->dims;
-  size_t count = 0;
-#pragma omp parallel for schedule(static) reduction(+ : count)
-  for (int k = 0; k < f->wide[2]; k++)
-    for (int j = 0; j < f->wide[1]; j++)
-      for (int i = 0; i < f->wide[0]; i++) {
-        int at[3] = { i, j, k };
-        for (int d = 0; d < 3; d++) {
-          at[d] += f->first[d] - f->before[d];
-          at[d] = at[d] < 0 ? 0 : at[d] >= n[d] ? n[d] - 1 : at[d];
-        }
-        const size_t from =
-            (size_t)at[0] + (size_t)n[0] * ((size_t)at[1] + (size_t)n[1] * (size_t)at[2]);
-        const uint8_t bears = wanted[pla_label_map_get(map, from)];
-        mask[(size_t)i + (size_t)f->wide[0] * ((size_t)j + (size_t)f->wide[1] * (size_t)k)] = bears;
-        count += bears;
-      }
-  return count;
-}
-
-/* what of the wider grid is in the volume */
-static PlaStatus
-trim(const PlaLevelSet *wide, const Frame *f, PlaLevelSet **out, PlaError *err)
-{
-  PlaStatus st = pla_levelset_new(f->dims, f->affine, out, err);
-  if (st != PLA_OK)
-    return st;
-  (*out)->band_mm = wide->band_mm;
-#pragma omp parallel for schedule(static)
-  for (int k = 0; k < f->dims[2]; k++)
-    for (int j = 0; j < f->dims[1]; j++) {
-      const size_t row =
-          (size_t)(j + f->before[1]) + (size_t)f->wide[1] * (size_t)(k + f->before[2]);
-      memcpy((*out)->phi_mm + (size_t)f->dims[0] * ((size_t)j + (size_t)f->dims[1] * (size_t)k),
-             wide->phi_mm + (size_t)f->wide[0] * row + (size_t)f->before[0],
-             (size_t)f->dims[0] * sizeof(float));
-    }
-  return PLA_OK;
-}
-
 /* one unbounded round, taken back where nothing of a layer thinner than the filter would be left */
 static PlaStatus
 smooth_what_lasts(Stairs *s, const Kernel kernel[3], PlaError *err)
@@ -871,7 +748,7 @@ draw_near(Stairs *s, PlaLevelSet *ls, double band_mm, double volume_mm3, PlaProg
  * grid;
  * @widest: largest sigma, voxels. */
 static PlaStatus
-finish(Stairs *s, const Frame *f, PlaLevelSet *wide, const PlaLabelLevelSetOptions *opts,
+finish(Stairs *s, const PlaLabelFrame *f, PlaLevelSet *wide, const PlaLabelLevelSetOptions *opts,
        double one_voxel_mm3, size_t count, size_t wide_count, double widest,
        const double spacing[3], PlaProgress *progress, PlaLevelSet **out, PlaError *err)
 {
@@ -897,7 +774,7 @@ finish(Stairs *s, const Frame *f, PlaLevelSet *wide, const PlaLabelLevelSetOptio
     st = PLA_OK;
   }
   if (st == PLA_OK)
-    st = trim(wide, f, out, err);
+    st = pla_label_frame_trim(wide, f, out, err);
   if (st == PLA_OK && voxel_mm3 > 0.0)
     st = match_volume(*out, (double)count * voxel_mm3, err);
   return st;
@@ -914,7 +791,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
   size_t count = 0, wide_count = 0;
   uint8_t *wanted = pla_array_new0(65536, 1), *mask = NULL;
   PlaLevelSet *wide = NULL, *ls = NULL;
-  Frame f = { 0 };
+  PlaLabelFrame f = { 0 };
   Stairs s = { 0 };
   PlaStatus st = wanted ? PLA_OK : pla_fail_memory(err, "the level set of a label");
   *out = NULL;
@@ -922,7 +799,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
   for (int i = 0; st == PLA_OK && i < n_ids; i++)
     if (ids[i] >= 0 && ids[i] < 65536)
       wanted[ids[i]] = 1;
-  if (st == PLA_OK && !find_box(map, wanted, lo, hi, &count))
+  if (st == PLA_OK && !pla_label_frame_find_box(map, wanted, lo, hi, &count))
     st = n_ids == 1 ? pla_fail(err, PLA_ERR_EMPTY, "No voxel has label %d", ids[0])
                     : pla_fail(err, PLA_ERR_EMPTY, "No voxel has any of the %d labels", n_ids);
   if (st == PLA_OK) {
@@ -933,7 +810,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
       widest = fmax(widest, sigma[d]);
     }
     s.band = (float)(band_voxels + 3.0 * widest);
-    f = frame_make(vol, lo, hi, opts->margin_mm, 3.0 * widest, (int)ceilf(s.band) + 1);
+    f = pla_label_frame_make(vol, lo, hi, opts->margin_mm, 3.0 * widest, (int)ceilf(s.band) + 1);
     if (report) {
       *report =
           (PlaLabelLevelSetReport){ (double)count * pla_volume_voxel_mm3(vol), f.faces, { 0 } };
@@ -948,7 +825,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
   }
   if (st == PLA_OK) {
     /* distances to voxel faces, in a band */
-    wide_count = fill_mask(map, wanted, &f, mask);
+    wide_count = pla_label_frame_fill(map, wanted, &f, mask);
     memcpy(s.dims, f.wide, sizeof f.wide);
     s.mask = mask;
     s.u = wide->phi_mm;

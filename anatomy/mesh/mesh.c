@@ -387,13 +387,34 @@ tet_dihedrals(const double *pos, const int *tet, Angle *lo, Angle *hi)
 
 /* what a block of cells adds to the summary */
 typedef struct {
-  double volume_m3, area_m2;
+  double volume_m3, cells_m3, area_m2;
   int inverted;
   Angle lo, hi;
 } BlockSummary;
 
+PlaMeshShares
+pla_mesh_shares(const PlaMesh *mesh)
+{
+  PlaMeshShares shares = { { pla_mesh_find_field(mesh, PLA_MESH_FILL, PLA_ON_CELLS),
+                             pla_mesh_find_field(mesh, PLA_MESH_FRACTION, PLA_ON_CELLS) } };
+  for (int k = 0; k < 2; k++)
+    if (shares.field[k] && shares.field[k]->n_components != 1)
+      shares.field[k] = NULL;
+  return shares;
+}
+
+double
+pla_mesh_share(const PlaMeshShares *shares, size_t cell)
+{
+  double share = 1.0;
+  for (int k = 0; k < 2; k++)
+    if (shares->field[k])
+      share *= pla_dtype_get(shares->field[k]->dtype, shares->field[k]->data, cell);
+  return share > 0.0 ? fmin(share, 1.0) : 0.0;
+}
+
 static BlockSummary
-summarise_block(const PlaMesh *mesh, size_t first, size_t last)
+summarise_block(const PlaMesh *mesh, const PlaMeshShares *shares, size_t first, size_t last)
 {
   const size_t tets = (size_t)mesh->n_tris, hexes = tets + (size_t)mesh->n_tets;
   BlockSummary sum = { .lo = { -1.0, 0.0 }, .hi = { 1.0, 0.0 } };
@@ -415,12 +436,15 @@ summarise_block(const PlaMesh *mesh, size_t first, size_t last)
       const int *tet = mesh->tet + 4 * (c - tets);
       double det = tet_det(mesh->pos + 3 * (size_t)tet[0], mesh->pos + 3 * (size_t)tet[1],
                            mesh->pos + 3 * (size_t)tet[2], mesh->pos + 3 * (size_t)tet[3]);
-      sum.volume_m3 += det / 6.0;
+      sum.cells_m3 += det / 6.0;
+      sum.volume_m3 += pla_mesh_share(shares, c) * det / 6.0;
       sum.inverted += !(det > 0.0);
       tet_dihedrals(mesh->pos, tet, &sum.lo, &sum.hi);
     } else {
       const int *hex = mesh->hex + 8 * (c - hexes);
-      sum.volume_m3 += hex_volume(mesh->pos, hex);
+      const double volume = hex_volume(mesh->pos, hex);
+      sum.cells_m3 += volume;
+      sum.volume_m3 += pla_mesh_share(shares, c) * volume;
       sum.inverted += hex_bad_corners(mesh->pos, hex) > 0;
     }
   }
@@ -482,17 +506,19 @@ pla_mesh_summary(const PlaMesh *mesh, PlaMeshSummary *out, PlaError *err)
   /* volume, area and quality, in blocks added in order: the same bits for any thread count */
   size_t n_cells = pla_mesh_n_cells(mesh);
   size_t n_blocks = (n_cells + PLA_BLOCK - 1) / PLA_BLOCK;
+  const PlaMeshShares shares = pla_mesh_shares(mesh);
   BlockSummary *blocks = pla_array_new(n_blocks, sizeof *blocks);
   if (!blocks)
     return pla_fail_memory(err, "the summary of the mesh");
 #pragma omp parallel for schedule(static)
   for (size_t b = 0; b < n_blocks; b++) {
     size_t last = (b + 1) * PLA_BLOCK;
-    blocks[b] = summarise_block(mesh, b * PLA_BLOCK, last < n_cells ? last : n_cells);
+    blocks[b] = summarise_block(mesh, &shares, b * PLA_BLOCK, last < n_cells ? last : n_cells);
   }
   BlockSummary all = { .lo = { -1.0, 0.0 }, .hi = { 1.0, 0.0 } };
   for (size_t b = 0; b < n_blocks; b++) {
     all.volume_m3 += blocks[b].volume_m3;
+    all.cells_m3 += blocks[b].cells_m3;
     all.area_m2 += blocks[b].area_m2;
     all.inverted += blocks[b].inverted;
     all.lo = wider(all.lo, blocks[b].lo) ? blocks[b].lo : all.lo;
@@ -500,6 +526,7 @@ pla_mesh_summary(const PlaMesh *mesh, PlaMeshSummary *out, PlaError *err)
   }
   free(blocks);
   out->volume_m3 = all.volume_m3;
+  out->cells_m3 = all.cells_m3;
   out->area_m2 = all.area_m2;
   out->inverted = all.inverted;
   if (mesh->n_tets > 0) {

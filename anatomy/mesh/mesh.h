@@ -94,14 +94,27 @@ int pla_mesh_count_inverted(const PlaMesh *mesh);
 /* The smallest angle between two faces of a tet, degrees; 0 when it is flat. */
 double pla_tet_min_dihedral_deg(const double *pos, const int tet[4]);
 
+/* Cell fields that say which share of a cell is material: of a lattice around it, of a cut through
+ * it.  A share of a cell is their product, 1 without them, and within 0..1 whatever they say. */
+#define PLA_MESH_FILL "fill"
+#define PLA_MESH_FRACTION "fraction"
+typedef struct {
+  const PlaField *field[2]; /* borrowed, or NULL */
+} PlaMeshShares;
+PlaMeshShares pla_mesh_shares(const PlaMesh *mesh);
+/* @cell counts triangles, then tets, then hexes. */
+double pla_mesh_share(const PlaMeshShares *shares, size_t cell);
+
 /* What `info` says of a mesh. */
 typedef struct {
   double lo_m[3], hi_m[3]; /* bounding box */
-  double volume_m3;        /* of tets and hexes; of the closed surface when there are only tris */
-  double area_m2;          /* of the triangles */
-  int components; /* pieces connected through shared or bound vertices, unused ones apart */
-  bool closed;    /* only triangles: every edge shared by exactly two, oppositely */
-  int inverted;   /* as pla_mesh_count_inverted() */
+  double volume_m3; /* of the material in tets and hexes; of the closed surface when there are only
+                       tris */
+  double cells_m3;  /* of tets and hexes as a whole */
+  double area_m2;   /* of the triangles */
+  int components;   /* pieces connected through shared or bound vertices, unused ones apart */
+  bool closed;      /* only triangles: every edge shared by exactly two, oppositely */
+  int inverted;     /* as pla_mesh_count_inverted() */
   double min_dihedral_deg, max_dihedral_deg; /* over tets; 0 without any */
 } PlaMeshSummary;
 PlaStatus pla_mesh_summary(const PlaMesh *mesh, PlaMeshSummary *out, PlaError *err);

@@ -112,6 +112,30 @@ pla_track_new(int n_samples, int n_channels, PlaTrack **out, PlaError *err)
   return PLA_OK;
 }
 
+PlaStatus
+pla_track_dup(const PlaTrack *track, PlaTrack **out, PlaError *err)
+{
+  PlaStatus st = pla_track_new(track->n_samples, track->n_channels, out, err);
+  if (st != PLA_OK)
+    return st;
+  PlaTrack *copy = *out;
+  copy->rate_hz = track->rate_hz;
+  copy->start_s = track->start_s;
+  copy->single = track->single;
+  memcpy(copy->value, track->value,
+         (size_t)track->n_samples * (size_t)track->n_channels * sizeof *copy->value);
+  bool whole = true;
+  for (int c = 0; c < track->n_channels; c++) {
+    whole &= !track->name[c] || (copy->name[c] = pla_strdup(track->name[c]));
+    whole &= !track->unit[c] || (copy->unit[c] = pla_strdup(track->unit[c]));
+  }
+  if (whole)
+    return PLA_OK;
+  pla_track_free(copy);
+  *out = NULL;
+  return pla_fail_memory(err, "the sensor track");
+}
+
 void
 pla_track_free(PlaTrack *track)
 {

@@ -40,6 +40,7 @@ typedef struct {
 
 PlaStatus pla_track_new(int n_samples, int n_channels, PlaTrack **out,
                         PlaError *err); /* all missing */
+PlaStatus pla_track_dup(const PlaTrack *track, PlaTrack **out, PlaError *err);
 void pla_track_free(PlaTrack *track);
 
 /* Sound, interleaved. */

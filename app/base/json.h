@@ -83,6 +83,20 @@ PlaStatus pla_json_vector(PlaJson json, int n, double *out, PlaError *err);
 /* Index into the NULL-terminated @choices. */
 PlaStatus pla_json_choice(PlaJson json, const char *const *choices, int *out, PlaError *err);
 
+/* ---- stored values (app/base/json-read.c) ----
+ *
+ * For metadata of items: what is missing or of another type is NULL, false or @otherwise.  NULL for
+ * @object or @array is fine.  All are borrowed. */
+JsonObject *pla_json_member_object(JsonObject *object, const char *key);
+JsonArray *pla_json_member_array(JsonObject *object, const char *key);
+const char *pla_json_member_text(JsonObject *object, const char *key, const char *otherwise);
+double pla_json_member_number(JsonObject *object, const char *key, double otherwise);
+bool pla_json_member_flag(JsonObject *object, const char *key);
+unsigned pla_json_n_elements(JsonArray *array);
+JsonObject *pla_json_element_object(JsonArray *array, unsigned i);
+const char *pla_json_element_text(JsonArray *array, unsigned i);
+double pla_json_element_number(JsonArray *array, unsigned i, double otherwise);
+
 /* A copy that shares nothing with @node; json_node_unref(). */
 JsonNode *pla_json_dup(JsonNode *node);
 /* Writing: @n numbers as an array. */

@@ -73,6 +73,12 @@ find_suffix(const char *word, size_t n)
 }
 
 PlaUnit
+pla_unit_find(const char *suffix)
+{
+  return find_suffix(suffix, strlen(suffix));
+}
+
+PlaUnit
 pla_unit_of_key(const char *key)
 {
   const char *last = strrchr(key, '_');

@@ -6,6 +6,9 @@
  * together with its unit. */
 #pragma once
 
+/* Field on the vertices of a deformed mesh: where from rest, mm (x, y, z). */
+#define PLA_FIELD_DISPLACEMENT "displacement_mm"
+
 #include "app/base/colour-map.h"
 
 #include <stdbool.h>
@@ -45,6 +48,8 @@ const char *pla_unit_suffix(PlaUnit unit);
 /* The unit in which a key is written: PLA_UNIT_KPA of "pressure_kpa".  PLA_UNIT_ONE of keys that
  * end in none, or in several, as "density_kg_m3". */
 PlaUnit pla_unit_of_key(const char *key);
+/* The unit of such a suffix; PLA_UNIT_ONE of others. */
+PlaUnit pla_unit_find(const char *suffix);
 /* @value in another unit of the same dimension.  Powers of ten are multiplied or divided by once,
  * so that a value that fits exactly stays exact. */
 double pla_unit_convert(double value, PlaUnit from, PlaUnit to);

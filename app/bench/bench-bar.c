@@ -1,6 +1,7 @@
 /* Quasistatic bars: a soft 100 x 25 x 25 mm bar, clamped at x = 0, twisted by 90 degrees or sagging
  * under its own weight.  The unit of comparison is one numeric CHOLMOD factorisation of the same
- * stiffness matrix on one thread (METIS ordering, analysis not counted). */
+ * stiffness matrix on one thread (METIS ordering, analysis not counted).  The same bar by the mixed
+ * formulation is measured beside it, in the same run. */
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/mesh/box-mesh.h"
@@ -14,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <suitesparse/cholmod.h>
+
+enum { LARGEST_REPEATED = 24 }; /* cells across; larger bars are solved once, roughly */
 
 typedef struct {
   bool twist;
@@ -38,7 +41,7 @@ bar_clear(Bar *bar)
 
 /* a bar of 4 n x n x n cells of six tets */
 static PlaStatus
-bar_init(Bar *bar, int n, PlaError *err)
+bar_init(Bar *bar, int n, PlaFormulation formulation, PlaError *err)
 {
   const double lo[3] = { 0, 0, 0 }, hi[3] = { 0.1, 0.025, 0.025 };
   const int cells[3] = { 4 * n, n, n };
@@ -61,8 +64,7 @@ bar_init(Bar *bar, int n, PlaError *err)
       st = pla_fail_memory(err, "the bar");
   }
   if (st == PLA_OK)
-    st = pla_fem_model_new(mesh, &material, 1, cell_material, PLA_FORMULATION_STANDARD, &bar->model,
-                           err);
+    st = pla_fem_model_new(mesh, &material, 1, cell_material, formulation, &bar->model, err);
   for (int v = 0; st == PLA_OK && v < mesh->n_verts; v++) {
     const double *x = mesh->pos + 3 * (size_t)v;
     double *target = bar->target + 3 * (size_t)v, *start = bar->start + 3 * (size_t)v;
@@ -187,6 +189,39 @@ measure_unit(PlaBench *bench, const Bar *bar, int repeats, double *seconds, doub
   return st;
 }
 
+/* the bar of 4 n x n x n cells in one formulation: how long, and how the solver got there */
+static PlaStatus
+measure_bar(PlaBench *bench, Bar *bar, int n, PlaFormulation formulation, double *median,
+            PlaError *err)
+{
+  const bool large = n > LARGEST_REPEATED;
+  bar->tolerance = large ? 1e-4 : 1e-6;
+  bar->progress = pla_bench_progress(bench);
+  PlaStatus st = bar_init(bar, n, formulation, err);
+  return st == PLA_OK ? pla_bench_time(bench, solve_bar, bar,
+                                       large ? 1 : pla_bench_repeats(bench, 3), median, err)
+                      : st;
+}
+
+static PlaStatus
+report_bar(PlaBench *bench, const Bar *bar, int n, PlaError *err)
+{
+  const int tip = 4 * n + (4 * n + 1) * (n / 2 + (n + 1) * (n / 2));
+  pla_bench_number(bench, "coarse_iterations", bar->report.coarse_iterations);
+  pla_bench_number(bench, "iterations", bar->report.iterations);
+  pla_bench_number(bench, "factorisations", bar->report.factorisations);
+  pla_bench_number(bench, "linear_iterations", bar->report.linear_iterations);
+  pla_bench_number(bench, "residual_rel", bar->report.residual_rel);
+  pla_bench_number(bench, "inverted", bar->report.inverted);
+  pla_bench_number(bench, "tip_z_mm", 1e3 * bar->pos[3 * (size_t)tip + 2]);
+  pla_bench_number(bench, "rss_mib", pla_bench_peak_rss_mib());
+  pla_bench_end_run(bench);
+  return bar->report.reason == PLA_STOP_CONVERGED
+             ? PLA_OK
+             : pla_fail(err, PLA_ERR_CONVERGENCE, "the bar did not converge: %s",
+                        pla_stop_reason_text(bar->report.reason));
+}
+
 static PlaStatus
 run_bar(PlaBench *bench, bool twist, PlaError *err)
 {
@@ -194,43 +229,34 @@ run_bar(PlaBench *bench, bool twist, PlaError *err)
   double asked = pla_bench_size(bench, 0.0);
   PlaStatus st = PLA_OK;
   for (size_t k = 0; st == PLA_OK && k < (asked > 0.0 ? 1 : G_N_ELEMENTS(sizes)); k++) {
-    int n = (int)lround(cbrt((asked > 0.0 ? asked : sizes[k]) / 24.0));
-    n = MAX(n, 1);
-    const int repeats = pla_bench_repeats(bench, 3);
-    bool large = n > 24;
-    Bar bar = { .twist = twist,
-                .tolerance = large ? 1e-4 : 1e-6,
-                .progress = pla_bench_progress(bench) };
-    double unit = 0.0, single = 0.0, dbl = 0.0, median = 0.0;
-    st = bar_init(&bar, n, err);
-    if (st == PLA_OK && !large)
+    const int n = MAX(1, (int)lround(cbrt((asked > 0.0 ? asked : sizes[k]) / 24.0)));
+    const int repeats = n > LARGEST_REPEATED ? 1 : pla_bench_repeats(bench, 3);
+    const double size = 24.0 * n * n * n;
+    Bar bar = { .twist = twist }, mixed = { .twist = twist };
+    double unit = 0.0, single = 0.0, dbl = 0.0, median = 0.0, mixed_median = 0.0;
+    st = measure_bar(bench, &bar, n, PLA_FORMULATION_STANDARD, &median, err);
+    if (st == PLA_OK && n <= LARGEST_REPEATED)
       st = measure_unit(bench, &bar, repeats, &unit, &single, &dbl, err);
-    if (st == PLA_OK)
-      st = pla_bench_time(bench, solve_bar, &bar, large ? 1 : repeats, &median, err);
     if (st == PLA_OK) {
-      int tip = 4 * n + (4 * n + 1) * (n / 2 + (n + 1) * (n / 2));
-      pla_bench_begin_run(bench, twist ? "bar-twist" : "bar-sag", 24.0 * n * n * n, repeats,
-                          median);
-      if (!large) {
+      pla_bench_begin_run(bench, twist ? "bar-twist" : "bar-sag", size, repeats, median);
+      if (n <= LARGEST_REPEATED) {
         pla_bench_ratio(bench, "solve_over_cholmod_factor", median / unit);
         pla_bench_ratio(bench, "cholmod_over_own_single", unit / single);
         pla_bench_ratio(bench, "cholmod_over_own_double", unit / dbl);
         pla_bench_number(bench, "cholmod_factor_s", unit);
       }
-      pla_bench_number(bench, "coarse_iterations", bar.report.coarse_iterations);
-      pla_bench_number(bench, "iterations", bar.report.iterations);
-      pla_bench_number(bench, "factorisations", bar.report.factorisations);
-      pla_bench_number(bench, "linear_iterations", bar.report.linear_iterations);
-      pla_bench_number(bench, "residual_rel", bar.report.residual_rel);
-      pla_bench_number(bench, "inverted", bar.report.inverted);
-      pla_bench_number(bench, "tip_z_mm", 1e3 * bar.pos[3 * (size_t)tip + 2]);
-      pla_bench_number(bench, "rss_mib", pla_bench_peak_rss_mib());
-      pla_bench_end_run(bench);
-      if (bar.report.reason != PLA_STOP_CONVERGED)
-        st = pla_fail(err, PLA_ERR_CONVERGENCE, "the bar did not converge: %s",
-                      pla_stop_reason_text(bar.report.reason));
+      st = report_bar(bench, &bar, n, err);
+    }
+    if (st == PLA_OK)
+      st = measure_bar(bench, &mixed, n, PLA_FORMULATION_MIXED, &mixed_median, err);
+    if (st == PLA_OK) {
+      pla_bench_begin_run(bench, twist ? "bar-twist-mixed" : "bar-sag-mixed", size, repeats,
+                          mixed_median);
+      pla_bench_ratio(bench, "mixed_over_standard", mixed_median / median);
+      st = report_bar(bench, &mixed, n, err);
     }
     bar_clear(&bar);
+    bar_clear(&mixed);
   }
   return st;
 }

@@ -103,14 +103,24 @@ build(const Recordings *recordings, bool quasistatic, bool without_volume, PlaTo
       PlaError *err)
 {
   PlaTongueMotionOptions options = pla_tongue_motion_options_default();
+  const PlaReadOptions read = pla_read_options_default();
+  g_autofree int *fixed = NULL;
+  PlaItem item = { 0 };
+  PlaStatus st = PLA_OK;
   if (recordings->real) {
-    options.mesh_path = DATA "/tongue_tuned_v3.1.node";
-    options.fixed_path = DATA "/fixed-dofs.txt";
+    st = pla_item_read(DATA "/tongue_tuned_v3.1.node", &read, &item, err);
+    if (st == PLA_OK)
+      st = pla_tongue_fixed_read(DATA "/fixed-dofs.txt", &fixed, &options.n_fixed, err);
+    options.mesh = item.mesh;
+    options.fixed = fixed;
   }
   options.quasistatic = quasistatic;
   options.without_volume = without_volume;
-  return pla_tongue_motion_new(&options, (const PlaTrack *const *)recordings->track->pdata,
+  if (st == PLA_OK)
+    st = pla_tongue_motion_new(&options, (const PlaTrack *const *)recordings->track->pdata,
                                (int)recordings->track->len, out, err);
+  pla_item_clear(&item);
+  return st;
 }
 
 /* all frames of one recording */

@@ -145,7 +145,7 @@ replay_row(Replayer *r, const PlaLogRow *row, PlaError *err)
                       (long long)row->id);
     parent = *known;
   }
-  const PlaOperation *op = pla_operation_find(row->verb);
+  const PlaVerb *op = pla_verb_find(row->verb);
   bool again = op && op->run && !op->from_store, broke = false;
   PlaStatus st = pla_store_read_state(r->to, parent, &state, err);
   if (st == PLA_OK && again) {

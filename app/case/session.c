@@ -24,6 +24,7 @@ struct _PlaSession {
   PlaBranches branches;
   int64_t data_version;
   bool busy;
+  char *shortfall; /* of the last operation, or NULL */
   PlaContentCache cache;
 };
 
@@ -70,7 +71,7 @@ static char *
 operation_title(const PlaSession *self, int64_t id)
 {
   const PlaLogRow *row = pla_log_find(&self->log, id);
-  return row ? pla_operation_describe(row) : NULL;
+  return row ? pla_verb_describe(row) : NULL;
 }
 
 /* ---- GObject ------------------------------------------------------------------------------ */
@@ -122,6 +123,7 @@ pla_session_finalize(GObject *object)
   pla_branches_clear(&self->branches);
   pla_content_cache_clear(&self->cache);
   g_free(self->title);
+  g_free(self->shortfall);
   G_OBJECT_CLASS(pla_session_parent_class)->finalize(object);
 }
 
@@ -425,6 +427,7 @@ typedef struct {
   char *branch;
   PlaProgress *progress;
   int64_t operation; /* result */
+  char *shortfall;   /* of the result, or NULL */
 } Job;
 
 static void
@@ -435,6 +438,7 @@ job_clear(Job *job)
   g_clear_pointer(&job->request.params, json_object_unref);
   pla_state_clear(&job->state);
   g_free(job->branch);
+  g_free(job->shortfall);
 }
 
 static PlaStatus
@@ -516,10 +520,25 @@ job_run(Job *job, PlaError *err)
     pla_state_clear(&state);
   }
   pla_progress_pop(progress, span);
-  if (st == PLA_OK)
+  if (st == PLA_OK) {
     pla_work_foreach_result(work, pla_content_cache_add, job->cache);
+    job->shortfall = g_strdup(pla_work_get_shortfall(work));
+  }
   pla_work_free(work);
   return st;
+}
+
+static void
+take_shortfall(PlaSession *self, Job *job)
+{
+  g_free(self->shortfall);
+  self->shortfall = g_steal_pointer(&job->shortfall);
+}
+
+const char *
+pla_session_get_shortfall(PlaSession *self)
+{
+  return self->shortfall;
 }
 
 static PlaStatus
@@ -542,6 +561,7 @@ pla_session_run(PlaSession *self, const PlaRequest *request, PlaProgress *progre
   if (st == PLA_OK)
     st = job_run(&job, err);
   if (st == PLA_OK) {
+    take_shortfall(self, &job);
     st = reload(self, err);
     emit_changed(self);
   }
@@ -627,6 +647,7 @@ on_task_done(GObject *source, GAsyncResult *result, gpointer data)
   set_busy(self, false);
   if (done) {
     PlaError err = { 0 };
+    take_shortfall(self, &async->job);
     if (reload(self, &err) != PLA_OK)
       pla_error_to_gerror(&err, &error);
     emit_changed(self);

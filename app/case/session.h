@@ -9,7 +9,7 @@
  * "changed" comes after the items, the log or the branches changed. */
 #pragma once
 
-#include "app/verbs/operation.h"
+#include "app/verbs/verb.h"
 
 #include <gio/gio.h>
 
@@ -59,6 +59,8 @@ PlaStatus pla_session_load_slices(PlaSession *self, int64_t item, int first, int
  * @operation may be NULL. */
 PlaStatus pla_session_run(PlaSession *self, const PlaRequest *request, PlaProgress *progress,
                           int64_t *operation, PlaError *err);
+/* Why what the last operation made is not what was asked for, one sentence, or NULL; borrowed. */
+const char *pla_session_get_shortfall(PlaSession *self);
 /* The same without blocking.  One at a time: PLA_ERR_USAGE while another runs.  @progress is called
  * on the main thread and may be NULL. */
 void pla_session_run_async(PlaSession *self, const PlaRequest *request, GCancellable *cancellable,

@@ -2,33 +2,58 @@
 #pragma once
 
 #include "anatomy/mesh/mesh.h"
-#include "app/cli/verb.h"
+#include "app/cli/command.h"
+#include "io/formats/format.h"
 
-extern const PlaVerb pla_verb_bench;
-extern const PlaVerb pla_verb_case;
-extern const PlaVerb pla_verb_convert;
-extern const PlaVerb pla_verb_cut;
-extern const PlaVerb pla_verb_demo;
-extern const PlaVerb pla_verb_fit;
-extern const PlaVerb pla_verb_info;
-extern const PlaVerb pla_verb_mesh;
-extern const PlaVerb pla_verb_muscles;
-extern const PlaVerb pla_verb_operate;
-extern const PlaVerb pla_verb_phantom;
-extern const PlaVerb pla_verb_physemes;
-extern const PlaVerb pla_verb_register;
-extern const PlaVerb pla_verb_report;
-extern const PlaVerb pla_verb_segment;
-extern const PlaVerb pla_verb_simulate;
-extern const PlaVerb pla_verb_speak;
-extern const PlaVerb pla_verb_speech_corpus;
-extern const PlaVerb pla_verb_speech_eval;
-extern const PlaVerb pla_verb_speech_train;
-extern const PlaVerb pla_verb_surface;
-extern const PlaVerb pla_verb_warp;
+extern const PlaCommand pla_command_bench;
+extern const PlaCommand pla_command_case;
+extern const PlaCommand pla_command_convert;
+extern const PlaCommand pla_command_cut;
+extern const PlaCommand pla_command_demo;
+extern const PlaCommand pla_command_fit;
+extern const PlaCommand pla_command_info;
+extern const PlaCommand pla_command_mesh;
+extern const PlaCommand pla_command_muscles;
+extern const PlaCommand pla_command_operate;
+extern const PlaCommand pla_command_phantom;
+extern const PlaCommand pla_command_physemes;
+extern const PlaCommand pla_command_register;
+extern const PlaCommand pla_command_report;
+extern const PlaCommand pla_command_segment;
+extern const PlaCommand pla_command_simulate;
+extern const PlaCommand pla_command_speak;
+extern const PlaCommand pla_command_speech_corpus;
+extern const PlaCommand pla_command_speech_eval;
+extern const PlaCommand pla_command_speech_train;
+extern const PlaCommand pla_command_surface;
+extern const PlaCommand pla_command_warp;
 
-/* `run` of verbs that have an operation. */
-PlaStatus pla_run_operation(PlaInvocation *inv, PlaError *err);
+/* `run` of commands that only run their verb. */
+PlaStatus pla_run_verb(PlaInvocation *inv, PlaError *err);
+/* The same for one of several verbs of a command, whose own words begin at @first_word; the command
+ * lists the options. */
+PlaStatus pla_run_verb_as(PlaInvocation *inv, const PlaVerb *verb, int first_word, PlaError *err);
+/* Adds the keys of @item to the JSON object, and says the same in lines. */
+PlaStatus pla_invocation_describe(PlaInvocation *inv, const PlaItem *item, PlaError *err);
+
+/* What a command adds to a run of its verb; all may be NULL. */
+typedef struct {
+  int word; /* where the words of the verb begin: 1 after "activate" */
+  /* Before files are read: adds items (of PlaWorkItem) that are computed, and parameters. */
+  PlaStatus (*prepare)(PlaInvocation *inv, JsonObject *params, GArray *items, void *data,
+                       PlaError *err);
+  /* Follows the frames.  An output .pvd is a series of them: the watch writes these, and `write`
+   * the list. */
+  const PlaWorkWatch *watch;
+  /* Writes what @option names (NULL: the output) in a way of its own and says so in *done. */
+  PlaStatus (*write)(PlaInvocation *inv, const PlaWork *work, const char *option, const char *path,
+                     bool *done, void *data, PlaError *err);
+  /* After all results are written: whatever else is to be. */
+  PlaStatus (*finish)(PlaInvocation *inv, const PlaWork *work, void *data, PlaError *err);
+  void *data;
+} PlaVerbRun;
+PlaStatus pla_run_verb_with(PlaInvocation *inv, const PlaVerb *verb, const PlaVerbRun *with,
+                            PlaError *err);
 /* Writes @mesh in the format that the ending of @path means. */
 PlaStatus pla_invocation_write_mesh(PlaInvocation *inv, const char *path, PlaMesh *mesh,
                                     PlaError *err);

@@ -1,6 +1,7 @@
 /* The command line: parsing by table, help, man page, completion, progress, Ctrl-C, exit codes. */
 #include "app/base/json.h"
 #include "app/cli/cli-private.h"
+#include "app/verbs/describe.h"
 #include "io/formats/format.h"
 
 #include "anatomy/base/blas.h"
@@ -30,7 +31,7 @@ static const PlaOpt common_options[] = {
 };
 
 struct PlaInvocation {
-  const PlaVerb *verb;
+  const PlaCommand *command;
   GPtrArray *files;    /* borrowed from argv */
   GHashTable *options; /* name -> GPtrArray of borrowed texts */
   JsonBuilder *json;
@@ -154,7 +155,7 @@ find_option(const PlaOpt *table, const char *name, size_t len)
 static GPtrArray *
 values_of(const PlaInvocation *inv, const char *option)
 {
-  g_assert(find_option(pla_verb_options(inv->verb), option, strlen(option)) ||
+  g_assert(find_option(pla_command_options(inv->command), option, strlen(option)) ||
            find_option(common_options, option, strlen(option)));
   return g_hash_table_lookup(inv->options, option);
 }
@@ -162,13 +163,13 @@ values_of(const PlaInvocation *inv, const char *option)
 bool
 pla_invocation_knows(const PlaInvocation *inv, const char *option)
 {
-  return find_option(pla_verb_options(inv->verb), option, strlen(option)) != NULL;
+  return find_option(pla_command_options(inv->command), option, strlen(option)) != NULL;
 }
 
-const PlaVerb *
-pla_invocation_verb(const PlaInvocation *inv)
+const PlaCommand *
+pla_invocation_command(const PlaInvocation *inv)
 {
-  return inv->verb;
+  return inv->command;
 }
 
 int
@@ -249,6 +250,16 @@ pla_invocation_write_mesh(PlaInvocation *inv, const char *path, PlaMesh *mesh, P
   return pla_item_write(path, &item, &write, err);
 }
 
+PlaStatus
+pla_invocation_describe(PlaInvocation *inv, const PlaItem *item, PlaError *err)
+{
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  PlaStatus st = pla_item_describe(item, inv->json, lines, err);
+  for (guint i = 0; st == PLA_OK && i < lines->len; i++)
+    pla_say(inv, "%s", (const char *)lines->pdata[i]);
+  return st;
+}
+
 JsonBuilder *
 pla_invocation_json(PlaInvocation *inv)
 {
@@ -295,11 +306,11 @@ edit_distance(const char *a, const char *b)
 }
 
 static PlaStatus
-unknown_option(const PlaVerb *verb, const char *arg, PlaError *err)
+unknown_option(const PlaCommand *command, const char *arg, PlaError *err)
 {
   const char *nearest = NULL;
   int best = 3;
-  const PlaOpt *tables[2] = { pla_verb_options(verb), common_options };
+  const PlaOpt *tables[2] = { pla_command_options(command), common_options };
   for (int t = 0; t < 2; t++)
     for (const PlaOpt *opt = tables[t]; opt && opt->name; opt++) {
       int distance = edit_distance(arg + (g_str_has_prefix(arg, "--") ? 2 : 1), opt->name);
@@ -309,14 +320,14 @@ unknown_option(const PlaVerb *verb, const char *arg, PlaError *err)
       }
     }
   return nearest ? pla_fail(err, PLA_ERR_USAGE, "'%s' has no option %s; did you mean --%s?",
-                            verb->name, arg, nearest)
+                            command->name, arg, nearest)
                  : pla_fail(err, PLA_ERR_USAGE,
                             "'%s' has no option %s; 'platysma-cli %s --help' lists them",
-                            verb->name, arg, verb->name);
+                            command->name, arg, command->name);
 }
 
 static PlaStatus
-check_value(const PlaVerb *verb, const PlaOpt *opt, const char *text, PlaError *err)
+check_value(const PlaCommand *command, const PlaOpt *opt, const char *text, PlaError *err)
 {
   if (opt->type == PLA_OPT_TEXT || opt->type == PLA_OPT_OUTPUT) {
     if (!g_utf8_validate(text, -1, NULL) && strcmp(opt->name, "output") != 0)
@@ -334,7 +345,7 @@ check_value(const PlaVerb *verb, const PlaOpt *opt, const char *text, PlaError *
       (opt->type == PLA_OPT_INT && (value < G_MININT || value > G_MAXINT)))
     return pla_fail(err, PLA_ERR_USAGE, "--%s needs %s, not '%s'; see 'platysma-cli %s --help'",
                     opt->name, opt->type == PLA_OPT_INT ? "a whole number" : "a number", text,
-                    verb->name);
+                    command->name);
   if ((opt->min != 0.0 || opt->max != 0.0) && (value < opt->min || value > opt->max))
     return pla_fail(err, PLA_ERR_USAGE, "--%s must lie between %g and %g, and %s does not",
                     opt->name, opt->min, opt->max, text);
@@ -360,8 +371,8 @@ take_option(PlaInvocation *inv, const PlaOpt *opt, const char *attached, int arg
     const char *text = w == 0 && attached ? attached : *at + 1 < argc ? argv[++*at] : NULL;
     if (!text)
       return pla_fail(err, PLA_ERR_USAGE, "--%s needs %s; see 'platysma-cli %s --help'", opt->name,
-                      opt->arg, inv->verb->name);
-    PlaStatus st = check_value(inv->verb, opt, text, err);
+                      opt->arg, inv->command->name);
+    PlaStatus st = check_value(inv->command, opt, text, err);
     if (st != PLA_OK)
       return st;
     g_ptr_array_add(values, (gpointer)text);
@@ -370,9 +381,9 @@ take_option(PlaInvocation *inv, const PlaOpt *opt, const char *attached, int arg
 }
 
 static const PlaOpt *
-find_letter(const PlaVerb *verb, char letter)
+find_letter(const PlaCommand *command, char letter)
 {
-  const PlaOpt *tables[2] = { pla_verb_options(verb), common_options };
+  const PlaOpt *tables[2] = { pla_command_options(command), common_options };
   for (int t = 0; t < 2; t++)
     for (const PlaOpt *opt = tables[t]; opt && opt->name; opt++)
       if (opt->letter == letter && letter)
@@ -394,15 +405,15 @@ parse(PlaInvocation *inv, int argc, char **argv, PlaError *err)
     } else if (arg[1] == '-') {
       const char *equals = strchr(arg, '=');
       size_t len = equals ? (size_t)(equals - arg - 2) : strlen(arg + 2);
-      const PlaOpt *opt = find_option(pla_verb_options(inv->verb), arg + 2, len);
+      const PlaOpt *opt = find_option(pla_command_options(inv->command), arg + 2, len);
       if (!opt)
         opt = find_option(common_options, arg + 2, len);
       st = opt ? take_option(inv, opt, equals ? equals + 1 : NULL, argc, argv, &i, err)
-               : unknown_option(inv->verb, arg, err);
+               : unknown_option(inv->command, arg, err);
     } else {
-      const PlaOpt *opt = find_letter(inv->verb, arg[1]);
+      const PlaOpt *opt = find_letter(inv->command, arg[1]);
       st = opt ? take_option(inv, opt, arg[2] ? arg + 2 : NULL, argc, argv, &i, err)
-               : unknown_option(inv->verb, arg, err);
+               : unknown_option(inv->command, arg, err);
     }
   }
   return st;
@@ -423,10 +434,10 @@ print_options(FILE *out, const PlaOpt *table)
 }
 
 static void
-print_verb_help(FILE *out, const PlaVerb *verb)
+print_verb_help(FILE *out, const PlaCommand *command)
 {
-  fprintf(out, "platysma-cli %s %s\n\n%s\n\n", verb->name, verb->args, verb->description);
-  const PlaOpt *own = pla_verb_options(verb);
+  fprintf(out, "platysma-cli %s %s\n\n%s\n\n", command->name, command->args, command->description);
+  const PlaOpt *own = pla_command_options(command);
   if (own && own->name) {
     fputs("Options:\n", out);
     print_options(out, own);
@@ -434,7 +445,7 @@ print_verb_help(FILE *out, const PlaVerb *verb)
   }
   fputs("Common options:\n", out);
   print_options(out, common_options);
-  fprintf(out, "\nExample:\n  %s\n", verb->example);
+  fprintf(out, "\nExample:\n  %s\n", command->example);
 }
 
 static void
@@ -444,8 +455,8 @@ print_help(FILE *out)
         "Platysma without a window: surgical and anatomy simulation.\n"
         "Research use only, not a medical device.\n\nVerbs:\n",
         out);
-  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++)
-    fprintf(out, "  %-14s %s\n", (*verb)->name, (*verb)->summary);
+  for (const PlaCommand *const *command = pla_commands_get(); *command; command++)
+    fprintf(out, "  %-14s %s\n", (*command)->name, (*command)->summary);
   fputs("\n'platysma-cli VERB --help' explains a verb with an example; --version prints the "
         "version.\n"
         "Exit status: 0 done; 1 ran, but did not reach its goal; 2 bad usage or unusable\n"
@@ -502,13 +513,13 @@ print_man(FILE *out)
       out);
   put_roff_options(out, common_options);
   fputs(".SH VERBS\n", out);
-  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++) {
-    fprintf(out, ".SS %s ", (*verb)->name);
-    put_roff(out, (*verb)->args);
-    put_roff(out, (*verb)->description);
-    put_roff_options(out, pla_verb_options(*verb));
+  for (const PlaCommand *const *command = pla_commands_get(); *command; command++) {
+    fprintf(out, ".SS %s ", (*command)->name);
+    put_roff(out, (*command)->args);
+    put_roff(out, (*command)->description);
+    put_roff_options(out, pla_command_options(*command));
     fputs(".PP\nExample:\n.PP\n.nf\n", out);
-    put_roff(out, (*verb)->example);
+    put_roff(out, (*command)->example);
     fputs(".fi\n", out);
   }
   fputs(
@@ -527,12 +538,12 @@ print_bash_completion(FILE *out)
         "  local cur=${COMP_WORDS[COMP_CWORD]} words=\n"
         "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    words='",
         out);
-  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++)
-    fprintf(out, "%s ", (*verb)->name);
+  for (const PlaCommand *const *command = pla_commands_get(); *command; command++)
+    fprintf(out, "%s ", (*command)->name);
   fputs("--help --version'\n  else\n    case ${COMP_WORDS[1]} in\n", out);
-  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++) {
-    fprintf(out, "    %s) words='", (*verb)->name);
-    for (const PlaOpt *opt = pla_verb_options(*verb); opt && opt->name; opt++)
+  for (const PlaCommand *const *command = pla_commands_get(); *command; command++) {
+    fprintf(out, "    %s) words='", (*command)->name);
+    for (const PlaOpt *opt = pla_command_options(*command); opt && opt->name; opt++)
       fprintf(out, "--%s ", opt->name);
     for (const PlaOpt *opt = common_options; opt->name; opt++)
       fprintf(out, "--%s%s", opt->name, opt[1].name ? " " : "");
@@ -620,15 +631,15 @@ check_output(const PlaOpt *opt, const char *path, PlaError *err)
 static PlaStatus
 check_invocation(const PlaInvocation *inv, PlaError *err)
 {
-  const PlaVerb *verb = inv->verb;
+  const PlaCommand *command = inv->command;
   int n = pla_invocation_n_files(inv);
-  if (n < verb->min_files || (verb->max_files >= 0 && n > verb->max_files))
+  if (n < command->min_files || (command->max_files >= 0 && n > command->max_files))
     return pla_fail(err, PLA_ERR_USAGE, "usage: platysma-cli %s %s (--help shows an example)",
-                    verb->name, verb->args);
-  if (verb->needs_output && !pla_invocation_output(inv))
-    return pla_fail(err, PLA_ERR_USAGE, "'%s' needs -o FILE to write to", verb->name);
+                    command->name, command->args);
+  if (command->needs_output && !pla_invocation_output(inv))
+    return pla_fail(err, PLA_ERR_USAGE, "'%s' needs -o FILE to write to", command->name);
   PlaStatus st = PLA_OK;
-  const PlaOpt *const tables[] = { common_options, pla_verb_options(verb) };
+  const PlaOpt *const tables[] = { common_options, pla_command_options(command) };
   for (size_t t = 0; t < G_N_ELEMENTS(tables); t++)
     for (const PlaOpt *opt = tables[t]; opt && opt->name && st == PLA_OK; opt++)
       for (int i = 0;
@@ -644,13 +655,13 @@ static PlaStatus
 run_in_set(PlaInvocation *inv, PlaError *err)
 {
   PlaOutputSet *set = NULL;
-  if (inv->verb->writes_at_once)
-    return inv->verb->run(inv, err);
+  if (inv->command->writes_at_once)
+    return inv->command->run(inv, err);
   PlaStatus st = pla_output_set_begin(&set, err);
   if (st != PLA_OK)
     return st;
   PlaError not_written = { 0 };
-  st = inv->verb->run(inv, err);
+  st = inv->command->run(inv, err);
   const bool keep = st == PLA_OK || st == PLA_ERR_CONVERGENCE || st == PLA_ERR_EMPTY;
   finished = keep;
   if (keep)
@@ -664,11 +675,11 @@ run_in_set(PlaInvocation *inv, PlaError *err)
 }
 
 static int
-run_verb(const PlaVerb *verb, int argc, char **argv)
+run_verb(const PlaCommand *command, int argc, char **argv)
 {
   PlaError err = { 0 };
   PlaInvocation inv = {
-    .verb = verb,
+    .command = command,
     .files = g_ptr_array_new(),
     .options =
         g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref),
@@ -684,7 +695,7 @@ run_verb(const PlaVerb *verb, int argc, char **argv)
   if (st == PLA_OK && !help)
     st = check_invocation(&inv, &err);
   if (st == PLA_OK && help) {
-    print_verb_help(stdout, verb);
+    print_verb_help(stdout, command);
   } else if (st == PLA_OK) {
     pla_threads_set(pla_invocation_int(&inv, "threads", 0));
     watch_signals(&inv.progress, 0);
@@ -723,10 +734,10 @@ unknown_verb(const char *name, bool json)
   PlaError err = { 0 };
   const char *nearest = NULL;
   int best = 3;
-  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++)
-    if (edit_distance(name, (*verb)->name) < best) {
-      best = edit_distance(name, (*verb)->name);
-      nearest = (*verb)->name;
+  for (const PlaCommand *const *command = pla_commands_get(); *command; command++)
+    if (edit_distance(name, (*command)->name) < best) {
+      best = edit_distance(name, (*command)->name);
+      nearest = (*command)->name;
     }
   pla_fail(&err, PLA_ERR_USAGE, "there is no verb '%s'; %s%s%s", name,
            nearest ? "did you mean '" : "'platysma-cli --help", nearest ? nearest : "",
@@ -762,8 +773,8 @@ pla_cli_main(int argc, char **argv)
     print_bash_completion(stdout);
     return 0;
   }
-  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++)
-    if (strcmp((*verb)->name, first) == 0)
-      return run_verb(*verb, argc - 2, argv + 2);
+  for (const PlaCommand *const *command = pla_commands_get(); *command; command++)
+    if (strcmp((*command)->name, first) == 0)
+      return run_verb(*command, argc - 2, argv + 2);
   return unknown_verb(first, asks_for_json(argc, argv));
 }

@@ -28,6 +28,7 @@
 #define PLA_ITEM_NOTE "note"
 #define PLA_ITEM_LANDMARK "landmark"
 #define PLA_ITEM_MEASUREMENT "measurement"
+#define PLA_ITEM_LANDMARKS "landmarks" /* a table: "landmarks", a list of name and at_mm */
 #define PLA_ITEM_MUSCLES "muscles"
 #define PLA_ITEM_MATERIALS "materials"
 #define PLA_ITEM_PLAN "plan"
@@ -61,6 +62,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlaContent, pla_content_unref)
 /* Adds a copy of n = product(shape) elements as a named array of a JSON kind. */
 PlaStatus pla_content_add_array(PlaContent *self, const char *name, PlaDType dtype, int n_dims,
                                 const uint64_t *shape, const void *data, PlaError *err);
+/* The same with @data from malloc(), which the content owns from now on, also after a failure. */
+PlaStatus pla_content_take_array(PlaContent *self, const char *name, PlaDType dtype, int n_dims,
+                                 const uint64_t *shape, void *data, PlaError *err);
 const PlaStoreArray *pla_content_find_array(const PlaContent *self, const char *name); /* or NULL */
 
 /* Takes the thing out of @item; a volume becomes labels when @as_labels. */

@@ -1,39 +1,46 @@
 /* Reading and writing whole files for callers that know contents, not formats. */
 #include "app/content/files.h"
 
+#include "io/formats/label-files.h"
 #include "io/formats/pvd.h"
 
 static PlaStatus
-write_item(const PlaItem *item, const char *path, PlaError *err)
+write_item(const PlaItem *item, const char *path, PlaProgress *progress, PlaError *err)
 {
-  const PlaWriteOptions opts = pla_write_options_default();
+  PlaWriteOptions opts = pla_write_options_default();
+  opts.progress = progress;
   return pla_item_write(path, item, &opts, err);
 }
 
 PlaStatus
-pla_content_write_file(const PlaContent *content, const char *path, PlaError *err)
+pla_content_write_file(const PlaContent *content, const char *path, PlaProgress *progress,
+                       PlaError *err)
 {
   PlaItem item;
   PlaStatus st = pla_content_borrow_item(content, &item, err);
-  return st == PLA_OK ? write_item(&item, path, err) : st;
+  if (st == PLA_OK)
+    st = write_item(&item, path, progress, err);
+  if (st == PLA_OK && content->labels)
+    st = pla_label_sidecar_write(path, &content->labels->table, err);
+  return st;
 }
 
 PlaStatus
-pla_volume_write_file(PlaVolume *volume, const char *path, PlaError *err)
+pla_volume_write_file(PlaVolume *volume, const char *path, PlaProgress *progress, PlaError *err)
 {
-  return write_item(&(PlaItem){ .kind = PLA_KIND_VOLUME, .volume = volume }, path, err);
+  return write_item(&(PlaItem){ .kind = PLA_KIND_VOLUME, .volume = volume }, path, progress, err);
 }
 
 PlaStatus
 pla_track_write_file(PlaTrack *track, const char *path, PlaError *err)
 {
-  return write_item(&(PlaItem){ .kind = PLA_KIND_TRACK, .track = track }, path, err);
+  return write_item(&(PlaItem){ .kind = PLA_KIND_TRACK, .track = track }, path, NULL, err);
 }
 
 PlaStatus
 pla_audio_write_file(PlaAudio *audio, const char *path, PlaError *err)
 {
-  return write_item(&(PlaItem){ .kind = PLA_KIND_AUDIO, .audio = audio }, path, err);
+  return write_item(&(PlaItem){ .kind = PLA_KIND_AUDIO, .audio = audio }, path, NULL, err);
 }
 
 PlaStatus
@@ -83,28 +90,31 @@ pla_file_may_hold_labels(const char *path)
          pla_format_detect(path, &format, NULL) == PLA_OK && format->kind == PLA_KIND_VOLUME;
 }
 
-static bool
-looks_like_labels(const PlaItem *item)
+bool
+pla_volume_looks_like_labels(const PlaVolume *vol)
 {
-  const PlaVolume *vol = item->volume;
-  if (item->kind != PLA_KIND_VOLUME || vol->dims[3] != 1 || vol->slope != 1.0 || vol->inter != 0.0)
+  enum { MOST = 512, MOST_DISTINCT = 256 };
+  if (!pla_dtype_is_integer(vol->dtype) || vol->dims[3] != 1 || vol->slope != 1.0 ||
+      vol->inter != 0.0)
     return false;
-  if (item->labels.n > 0)
-    return true;
-  if (vol->dtype != PLA_U8 && vol->dtype != PLA_U16)
-    return false;
-  /* images have nearly all values of their range somewhere */
-  enum { MOST = 512 };
   bool used[MOST] = { false };
   int distinct = 0;
-  for (size_t i = 0; i < pla_volume_n_voxels(vol); i++) {
-    size_t v = (size_t)pla_dtype_get(vol->dtype, vol->voxels, i);
-    if (v >= MOST)
+  size_t equal = 0, pairs = 0, n = pla_volume_n_voxels(vol);
+  double last = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    const double value = pla_dtype_get(vol->dtype, vol->voxels, i);
+    if (!(value >= 0.0 && value < MOST))
       return false;
-    distinct += !used[v];
-    used[v] = true;
+    distinct += !used[(size_t)value];
+    used[(size_t)value] = true;
+    /* neighbours along a row, unless both are background */
+    if (i % (size_t)vol->dims[0] != 0 && (value != 0.0 || last != 0.0)) {
+      pairs++;
+      equal += value == last;
+    }
+    last = value;
   }
-  return distinct <= 128;
+  return distinct > 1 && distinct <= MOST_DISTINCT && 2 * equal > pairs;
 }
 
 PlaStatus
@@ -115,7 +125,8 @@ pla_file_holds_labels(const char *path, PlaProgress *progress, bool *out, PlaErr
   opts.progress = progress;
   PlaStatus st = pla_item_read(path, &opts, &item, err);
   if (st == PLA_OK)
-    *out = looks_like_labels(&item);
+    *out = item.kind == PLA_KIND_VOLUME && item.volume->dims[3] == 1 &&
+           (item.labels.n > 0 || pla_volume_looks_like_labels(item.volume));
   pla_item_clear(&item);
   return st;
 }

@@ -4,9 +4,12 @@
 #include "anatomy/signal/phones.h"
 #include "app/content/content.h"
 
-/* Writes @content in the format that the ending of @path means. */
-PlaStatus pla_content_write_file(const PlaContent *content, const char *path, PlaError *err);
-PlaStatus pla_volume_write_file(PlaVolume *volume, const char *path, PlaError *err);
+/* Writes @content in the format that the ending of @path means; names and colours of labels go into
+ * a .tsv beside them. */
+PlaStatus pla_content_write_file(const PlaContent *content, const char *path, PlaProgress *progress,
+                                 PlaError *err);
+PlaStatus pla_volume_write_file(PlaVolume *volume, const char *path, PlaProgress *progress,
+                                PlaError *err);
 PlaStatus pla_track_write_file(PlaTrack *track, const char *path, PlaError *err);
 PlaStatus pla_audio_write_file(PlaAudio *audio, const char *path, PlaError *err);
 
@@ -19,8 +22,11 @@ PlaStatus pla_phones_read_file(const char *path, PlaProgress *progress, PlaPhone
 typedef enum { PLA_FILES_SHAPES = 1, PLA_FILES_SPEECH = 2 } PlaFileGroup;
 char **pla_file_endings(PlaFileGroup group);
 
-/* Whether a file may hold a map of tissues, by its format; and whether it does, by its voxels: the
- * labels have names, or there are a few small whole numbers. */
+/* Whether values are a segmentation: a few small whole numbers, the same from voxel to voxel over
+ * most of what is not background.  An image of few grey levels has noise instead. */
+bool pla_volume_looks_like_labels(const PlaVolume *volume);
+/* Whether a file may hold a map of tissues, by its format; and whether it does: its labels have
+ * names, or its voxels look like labels. */
 bool pla_file_may_hold_labels(const char *path);
 PlaStatus pla_file_holds_labels(const char *path, PlaProgress *progress, bool *out, PlaError *err);
 

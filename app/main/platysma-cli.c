@@ -1,5 +1,5 @@
 /* platysma-cli: Platysma without a window. */
-#include "app/cli/verb.h"
+#include "app/cli/command.h"
 #include "app/main/start-openmp.h"
 
 int

@@ -3,14 +3,15 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/bodies/face-mesh.h"
 #include "anatomy/mesher/tets.h"
 #include "app/base/cache.h"
 #include "app/base/json.h"
-#include "app/motion/face-mesh.h"
 #include "app/motion/marker-layout.h"
 #include "app/motion/muscles.h"
 #include "sim/material/registry.h"
 
+#include <glib/gi18n.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -53,6 +54,42 @@ static const Kind kinds[] = {
   { "tongue", "tongue", 4.0, 20e3, 0.45, false, true, true },
   { "arm", "arm", 9.0, 40e3, 0.45, false, false, false },
 };
+
+/* seconds as measured on two cores */
+static const PlaActivePhantom phantoms[] = {
+  { "face",
+    N_("Face of the phantom"),
+    { { 14.0, N_("About 5 000 elements: built in about 10 s, moves at once. To try things.") },
+      { 9.0, N_("About 18 000 elements: built in about 10 s, each pose in a tenth of a second.") },
+      { 5.5, N_("About 67 000 elements: built in about half a minute, each pose in about a second; "
+                "fitting "
+                "takes some seconds a frame.") } } },
+  { "tongue",
+    N_("Tongue of the phantom"),
+    { { 12.0, N_("About 700 elements: built in a few seconds. To try things.") },
+      { 10.0, N_("About 1 200 elements: built in a few seconds.") },
+      { 4.0, N_("About 14 000 elements: built in about ten seconds.") } } },
+  { "arm",
+    N_("Arm of the phantom"),
+    { { 16.0, N_("About 12 000 elements: built in a few seconds.") },
+      { 12.0, N_("About 25 000 elements: built in a few seconds.") },
+      { 9.0, N_("About 50 000 elements: built in about ten seconds.") } } },
+};
+
+const PlaActivePhantom *
+pla_active_phantom_get(int i)
+{
+  return i >= 0 && i < (int)G_N_ELEMENTS(phantoms) ? &phantoms[i] : NULL;
+}
+
+const PlaActivePhantom *
+pla_active_phantom_find(const char *name)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS(phantoms); i++)
+    if (strcmp(phantoms[i].name, name) == 0)
+      return &phantoms[i];
+  return NULL;
+}
 
 PlaActiveBodyOptions
 pla_active_body_options_default(void)

@@ -31,6 +31,19 @@ typedef struct {
 } PlaActiveBodyOptions;
 PlaActiveBodyOptions pla_active_body_options_default(void);
 
+/* A phantom that can be such a body, as panels offer it; words are translatable. */
+enum { PLA_ACTIVE_N_DETAILS = 3 }; /* coarse, medium, fine */
+typedef struct {
+  const char *name;  /* "face" */
+  const char *title; /* "Face of the phantom" */
+  struct {
+    double cell_mm;
+    const char *cost; /* what it takes, in a sentence or two */
+  } detail[PLA_ACTIVE_N_DETAILS];
+} PlaActivePhantom;
+const PlaActivePhantom *pla_active_phantom_get(int i);             /* NULL behind the last */
+const PlaActivePhantom *pla_active_phantom_find(const char *name); /* or NULL */
+
 /* @name: "face" (the head phantom's), "tongue" or "arm".  PLA_ERR_USAGE lists them for any other.
  * What was built once is kept (app/base/cache.h) and has the same bits when it comes from there. */
 PlaStatus pla_active_body_from_phantom(const char *name, const PlaActiveBodyOptions *opts,

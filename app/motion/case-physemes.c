@@ -58,9 +58,10 @@ add_track(PlaCasePhysemes *self, PlaStore *store, const PlaState *state, const P
   PlaStatus st = pla_content_load(store, &item->hash, NULL, &content, err);
   if (st != PLA_OK)
     return st;
-  if (json_object_has_member(content->meta, mark) && pla_content_get_phonemes(content) &&
-      pla_phones_from_json(pla_content_get_phonemes(content), &phones, &why) == PLA_OK &&
-      pla_physeme_library_add(&self->library, content->track, &phones, &why) == PLA_OK) {
+  if (json_object_has_member(content->meta, mark) && pla_meta_has_phonemes(content->meta) &&
+      pla_meta_get_phonemes(content->meta, &phones, &why) == PLA_OK &&
+      pla_physeme_library_add(&self->library, content->track, &phones, NULL, NULL, &why) ==
+          PLA_OK) {
     Source source = { .name = g_strdup(item->name),
                       .rate_hz = content->track->rate_hz,
                       .start_s = content->track->start_s,

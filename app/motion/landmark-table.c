@@ -195,6 +195,55 @@ pla_landmarks_from_json(PlaJson list, PlaLandmarks *out, PlaError *err)
   return st;
 }
 
+JsonArray *
+pla_landmarks_to_json(const PlaLandmarks *self)
+{
+  JsonArray *list = json_array_new();
+  for (int i = 0; i < self->n; i++) {
+    JsonObject *one = json_object_new();
+    json_object_set_string_member(one, "name", self->name[i]);
+    json_object_set_array_member(one, "at_mm", pla_json_array_of(self->pos_mm + 3 * i, 3));
+    json_array_add_object_element(list, one);
+  }
+  return list;
+}
+
+PlaContent *
+pla_landmarks_to_content(const PlaLandmarks *self)
+{
+  PlaContent *content = pla_content_new(PLA_ITEM_LANDMARKS);
+  json_object_set_array_member(content->meta, "landmarks", pla_landmarks_to_json(self));
+  return content;
+}
+
+PlaStatus
+pla_landmarks_read_content(const char *path, PlaContent **out, PlaError *err)
+{
+  PlaLandmarks mark;
+  PlaStatus st = pla_landmarks_read(path, &mark, err);
+  if (st == PLA_OK) {
+    *out = pla_landmarks_to_content(&mark);
+    pla_landmarks_clear(&mark);
+  }
+  return st;
+}
+
+PlaStatus
+pla_landmarks_from_content(const PlaContent *content, int frame, PlaLandmarks *out, PlaError *err)
+{
+  memset(out, 0, sizeof *out);
+  if (content->take)
+    return pla_landmarks_from_take(content->take, frame, out, err);
+  if (strcmp(content->kind, PLA_ITEM_LANDMARKS) != 0)
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "it is a %s; a table of landmarks or a recording of markers is needed",
+                    content->kind);
+  JsonNode *node = json_object_get_member(content->meta, "landmarks");
+  if (!node)
+    return pla_fail(err, PLA_ERR_FORMAT, "it has no list of landmarks");
+  return pla_landmarks_from_json((PlaJson){ .node = node, .path = "landmarks" }, out, err);
+}
+
 void
 pla_landmark_pairs_init(PlaLandmarkPairs *self, const PlaLandmarks *first,
                         const PlaLandmarks *second)

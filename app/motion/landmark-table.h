@@ -6,6 +6,7 @@
 #include "anatomy/registration/registration.h"
 #include "anatomy/signal/signal.h"
 #include "app/base/json.h"
+#include "app/content/content.h"
 
 #include <glib.h>
 
@@ -28,6 +29,13 @@ void pla_landmarks_from_phantom(const PlaPhantom *phantom, PlaLandmarks *out);
 PlaStatus pla_landmarks_from_take(const PlaTake *take, int frame, PlaLandmarks *out, PlaError *err);
 /* [{"name": ..., "at_mm": [x, y, z]}, ...] */
 PlaStatus pla_landmarks_from_json(PlaJson list, PlaLandmarks *out, PlaError *err);
+JsonArray *pla_landmarks_to_json(const PlaLandmarks *self); /* json_array_unref() */
+/* A table as an item of a case; and the points of such an item, or the markers of frame @frame of a
+ * take. */
+PlaContent *pla_landmarks_to_content(const PlaLandmarks *self);
+PlaStatus pla_landmarks_read_content(const char *path, PlaContent **out, PlaError *err);
+PlaStatus pla_landmarks_from_content(const PlaContent *content, int frame, PlaLandmarks *out,
+                                     PlaError *err);
 
 /* The points that both sets name, in the order of the first. */
 typedef struct {

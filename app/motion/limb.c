@@ -139,15 +139,12 @@ read_load(PlaJson json, const PlaActiveBody *body, PlaLimbLoad *out, PlaError *e
 }
 
 PlaStatus
-pla_limb_read(const char *path, const PlaActiveBody *body, PlaLimb *out, PlaError *err)
+pla_limb_from_json(PlaJson root, const PlaActiveBody *body, PlaLimb *out, PlaError *err)
 {
   static const char *const known[] = { "joints", "loads", NULL };
-  PlaJsonFile *file = NULL;
-  PlaJson root, list, one;
+  PlaJson list, one;
   *out = (PlaLimb){ 0 };
-  PlaStatus st = pla_json_file_load(path, &file, &root, err);
-  if (st == PLA_OK)
-    st = pla_json_check_keys(root, known, err);
+  PlaStatus st = pla_json_check_keys(root, known, err);
   if (st == PLA_OK && (!pla_json_get(root, "joints", &list) || pla_json_length(list) < 1 ||
                        pla_json_length(list) > PLA_LIMB_JOINTS))
     st = pla_json_fail(root, err, "needs 1 to %d 'joints'", PLA_LIMB_JOINTS);
@@ -170,11 +167,23 @@ pla_limb_read(const char *path, const PlaActiveBody *body, PlaLimb *out, PlaErro
       out->n_loads = i + 1;
     }
   }
-  pla_json_file_free(file);
-  if (st != PLA_OK) {
-    pla_fail_within(err, "%s", path);
+  if (st != PLA_OK)
     pla_limb_clear(out);
-  }
+  return st;
+}
+
+PlaStatus
+pla_limb_read(const char *path, const PlaActiveBody *body, PlaLimb *out, PlaError *err)
+{
+  PlaJsonFile *file = NULL;
+  PlaJson root;
+  *out = (PlaLimb){ 0 };
+  PlaStatus st = pla_json_file_load(path, &file, &root, err);
+  if (st == PLA_OK)
+    st = pla_limb_from_json(root, body, out, err);
+  if (st != PLA_OK)
+    pla_fail_within(err, "%s", path);
+  pla_json_file_free(file);
   return st;
 }
 

@@ -6,6 +6,7 @@
  * about pulleys, no nearer to an axis than it lies at rest. */
 #pragma once
 
+#include "app/base/json.h"
 #include "app/motion/active-body.h"
 #include "sim/fit/torque.h"
 
@@ -37,6 +38,7 @@ PlaStatus pla_limb_arm(const PlaActiveBody *body, double bend_deg, double load_k
                        PlaError *err);
 /* From JSON: {"joints": [{"name", "from_mm", "to_mm", "moves": [bones], "angle_deg"}], "loads":
  * [{"bone", "at_mm", "kg" or "force_n"}]}; kg pull along -z. */
+PlaStatus pla_limb_from_json(PlaJson json, const PlaActiveBody *body, PlaLimb *out, PlaError *err);
 PlaStatus pla_limb_read(const char *path, const PlaActiveBody *body, PlaLimb *out, PlaError *err);
 
 typedef struct {

@@ -5,6 +5,7 @@
  * line_start, line_muscle, point_tet, point_weight (4, points), report (REPORT, muscles). */
 #include "anatomy/base/memory.h"
 #include "app/motion/muscles.h"
+#include "io/stream/output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,41 @@ put(PlaContent *c, const char *name, PlaDType dtype, int width, size_t n, const 
 {
   const uint64_t shape[2] = { width > 1 ? (uint64_t)width : n, n };
   return pla_content_add_array(c, name, dtype, width > 1 ? 2 : 1, shape, data, err);
+}
+
+PlaContent *
+pla_muscle_description_new(const PlaMuscleList *list)
+{
+  PlaContent *content = pla_content_new(PLA_ITEM_MUSCLES);
+  g_autoptr(JsonNode) node = pla_muscle_list_to_json(list);
+  json_object_unref(content->meta);
+  content->meta = json_node_dup_object(node);
+  return content;
+}
+
+PlaStatus
+pla_muscle_description_read(const char *path, PlaContent **out, PlaError *err)
+{
+  PlaJsonFile *file = NULL;
+  PlaJson root;
+  *out = NULL;
+  PlaStatus st = pla_json_file_load(path, &file, &root, err);
+  if (st == PLA_OK) {
+    g_autoptr(JsonNode) copy = pla_json_dup(root.node);
+    *out = pla_content_new(PLA_ITEM_MUSCLES);
+    json_object_unref((*out)->meta);
+    (*out)->meta = json_node_dup_object(copy);
+  }
+  pla_json_file_free(file);
+  return st;
+}
+
+PlaStatus
+pla_muscle_description_write(const PlaContent *content, const char *path, PlaError *err)
+{
+  g_autoptr(JsonNode) node = json_node_init_object(json_node_alloc(), content->meta);
+  g_autofree char *text = pla_json_write_lossy(node, PLA_JSON_PRETTY);
+  return pla_output_write(path, text, strlen(text), err);
 }
 
 PlaStatus

@@ -613,6 +613,21 @@ pla_muscle_model_from_labels(const PlaLabelMap *map, PlaJson description, PlaSur
 }
 
 PlaStatus
+pla_muscle_list_set_fibres(PlaMuscleList *list, const char *method, PlaError *err)
+{
+  int which = -1;
+  for (int i = 0; pla_fibre_methods[i]; i++)
+    if (strcmp(pla_fibre_methods[i], method) == 0)
+      which = i;
+  if (which < 0)
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "fibres are one of potential, spline, lines and vectors, not '%s'", method);
+  for (int m = 0; m < list->n; m++)
+    list->muscle[m].method = (PlaFibreMethod)which;
+  return PLA_OK;
+}
+
+PlaStatus
 pla_muscle_model_set_vectors(PlaMuscleModel *self, const PlaMesh *mesh, PlaError *err)
 {
   const PlaField *field = pla_mesh_find_field(mesh, "fibre", PLA_ON_CELLS);

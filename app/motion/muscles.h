@@ -49,6 +49,12 @@ PlaStatus pla_muscle_model_set_vectors(PlaMuscleModel *self, const PlaMesh *mesh
 /* The list as JSON of the form above, without surfaces. */
 JsonNode *pla_muscle_list_to_json(const PlaMuscleList *list);
 PlaStatus pla_muscle_list_from_json(PlaJson description, PlaMuscleList *out, PlaError *err);
+/* The same method of fibres for all; @method is one of pla_fibre_methods. */
+PlaStatus pla_muscle_list_set_fibres(PlaMuscleList *list, const char *method, PlaError *err);
+/* A description as an item of a case, which has its members in the metadata; and as a file. */
+PlaContent *pla_muscle_description_new(const PlaMuscleList *list);
+PlaStatus pla_muscle_description_read(const char *path, PlaContent **out, PlaError *err);
+PlaStatus pla_muscle_description_write(const PlaContent *content, const char *path, PlaError *err);
 
 /* Tets for the muscles of a phantom: all its soft tissue, cells of @cell_mm at the surface. */
 PlaStatus pla_muscle_phantom_mesh(const char *phantom, double cell_mm, PlaProgress *progress,

@@ -9,59 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- phonemes in metadata ---- */
-
-JsonArray *
-pla_phones_to_json(const PlaPhones *phones)
-{
-  JsonArray *list = json_array_new();
-  for (int i = 0; i < phones->n; i++) {
-    JsonArray *one = json_array_new();
-    json_array_add_double_element(one, phones->phone[i].start_s);
-    json_array_add_double_element(one, phones->phone[i].end_s);
-    json_array_add_string_element(one, phones->phone[i].label);
-    json_array_add_array_element(list, one);
-  }
-  return list;
-}
-
-static gboolean
-is_number(JsonNode *node)
-{
-  return JSON_NODE_HOLDS_VALUE(node) && (json_node_get_value_type(node) == G_TYPE_DOUBLE ||
-                                         json_node_get_value_type(node) == G_TYPE_INT64);
-}
-
-PlaStatus
-pla_phones_from_json(JsonArray *list, PlaPhones *out, PlaError *err)
-{
-  PlaStatus st = PLA_OK;
-  *out = (PlaPhones){ 0 };
-  for (guint i = 0; list && i < json_array_get_length(list) && st == PLA_OK; i++) {
-    JsonNode *node = json_array_get_element(list, i);
-    JsonArray *one = JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
-    JsonNode *label =
-        one && json_array_get_length(one) == 3 ? json_array_get_element(one, 2) : NULL;
-    if (!label || !is_number(json_array_get_element(one, 0)) ||
-        !is_number(json_array_get_element(one, 1)) || !JSON_NODE_HOLDS_VALUE(label) ||
-        json_node_get_value_type(label) != G_TYPE_STRING)
-      st = pla_fail(err, PLA_ERR_USAGE, "phoneme %u is not [start s, end s, \"label\"]", i + 1);
-    else
-      st = pla_phones_add(out, json_array_get_double_element(one, 0),
-                          json_array_get_double_element(one, 1), json_node_get_string(label), err);
-  }
-  if (st != PLA_OK)
-    pla_phones_clear(out);
-  return st;
-}
-
-JsonArray *
-pla_content_get_phonemes(const PlaContent *content)
-{
-  JsonNode *node = json_object_get_member(content->meta, PLA_META_PHONEMES);
-  return node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
-}
-
 const float *
 pla_content_get_shapes(const PlaContent *content, int n_verts, int n_frames)
 {
@@ -136,7 +83,7 @@ load_track(PlaPerformance *self, PlaStore *store, const PlaState *state, const c
     return PLA_OK;
   }
   if (st == PLA_OK)
-    st = pla_phones_from_json(pla_content_get_phonemes(self->track), &self->phones, err);
+    st = pla_meta_get_phonemes(self->track->meta, &self->phones, err);
   g_autofree char *called = g_strdup_printf("%s, shapes", name);
   const PlaStateItem *item = pla_state_find_name(state, called);
   if (st != PLA_OK || !item || strcmp(item->kind, PLA_ITEM_RESULT) != 0)

@@ -5,20 +5,8 @@
  * brought back to the face. */
 #pragma once
 
-#include "app/content/content.h"
+#include "app/content/phonemes.h"
 #include "app/motion/activation.h"
-
-#include "anatomy/signal/phones.h"
-
-/* In the metadata of a take or a track: [[start s, end s, "label"], ...]. */
-#define PLA_META_PHONEMES "phonemes"
-JsonArray *pla_phones_to_json(const PlaPhones *phones);
-/* PLA_ERR_USAGE names the interval that is none. */
-/* NULL is an empty list. */
-PlaStatus pla_phones_from_json(JsonArray *list, PlaPhones *out, PlaError *err);
-
-/* The phonemes of an item, or NULL; borrowed. */
-JsonArray *pla_content_get_phonemes(const PlaContent *content);
 
 /* Shapes of a track, an item of kind "result" called "TRACK, shapes": the array below, float32, m
  * (3, vertices, frames), and in the metadata "shapes" {"mesh", "track", "frames", "rate_hz"}. */

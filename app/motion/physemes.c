@@ -4,6 +4,7 @@
 #include "anatomy/base/memory.h"
 #include "app/base/json.h"
 #include "app/base/quantity.h"
+#include "app/content/phonemes.h"
 #include "app/motion/activation.h"
 #include "io/formats/format.h"
 #include "io/stream/espeak.h"
@@ -167,15 +168,39 @@ make_bank(PlaPhysemeLibrary *self, GHashTable *weight, PlaNotes *notes, PlaError
   return pla_physeme_bank_new(self->n_controls, NULL, w, &self->bank, err);
 }
 
+/* weights by name from an object whose members are numbers */
+static PlaStatus
+weights_of(JsonObject *object, GHashTable **out, PlaError *err)
+{
+  JsonObjectIter iter;
+  const char *name;
+  JsonNode *node;
+  *out = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+  json_object_iter_init(&iter, object);
+  while (json_object_iter_next(&iter, &name, &node)) {
+    const GType type = JSON_NODE_HOLDS_VALUE(node) ? json_node_get_value_type(node) : G_TYPE_NONE;
+    const double value =
+        type == G_TYPE_DOUBLE || type == G_TYPE_INT64 ? json_node_get_double(node) : NAN;
+    if (!(value >= 0.0))
+      return pla_fail(err, PLA_ERR_USAGE, "the weight of \"%s\" is no number of 0 or more", name);
+    g_hash_table_insert(*out, g_strdup(name), g_memdup2(&value, sizeof value));
+  }
+  return PLA_OK;
+}
+
 PlaStatus
 pla_physeme_library_add(PlaPhysemeLibrary *self, const PlaTrack *track, const PlaPhones *phones,
-                        PlaError *err)
+                        JsonObject *weights, PlaNotes *notes, PlaError *err)
 {
   PlaStatus st = PLA_OK;
   if (!self->control)
     take_names(self, track);
-  if (!self->bank)
-    st = make_bank(self, NULL, NULL, err);
+  if (!self->bank) {
+    g_autoptr(GHashTable) weight = NULL;
+    st = weights ? weights_of(weights, &weight, err) : PLA_OK;
+    if (st == PLA_OK)
+      st = make_bank(self, weight, notes, err);
+  }
   if (st == PLA_OK)
     st = add_track(self, track, phones, err);
   self->n_takes += st == PLA_OK;
@@ -294,16 +319,46 @@ read_weights(PlaJson json, GHashTable **out, PlaError *err)
   return PLA_OK;
 }
 
+void
+pla_physeme_takes_clear(PlaPhysemeTakes *self)
+{
+  g_clear_pointer(&self->name, g_ptr_array_unref);
+  g_clear_pointer(&self->take, g_ptr_array_unref);
+  g_clear_pointer(&self->weights, json_object_unref);
+}
+
+/* one take with its phonemes */
+static PlaStatus
+read_take(const Source *source, PlaPhysemeTakes *out, PlaError *err)
+{
+  PlaItem track = { 0 }, phones = { 0 };
+  PlaContent *content = NULL;
+  PlaStatus st = read_kind(source->track, PLA_KIND_TRACK, NULL, &track, err);
+  if (st == PLA_OK)
+    st = read_kind(source->phones, PLA_KIND_PHONES, source->tier, &phones, err);
+  if (st == PLA_OK)
+    st = pla_content_take_item(&track, false, &content, err);
+  if (st == PLA_OK) {
+    pla_meta_set_phonemes(content->meta, &phones.phones);
+    g_ptr_array_add(out->name, g_strdup(source->track));
+    g_ptr_array_add(out->take, content);
+  }
+  pla_item_clear(&track);
+  pla_item_clear(&phones);
+  return st;
+}
+
 PlaStatus
-pla_physeme_library_load(const char *path, PlaPhysemeLibrary *out, PlaNotes *notes,
-                         PlaProgress *progress, PlaError *err)
+pla_physeme_takes_read(const char *path, PlaPhysemeTakes *out, PlaProgress *progress, PlaError *err)
 {
   static const char *const known[] = { "takes", "weights", NULL };
   g_autoptr(GPtrArray) sources = g_ptr_array_new_with_free_func(source_free);
   g_autoptr(GHashTable) weight = NULL;
   PlaJsonFile *file = NULL;
   PlaJson root, takes, at;
-  *out = (PlaPhysemeLibrary){ 0 };
+  *out =
+      (PlaPhysemeTakes){ g_ptr_array_new_with_free_func(g_free),
+                         g_ptr_array_new_with_free_func((GDestroyNotify)pla_content_unref), NULL };
   PlaStatus st = pla_json_file_load(path, &file, &root, err);
   if (st == PLA_OK)
     st = pla_json_check_keys(root, known, err);
@@ -316,12 +371,44 @@ pla_physeme_library_load(const char *path, PlaPhysemeLibrary *out, PlaNotes *not
     if (st == PLA_OK)
       st = read_source(path, at, source, err);
   }
-  if (st == PLA_OK && pla_json_get(root, "weights", &at))
+  if (st == PLA_OK && pla_json_get(root, "weights", &at)) {
     st = read_weights(at, &weight, err);
+    if (st == PLA_OK)
+      out->weights = json_object_ref(json_node_get_object(at.node));
+  }
   if (st != PLA_OK && file)
     pla_fail_within(err, "%s", path);
   pla_json_file_free(file);
-  return st == PLA_OK ? add_sources(out, sources, weight, notes, progress, err) : st;
+  pla_progress_phase(progress, "Reading takes", 1.0);
+  for (guint i = 0; i < sources->len && st == PLA_OK; i++) {
+    st = read_take(sources->pdata[i], out, err);
+    if (st == PLA_OK && !pla_progress_step(progress, (i + 1.0) / sources->len))
+      st = pla_fail_cancelled(err);
+  }
+  return st;
+}
+
+PlaStatus
+pla_physeme_library_load(const char *path, PlaPhysemeLibrary *out, PlaNotes *notes,
+                         PlaProgress *progress, PlaError *err)
+{
+  PlaPhysemeTakes takes;
+  *out = (PlaPhysemeLibrary){ 0 };
+  PlaStatus st = pla_physeme_takes_read(path, &takes, progress, err);
+  for (guint i = 0; st == PLA_OK && i < takes.take->len; i++) {
+    const PlaContent *take = takes.take->pdata[i];
+    PlaPhones phones = { 0 };
+    st = pla_meta_get_phonemes(take->meta, &phones, err);
+    if (st == PLA_OK)
+      st = pla_physeme_library_add(out, take->track, &phones, takes.weights, notes, err);
+    if (st != PLA_OK)
+      pla_fail_within(err, "%s", (const char *)takes.name->pdata[i]);
+    pla_phones_clear(&phones);
+  }
+  if (st != PLA_OK)
+    pla_physeme_library_clear(out);
+  pla_physeme_takes_clear(&takes);
+  return st;
 }
 
 /* "weights" of a library, or what `fit --json` says of each control */

@@ -10,6 +10,7 @@
 
 #include "anatomy/base/progress.h"
 #include "anatomy/signal/signal.h"
+#include "app/content/content.h"
 #include "sim/physeme/physeme.h"
 
 typedef struct {
@@ -31,10 +32,22 @@ PlaStatus pla_physeme_library_build(const char *path, const char *const *files, 
                                     const char *weights, PlaPhysemeLibrary *out, PlaNotes *notes,
                                     PlaProgress *progress, PlaError *err);
 
+/* The takes of a library as items: tracks whose metadata has their phonemes. */
+typedef struct {
+  GPtrArray *name;     /* of char *: paths of the tracks */
+  GPtrArray *take;     /* of PlaContent */
+  JsonObject *weights; /* by name of a control, or NULL */
+} PlaPhysemeTakes;
+PlaStatus pla_physeme_takes_read(const char *path, PlaPhysemeTakes *out, PlaProgress *progress,
+                                 PlaError *err);
+void pla_physeme_takes_clear(PlaPhysemeTakes *self); /* zero is fine */
+
 /* Adds a take that is in memory; the first one tells which controls there are.  @self is zero at
- * first.  Takes count alike: there are no weights. */
+ * first.  @weights of controls by name, as in the file; NULL: they count alike.  @notes may be NULL
+ * without weights. */
 PlaStatus pla_physeme_library_add(PlaPhysemeLibrary *self, const PlaTrack *track,
-                                  const PlaPhones *phones, PlaError *err);
+                                  const PlaPhones *phones, JsonObject *weights, PlaNotes *notes,
+                                  PlaError *err);
 
 /* The phonemes of a text (IPA) with eSpeak's times; @audio (may be NULL): its sound, the caller's.
  */

@@ -2,7 +2,7 @@
  * contact terms. */
 #include "app/motion/surroundings.h"
 
-#include "app/motion/face-teeth.h"
+#include "sim/bodies/face-teeth.h"
 
 #include <string.h>
 

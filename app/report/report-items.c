@@ -1,6 +1,7 @@
 /* What a report says and shows of each item of a case. */
 #include "app/base/quantity.h"
 #include "app/content/annotation.h"
+#include "app/content/made.h"
 #include "app/report/report-private.h"
 #include "app/show/picture.h"
 #include "app/show/plot.h"
@@ -581,7 +582,7 @@ put_surgery(PlaReportMaker *m, const PlaContent *content, const char *name, PlaE
 static void
 put_specimen(PlaReportMaker *m, const PlaContent *content)
 {
-  JsonNode *node = json_object_get_member(content->meta, PLA_BODY_SPECIMEN);
+  JsonNode *node = json_object_get_member(content->meta, PLA_META_SPECIMEN);
   JsonObject *o = node && JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
   JsonNode *list = o ? json_object_get_member(o, "specimen_size_mm") : NULL;
   JsonArray *size = list && JSON_NODE_HOLDS_ARRAY(list) ? json_node_get_array(list) : NULL;
@@ -687,9 +688,9 @@ put_speech(PlaReportMaker *m, PlaContent *content, const char *name, PlaError *e
                         "at most %s.",
                         within, deep);
   }
-  JsonArray *notes = pla_spoken_get_notes(spoken);
-  for (guint i = 0; notes && i < json_array_get_length(notes); i++)
-    pla_report_add_text(m, PLA_BLOCK_WARNING, "%s", json_array_get_string_element(notes, i));
+  const char *note;
+  for (int i = 0; (note = pla_spoken_get_note(spoken, i)); i++)
+    pla_report_add_text(m, PLA_BLOCK_WARNING, "%s", note);
   pla_spoken_free(spoken);
   return PLA_OK;
 }

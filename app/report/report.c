@@ -237,7 +237,7 @@ put_log(PlaReportMaker *m)
   PlaBlock *table = pla_report_add_table(m, columns, G_N_ELEMENTS(columns));
   for (int i = 0; i < log->n; i++) {
     const PlaLogRow *row = &log->row[i];
-    const PlaOperation *op = pla_operation_find(row->verb);
+    const PlaVerb *op = pla_verb_find(row->verb);
     char hash[33];
     g_autofree char *params = parameters_text(m, row->parameters);
     glong length = g_utf8_strlen(params, -1);

@@ -5,6 +5,7 @@
 #include "app/base/quantity.h"
 #include "app/simulate/mesh-methods.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 
 static PlaStatus
@@ -127,6 +128,8 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
 const PlaMeshMethod pla_mesh_method_embed = {
   .name = "embed",
   .summary = "cubes that carry the surface, one layer for each part that overlaps there",
+  .title = N_("Cubes"),
+  .about = N_("Equal cubes around the tissues, which they carry."),
   .takes_labels = true,
   .takes_surfaces = true,
   .run = run,

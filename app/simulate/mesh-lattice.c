@@ -7,6 +7,7 @@
 #include "app/base/quantity.h"
 #include "app/simulate/mesh-methods.h"
 
+#include <glib/gi18n.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -482,6 +483,9 @@ const PlaMeshMethod pla_mesh_method_lattice = {
   .name = "lattice",
   .summary =
       "a lattice of equal tetrahedra that carries the surface, one element a piece of material",
+  .title = N_("Regular lattice"),
+  .about =
+      N_("Equal tetrahedra around the tissues, which they carry; parts that touch stay apart."),
   .takes_labels = true,
   .takes_surfaces = true,
   .takes_tets = true,

@@ -46,6 +46,8 @@ void pla_mesh_result_clear(PlaMeshResult *self);
 typedef struct {
   const char *name;    /* "tets" */
   const char *summary; /* one line, lower case */
+  const char *title;   /* translatable, for people who do not type commands: "Tetrahedra" */
+  const char *about;   /* translatable sentence for them */
   bool takes_labels, takes_surfaces;
   bool takes_tets; /* as the surface, a mesh of tets too */
   PlaStatus (*run)(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out,

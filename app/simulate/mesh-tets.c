@@ -5,6 +5,7 @@
 #include "app/base/quantity.h"
 #include "app/simulate/mesh-methods.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -80,6 +81,8 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
 const PlaMeshMethod pla_mesh_method_tets = {
   .name = "tets",
   .summary = "conforming tetrahedra, fine at surfaces and coarse inside",
+  .title = N_("Tetrahedra"),
+  .about = N_("Tetrahedra that follow the borders of tissues, small there and larger inside."),
   .takes_labels = true,
   .takes_surfaces = true,
   .run = run,

@@ -70,25 +70,19 @@ read_amount(PlaJson object, const char *key, double unit, double *out, PlaError 
 }
 
 static PlaStatus
-read_surface(PlaJson value, const char *folder, PlaCollider **out, PlaError *err)
+read_surface(PlaJson value, const PlaSceneMeshes *meshes, PlaCollider **out, PlaError *err)
 {
-  PlaItem item = { 0 };
-  PlaReadOptions opts = pla_read_options_default();
+  PlaMesh *surface = NULL;
   g_autofree char *name = NULL;
   PlaStatus st = pla_json_text_value(value, &name, err);
-  if (st != PLA_OK)
-    return st;
-  g_autofree char *full =
-      g_path_is_absolute(name) || !folder ? g_strdup(name) : g_build_filename(folder, name, NULL);
-  st = pla_item_read(full, &opts, &item, err);
-  if (st == PLA_OK && item.kind != PLA_KIND_MESH)
-    st = pla_fail(err, PLA_ERR_USAGE, "%s is a %s, not a surface", full, pla_kind_name(item.kind));
+  if (st == PLA_OK)
+    st = meshes->load(name, 1.0, meshes->data, &surface, err);
   if (st == PLA_OK) {
-    st = pla_collider_new_surface(item.mesh, out, err);
+    st = pla_collider_new_surface(surface, out, err);
     if (st != PLA_OK)
-      pla_fail_within(err, "%s", full);
+      pla_fail_within(err, "%s", name);
   }
-  pla_item_clear(&item);
+  pla_mesh_free(surface);
   return st;
 }
 
@@ -115,7 +109,8 @@ read_plane(PlaJson json, PlaCollider **out, PlaError *err)
 }
 
 PlaStatus
-pla_scene_colliders_read(PlaJson root, const char *folder, PlaSceneColliders *out, PlaError *err)
+pla_scene_colliders_read(PlaJson root, const PlaSceneMeshes *meshes, PlaSceneColliders *out,
+                         PlaError *err)
 {
   static const char *const known[] = { "surface", "plane", "friction", "move", NULL };
   static const char *const move_keys[] = { "translate_mm", "rotate", NULL };
@@ -139,7 +134,7 @@ pla_scene_colliders_read(PlaJson root, const char *folder, PlaSceneColliders *ou
     if (st == PLA_OK && pla_json_has(item, "surface") == pla_json_has(item, "plane"))
       st = pla_json_fail(item, err, "needs either a 'surface' file or a 'plane'");
     if (st == PLA_OK && pla_json_get(item, "surface", &value))
-      st = read_surface(value, folder, &out->collider[i], err);
+      st = read_surface(value, meshes, &out->collider[i], err);
     if (st == PLA_OK && pla_json_get(item, "plane", &value))
       st = read_plane(value, &out->collider[i], err);
     if (st == PLA_OK)

@@ -2,6 +2,7 @@
  */
 #pragma once
 
+#include "anatomy/mesh/mesh.h"
 #include "app/base/json.h"
 #include "sim/contact/contact.h"
 #include "sim/dynamics/dynamics.h"
@@ -26,9 +27,16 @@ typedef struct {
   PlaRigidMotion *motion; /* where moves */
 } PlaSceneColliders;
 
-/* "colliders" of a scene; files are relative to @folder. */
-PlaStatus pla_scene_colliders_read(PlaJson root, const char *folder, PlaSceneColliders *out,
-                                   PlaError *err);
+/* Finds the meshes that a scene names: files beside it, or items of a case. */
+typedef struct {
+  /* Caller frees *out; @unit_mm: of a file's coordinates. */
+  PlaStatus (*load)(const char *name, double unit_mm, void *data, PlaMesh **out, PlaError *err);
+  void *data;
+} PlaSceneMeshes;
+
+/* "colliders" of a scene; @meshes finds their surfaces. */
+PlaStatus pla_scene_colliders_read(PlaJson root, const PlaSceneMeshes *meshes,
+                                   PlaSceneColliders *out, PlaError *err);
 void pla_scene_colliders_clear(PlaSceneColliders *self);
 /* Puts them where they are after the fraction @t; @poses (n x 12, NULL: not wanted) receives those
  * they had before. */

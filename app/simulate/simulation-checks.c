@@ -26,8 +26,10 @@ compare_cells(const void *a, const void *b)
   return (x->cell > y->cell) - (x->cell < y->cell);
 }
 
+/* @first: the place of these cells among those of the mesh, for their shares */
 static PlaStatus
-check_cells(const int *cell, int n, int corners, const char *what, PlaError *err)
+check_cells(const int *cell, int n, int corners, const PlaMeshShares *shares, size_t first,
+            const char *what, PlaError *err)
 {
   Sorted *sorted = pla_array_new0((size_t)n, sizeof *sorted);
   PlaStatus st = sorted ? PLA_OK : pla_fail_memory(err, "the elements of the mesh");
@@ -49,13 +51,20 @@ check_cells(const int *cell, int n, int corners, const char *what, PlaError *err
   }
   if (st == PLA_OK)
     qsort(sorted, (size_t)n, sizeof *sorted, compare_cells);
-  for (int i = 1; i < n && st == PLA_OK; i++)
-    if (memcmp(sorted[i].vert, sorted[i - 1].vert, sizeof sorted[i].vert) == 0)
+  /* two pieces of material in one cell of a lattice may share all its vertices: together they do
+   * not fill more than the cell */
+  double filled = 0.0;
+  for (int i = 0; i < n && st == PLA_OK; i++) {
+    const bool again =
+        i > 0 && memcmp(sorted[i].vert, sorted[i - 1].vert, sizeof sorted[i].vert) == 0;
+    filled = (again ? filled : 0.0) + pla_mesh_share(shares, first + (size_t)sorted[i].cell);
+    if (again && filled > 1.0 + 1e-3)
       st =
           pla_fail(err, PLA_ERR_GEOMETRY,
                    "%s %d of the mesh is the same as %d: its stiffness and mass would count twice; "
                    "leave one out",
                    what, sorted[i].cell, sorted[i - 1].cell);
+  }
   free(sorted);
   return st;
 }
@@ -63,11 +72,13 @@ check_cells(const int *cell, int n, int corners, const char *what, PlaError *err
 PlaStatus
 pla_mesh_check_elements(const PlaMesh *mesh, PlaError *err)
 {
+  const PlaMeshShares shares = pla_mesh_shares(mesh);
+  const size_t tets = (size_t)mesh->n_tris, hexes = tets + (size_t)mesh->n_tets;
   PlaStatus st = pla_mesh_check(mesh, err);
   if (st == PLA_OK)
-    st = check_cells(mesh->tet, mesh->n_tets, 4, "tetrahedron", err);
+    st = check_cells(mesh->tet, mesh->n_tets, 4, &shares, tets, "tetrahedron", err);
   if (st == PLA_OK)
-    st = check_cells(mesh->hex, mesh->n_hexes, 8, "hexahedron", err);
+    st = check_cells(mesh->hex, mesh->n_hexes, 8, &shares, hexes, "hexahedron", err);
   return st;
 }
 

@@ -621,6 +621,24 @@ read_entry(Reader *self, PlaJson item, PlaError *err)
 
 /* ---- the model ---------------------------------------------------------------------------- */
 
+/* the share of each cell that is material, where the mesh says so; NULL: all are full */
+static PlaStatus
+read_filled(const Reader *self, double **out, PlaError *err)
+{
+  /* A cell with next to nothing in it keeps this share.  Less would leave vertices that nothing
+   * holds in rounded arithmetic; this much is not seen in weight or stiffness. */
+  const double least = 1e-3;
+  const PlaMesh *mesh = self->input->mesh;
+  const PlaMeshShares shares = pla_mesh_shares(mesh);
+  *out = NULL;
+  if (!shares.field[0] && !shares.field[1])
+    return PLA_OK;
+  *out = pla_array_new(self->n_cells, sizeof **out);
+  for (size_t c = 0; *out && c < self->n_cells; c++)
+    (*out)[c] = fmax(pla_mesh_share(&shares, (size_t)mesh->n_tris + c), least);
+  return *out ? PLA_OK : pla_fail_memory(err, "the materials");
+}
+
 /* fibres cell by cell, and everything else that cells have of their own */
 static PlaStatus
 set_cells(Reader *self, PlaError *err)
@@ -654,7 +672,11 @@ set_cells(Reader *self, PlaError *err)
     shape[2 * m + 1] = spec->alpha;
     activation[m] = spec->activation;
   }
-  PlaFemCells cells = { .prestretch = self->prestretch };
+  g_autofree double *filled = NULL;
+  PlaStatus st = read_filled(self, &filled, err);
+  if (st != PLA_OK)
+    return st;
+  PlaFemCells cells = { .prestretch = self->prestretch, .filled = filled };
   if (self->constants->len > 0) {
     cells.own = self->own;
     cells.constants = (const double *)(void *)self->constants->data;
@@ -668,9 +690,9 @@ set_cells(Reader *self, PlaError *err)
     cells.n_muscles = (int)n_muscles;
     cells.shape = shape;
   }
-  if (!cells.own && !cells.fibre_start && !cells.prestretch)
+  if (!cells.own && !cells.fibre_start && !cells.prestretch && !filled)
     return PLA_OK;
-  PlaStatus st = pla_fem_model_set_cells(self->out->model, &cells, err);
+  st = pla_fem_model_set_cells(self->out->model, &cells, err);
   if (st == PLA_OK)
     pla_fem_model_set_activations(self->out->model, activation);
   return st;

@@ -47,8 +47,12 @@ struct PlaSimulation {
   int n_presets;        /* elements whose stiffness comes from a preset */
   bool sensitivity;     /* asked for */
   GPtrArray *held;      /* vertices of each constraint (GArray of int) */
+  /* where it comes from: a file, or a text and what finds the meshes that it names */
+  char *path, *text;
+  PlaSceneMeshes meshes;
+  PlaProgress *progress; /* while it is read */
 };
 
-/* The scene with presets at @stiffness (PlaStiffness), or as it says where that is -1. */
-PlaStatus pla_simulation_load_at(const char *path, int stiffness, PlaProgress *progress,
-                                 PlaSimulation **out, PlaError *err);
+/* The same scene with its presets at @stiffness (PlaStiffness). */
+PlaStatus pla_simulation_new_at(const PlaSimulation *scene, int stiffness, PlaProgress *progress,
+                                PlaSimulation **out, PlaError *err);

@@ -3,6 +3,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "app/base/quantity.h"
 #include "app/simulate/scene-where.h"
 #include "sim/material/presets.h"
 #include "sim/solve/solve.h"
@@ -18,7 +19,7 @@ static PlaStatus
 add_fields(const PlaSimulation *scene, const double *pos, PlaMesh *mesh, PlaError *err)
 {
   const PlaMesh *rest = scene->mesh;
-  double *disp = pla_mesh_add_field(mesh, "displacement_mm", PLA_ON_VERTS, PLA_F64, 3);
+  double *disp = pla_mesh_add_field(mesh, PLA_FIELD_DISPLACEMENT, PLA_ON_VERTS, PLA_F64, 3);
   double *jacobian = pla_mesh_add_field(mesh, "jacobian", PLA_ON_CELLS, PLA_F64, 1);
   double *stretch = pla_mesh_add_field(mesh, "principal_stretch", PLA_ON_CELLS, PLA_F64, 3);
   double *mises = pla_mesh_add_field(mesh, "von_mises_pa", PLA_ON_CELLS, PLA_F64, 1);
@@ -67,12 +68,6 @@ add_worst(const PlaSimulation *scene, const double *jacobian, PlaSimulationResul
   }
 }
 
-bool
-pla_simulation_wants_sensitivity(const PlaSimulation *scene)
-{
-  return scene->sensitivity;
-}
-
 static double
 reaction_size(const PlaReaction *reaction)
 {
@@ -80,8 +75,8 @@ reaction_size(const PlaReaction *reaction)
 }
 
 PlaStatus
-pla_simulation_sensitivity(const char *path, PlaProgress *progress, PlaSimulationResult *result,
-                           PlaError *err)
+pla_simulation_sensitivity(const PlaSimulation *typical, PlaProgress *progress,
+                           PlaSimulationResult *result, PlaError *err)
 {
   PlaSensitivity *out = &result->sensitivity;
   PlaMesh *shape[2] = { NULL, NULL };
@@ -94,12 +89,12 @@ pla_simulation_sensitivity(const char *path, PlaProgress *progress, PlaSimulatio
     pla_progress_phase(progress, end ? "Solving with stiff tissues" : "Solving with soft tissues",
                        0.5 * (end + 1));
     PlaProgressSpan span = pla_progress_push(progress);
-    st = pla_simulation_load_at(path, end ? PLA_STIFFNESS_HIGH : PLA_STIFFNESS_LOW, progress,
-                                &scene, err);
+    st = pla_simulation_new_at(typical, end ? PLA_STIFFNESS_HIGH : PLA_STIFFNESS_LOW, progress,
+                               &scene, err);
     if (st == PLA_OK && scene->n_presets == 0)
       st = pla_fail(err, PLA_ERR_USAGE,
                     "%s: sensitivity needs the ranges of tissues, and no material is a \"preset\"",
-                    path);
+                    typical->path ? typical->path : "the scene");
     if (st == PLA_OK)
       st = pla_simulation_solve(scene, progress, &other, err);
     pla_progress_pop(progress, span);
@@ -485,4 +480,14 @@ pla_simulation_result_clear(PlaSimulationResult *result)
   g_free(result->collider_n);
   pla_mesh_free(result->mesh);
   *result = (PlaSimulationResult){ 0 };
+}
+
+PlaStatus
+pla_simulation_perform(const PlaSimulation *scene, bool sensitivity, PlaFrameFunc frame, void *data,
+                       PlaProgress *progress, PlaSimulationResult *out, PlaError *err)
+{
+  PlaStatus st = pla_simulation_run(scene, frame, data, progress, out, err);
+  if (st == PLA_OK && (sensitivity || scene->sensitivity))
+    st = pla_simulation_sensitivity(scene, progress, out, err);
+  return st;
 }

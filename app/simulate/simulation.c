@@ -53,6 +53,8 @@ pla_simulation_free(PlaSimulation *scene)
   pla_contact_set_free(scene->contacts);
   pla_scene_colliders_clear(&scene->colliders);
   g_clear_pointer(&scene->probes, g_array_unref);
+  g_free(scene->path);
+  g_free(scene->text);
   g_free(scene);
 }
 
@@ -434,11 +436,11 @@ read_hooks(PlaSimulation *scene, PlaJson root, PlaError *err)
 
 /* contacts, once everything that moves is known */
 static PlaStatus
-make_contacts(PlaSimulation *scene, PlaJson root, const char *folder, PlaError *err)
+make_contacts(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
   PlaContactOptions options;
   bool wanted;
-  PlaStatus st = pla_scene_colliders_read(root, folder, &scene->colliders, err);
+  PlaStatus st = pla_scene_colliders_read(root, &scene->meshes, &scene->colliders, err);
   if (st == PLA_OK)
     st = pla_scene_contact_read(root, &options, &wanted, err);
   if (st != PLA_OK || (!wanted && scene->colliders.n == 0))
@@ -549,37 +551,50 @@ read_unit(PlaJson root, double *unit_mm, PlaError *err)
   return st;
 }
 
+/* a mesh of a file; names are relative to the folder of the scene @data */
 static PlaStatus
-read_mesh(PlaSimulation *scene, PlaJson root, const char *path, PlaProgress *progress,
-          PlaError *err)
+load_file(const char *name, double unit_mm, void *data, PlaMesh **out, PlaError *err)
 {
-  PlaJson value;
+  const PlaSimulation *scene = data;
   PlaItem item = { 0 };
   PlaReadOptions opts = pla_read_options_default();
+  g_autofree char *folder = g_path_get_dirname(scene->path);
+  g_autofree char *full =
+      g_path_is_absolute(name) ? g_strdup(name) : g_build_filename(folder, name, NULL);
+  opts.unit_mm = unit_mm;
+  opts.progress = scene->progress;
+  PlaStatus st = pla_item_read(full, &opts, &item, err);
+  if (st == PLA_OK && item.kind != PLA_KIND_MESH)
+    st = pla_fail(err, PLA_ERR_USAGE, "%s is a %s, not a mesh", full, pla_kind_name(item.kind));
+  if (st == PLA_OK)
+    *out = g_steal_pointer(&item.mesh);
+  pla_item_clear(&item);
+  return st;
+}
+
+static PlaStatus
+load_nothing(const char *name, double unit_mm, void *data, PlaMesh **out, PlaError *err)
+{
+  return pla_fail(err, PLA_ERR_USAGE, "there is no mesh '%s'", name);
+}
+
+static PlaStatus
+read_mesh(PlaSimulation *scene, PlaJson root, PlaError *err)
+{
+  PlaJson value;
+  double unit_mm = 1.0;
   g_autofree char *name = NULL;
   if (!pla_json_get(root, "mesh", &value))
     return pla_json_fail(root, err, "names no 'mesh'");
   PlaStatus st = pla_json_text_value(value, &name, err);
   if (st == PLA_OK)
-    st = read_unit(root, &opts.unit_mm, err);
-  if (st != PLA_OK)
-    return st;
-  g_autofree char *folder = g_path_get_dirname(path);
-  g_autofree char *full =
-      g_path_is_absolute(name) ? g_strdup(name) : g_build_filename(folder, name, NULL);
-  opts.progress = progress;
-  st = pla_item_read(full, &opts, &item, err);
-  if (st == PLA_OK && item.kind != PLA_KIND_MESH)
-    st = pla_fail(err, PLA_ERR_USAGE, "%s is a %s, not a mesh", full, pla_kind_name(item.kind));
-  if (st == PLA_OK)
-    scene->mesh = g_steal_pointer(&item.mesh);
-  pla_item_clear(&item);
-  return st;
+    st = read_unit(root, &unit_mm, err);
+  return st == PLA_OK ? load_file(name, unit_mm, scene, &scene->mesh, err) : st;
 }
 
 /* everything but the mesh, which @scene has already */
 static PlaStatus
-read_scene(PlaSimulation *scene, PlaJson root, const char *folder, PlaError *err)
+read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
   static const char *const formulations[] = { "standard", "mixed", NULL };
   const size_t n = (size_t)scene->mesh->n_verts;
@@ -627,7 +642,7 @@ read_scene(PlaSimulation *scene, PlaJson root, const char *folder, PlaError *err
   if (st == PLA_OK)
     st = pla_scene_dynamics_read(root, &scene->dynamics, err);
   if (st == PLA_OK)
-    st = make_contacts(scene, root, folder, err);
+    st = make_contacts(scene, root, err);
   scene->spring_list =
       (PlaFemSprings){ (int)scene->springs->len, (const PlaSpring *)(void *)scene->springs->data };
   scene->pressure = (PlaFemPressure){ (int)scene->pressure_pa->len,
@@ -639,34 +654,46 @@ read_scene(PlaSimulation *scene, PlaJson root, const char *folder, PlaError *err
   return st;
 }
 
-PlaStatus
-pla_simulation_load_at(const char *path, int stiffness, PlaProgress *progress, PlaSimulation **out,
-                       PlaError *err)
+/* a scene from the file @path, or from @text about @mesh; presets at @stiffness, or as it says
+ * where that is -1 */
+static PlaStatus
+make_scene(const char *path, const PlaMesh *mesh, const char *text, const PlaSceneMeshes *meshes,
+           int stiffness, PlaProgress *progress, PlaSimulation **out, PlaError *err)
 {
-  static const char *const known[] = { "mesh",        "mesh_unit", "materials",   "gravity_m_s2",
-                                       "constraints", "loads",     "probes",      "solver",
-                                       "formulation", "labels",    "sensitivity", "colliders",
-                                       "contact",     "hooks",     "dynamics",    NULL };
+  static const char *const known[] = { "materials",   "gravity_m_s2", "constraints", "loads",
+                                       "probes",      "solver",       "formulation", "labels",
+                                       "colliders",   "contact",      "hooks",       "dynamics",
+                                       "sensitivity", "mesh",         "mesh_unit",   NULL };
+  static const char *const of_case[] = {
+    "materials", "gravity_m_s2", "constraints", "loads", "probes",   "solver",      "formulation",
+    "labels",    "colliders",    "contact",     "hooks", "dynamics", "sensitivity", NULL
+  };
   PlaJsonFile *file = NULL;
-  PlaJson root;
+  PlaJson root, value;
   *out = NULL;
-  PlaStatus st = pla_json_file_load(path, &file, &root, err);
+  PlaStatus st = path ? pla_json_file_load(path, &file, &root, err)
+                      : pla_json_text_load(text, "the scene", &file, &root, err);
   if (st != PLA_OK)
     return st;
   PlaSimulation *scene = g_new0(PlaSimulation, 1);
-  PlaJson value;
   scene->stiffness = stiffness;
-  st = pla_json_check_keys(root, known, err);
+  scene->path = g_strdup(path);
+  scene->text = g_strdup(text);
+  scene->progress = progress;
+  scene->meshes = path     ? (PlaSceneMeshes){ load_file, scene }
+                  : meshes ? *meshes
+                           : (PlaSceneMeshes){ load_nothing, NULL };
+  st = pla_json_check_keys(root, path ? known : of_case, err);
   if (st == PLA_OK && pla_json_get(root, "sensitivity", &value))
     st = pla_json_bool_value(value, &scene->sensitivity, err);
   if (st == PLA_OK)
-    st = read_mesh(scene, root, path, progress, err);
-  g_autofree char *folder = g_path_get_dirname(path);
+    st = path ? read_mesh(scene, root, err) : pla_mesh_dup(mesh, &scene->mesh, err);
   if (st == PLA_OK)
-    st = read_scene(scene, root, folder, err);
+    st = read_scene(scene, root, err);
+  scene->progress = NULL;
   if (st == PLA_OK)
     *out = g_steal_pointer(&scene);
-  else
+  else if (path)
     pla_fail_within(err, "%s", path);
   pla_simulation_free(scene);
   pla_json_file_free(file);
@@ -676,33 +703,22 @@ pla_simulation_load_at(const char *path, int stiffness, PlaProgress *progress, P
 PlaStatus
 pla_simulation_load(const char *path, PlaProgress *progress, PlaSimulation **out, PlaError *err)
 {
-  return pla_simulation_load_at(path, -1, progress, out, err);
+  return make_scene(path, NULL, NULL, NULL, -1, progress, out, err);
 }
 
 PlaStatus
-pla_simulation_new(const PlaMesh *mesh, const char *text, PlaSimulation **out, PlaError *err)
+pla_simulation_new(const PlaMesh *mesh, const char *text, const PlaSceneMeshes *meshes,
+                   PlaSimulation **out, PlaError *err)
 {
-  static const char *const known[] = { "materials", "gravity_m_s2", "constraints", "loads",
-                                       "probes",    "solver",       "formulation", "labels",
-                                       "colliders", "contact",      "hooks",       NULL };
-  PlaJsonFile *file = NULL;
-  PlaJson root;
-  *out = NULL;
-  PlaStatus st = pla_json_text_load(text, "the scene", &file, &root, err);
-  if (st != PLA_OK)
-    return st;
-  PlaSimulation *scene = g_new0(PlaSimulation, 1);
-  scene->stiffness = -1;
-  st = pla_json_check_keys(root, known, err);
-  if (st == PLA_OK)
-    st = pla_mesh_dup(mesh, &scene->mesh, err);
-  if (st == PLA_OK)
-    st = read_scene(scene, root, NULL, err);
-  if (st == PLA_OK)
-    *out = g_steal_pointer(&scene);
-  pla_simulation_free(scene);
-  pla_json_file_free(file);
-  return st;
+  return make_scene(NULL, mesh, text, meshes, -1, NULL, out, err);
+}
+
+PlaStatus
+pla_simulation_new_at(const PlaSimulation *scene, int stiffness, PlaProgress *progress,
+                      PlaSimulation **out, PlaError *err)
+{
+  return make_scene(scene->path, scene->mesh, scene->text, &scene->meshes, stiffness, progress, out,
+                    err);
 }
 
 const PlaFemModel *

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "anatomy/mesh/mesh.h"
+#include "app/simulate/scene-contact.h"
 #include "sim/fem/model.h"
 #include "sim/solve/solve.h"
 
@@ -14,9 +15,10 @@ typedef struct PlaSimulation PlaSimulation;
  * selection is an error that names it. */
 PlaStatus pla_simulation_load(const char *path, PlaProgress *progress, PlaSimulation **out,
                               PlaError *err);
-/* The same for a mesh in memory (copied): @text is a scene without "mesh". */
-PlaStatus pla_simulation_new(const PlaMesh *mesh, const char *text, PlaSimulation **out,
-                             PlaError *err);
+/* The same for a mesh in memory (copied): @text is a scene without "mesh".  @meshes finds what it
+ * names besides, and must outlive the scene; NULL: there is nothing. */
+PlaStatus pla_simulation_new(const PlaMesh *mesh, const char *text, const PlaSceneMeshes *meshes,
+                             PlaSimulation **out, PlaError *err);
 void pla_simulation_free(PlaSimulation *scene); /* NULL is fine */
 
 /* For solvers that follow a hand: motions are the "move" constraints, counted from 0. */
@@ -93,11 +95,10 @@ typedef struct {
 /* Solves the scene, a motion to its end.  Not reaching the tolerance is a result (solve.reason). */
 PlaStatus pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress,
                                PlaSimulationResult *out, PlaError *err);
-/* Adds what the presets' ranges mean for @result, the typical answer of the scene at @path: also a
- * field "sensitivity_mm" on its vertices.  PLA_ERR_USAGE when no material is a preset. */
-PlaStatus pla_simulation_sensitivity(const char *path, PlaProgress *progress,
+/* Adds what the presets' ranges mean for @result, the typical answer of @scene: also a field
+ * "sensitivity_mm" on its vertices.  PLA_ERR_USAGE when no material is a preset. */
+PlaStatus pla_simulation_sensitivity(const PlaSimulation *scene, PlaProgress *progress,
                                      PlaSimulationResult *result, PlaError *err);
-bool pla_simulation_wants_sensitivity(const PlaSimulation *scene); /* the scene asks for it */
 
 /* The same with a call for every frame of a motion, its start first; the mesh is only lent. */
 typedef PlaStatus (*PlaFrameFunc)(const PlaMesh *mesh, double time_s, void *data, PlaError *err);
@@ -105,3 +106,9 @@ PlaStatus pla_simulation_run(const PlaSimulation *scene, PlaFrameFunc frame, voi
                              PlaProgress *progress, PlaSimulationResult *out, PlaError *err);
 bool pla_simulation_is_dynamic(const PlaSimulation *scene);
 void pla_simulation_result_clear(PlaSimulationResult *result);
+
+/* What `simulate` does, from a file and in a case: pla_simulation_run(), and the sensitivity where
+ * the scene or @sensitivity asks for it. */
+PlaStatus pla_simulation_perform(const PlaSimulation *scene, bool sensitivity, PlaFrameFunc frame,
+                                 void *data, PlaProgress *progress, PlaSimulationResult *out,
+                                 PlaError *err);

@@ -262,6 +262,22 @@ pla_speech_net_read(const char *path, PlaSpeechModel **out, PlaError *err)
 }
 
 PlaStatus
+pla_speech_net_read_memory(const char *name, const void *data, size_t size, PlaSpeechModel **out,
+                           PlaError *err)
+{
+  PlaArrays file;
+  *out = NULL;
+  PlaStatus st = pla_arrays_read_memory(name, data, size, KIND, &file, err);
+  if (st != PLA_OK)
+    return st;
+  st = model_from(&file, out, err);
+  if (st != PLA_OK)
+    pla_fail_within(err, "%s", name);
+  pla_arrays_clear(&file);
+  return st;
+}
+
+PlaStatus
 pla_speech_net_built_in(PlaSpeechModel **out, PlaError *err)
 {
   *out = NULL;
@@ -272,10 +288,5 @@ pla_speech_net_built_in(PlaSpeechModel **out, PlaError *err)
                     "this Platysma was built without its speech model; give one with --model");
   gsize size;
   const void *data = g_bytes_get_data(bytes, &size);
-  PlaArrays file;
-  PlaStatus st = pla_arrays_read_memory("the built-in speech model", data, size, KIND, &file, err);
-  if (st == PLA_OK)
-    st = model_from(&file, out, err);
-  pla_arrays_clear(&file);
-  return st;
+  return pla_speech_net_read_memory("the built-in speech model", data, size, out, err);
 }

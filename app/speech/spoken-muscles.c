@@ -24,20 +24,16 @@ track_of(const PlaSpoken *self, PlaTrack **out, PlaError *err)
   return PLA_OK;
 }
 
+typedef struct {
+  const PlaTongueMuscles *muscles;
+  PlaTongueActivations *out;
+} Explaining;
+
 static PlaStatus
-explain_all(PlaTongueMotion *motion, const PlaTrack *track, const PlaTongueMuscles *muscles,
-            PlaProgress *progress, PlaTongueActivations *out, PlaError *err)
+explain(const PlaTongueMotion *motion, int frame, void *data, PlaError *err)
 {
-  PlaStatus st = pla_tongue_motion_start(motion, track, err);
-  bool more = st == PLA_OK;
-  for (int f = 0; st == PLA_OK && more; f++) {
-    st = pla_tongue_motion_step(motion, &more, err);
-    if (st == PLA_OK && more)
-      st = pla_tongue_activations_explain(out, muscles, motion, f, err);
-    if (st == PLA_OK && !pla_progress_step(progress, (f + 1.0) / track->n_samples))
-      st = pla_fail_cancelled(err);
-  }
-  return st;
+  const Explaining *self = data;
+  return pla_tongue_activations_explain(self->out, self->muscles, motion, frame, err);
 }
 
 PlaStatus
@@ -49,7 +45,7 @@ pla_spoken_explain(const PlaSpoken *self, double cell_mm, PlaProgress *progress,
   PlaTongueMuscles *muscles = NULL;
   *out = (PlaTongueActivations){ 0 };
   PlaStatus st = track_of(self, &track, err);
-  const PlaTrack *measured = self->measured ? track : NULL;
+  const PlaTrack *measured = self->own_plane ? NULL : track;
   pla_progress_phase(progress, "Making the tongue", 0.3);
   PlaProgressSpan span = pla_progress_push(progress);
   if (st == PLA_OK)
@@ -63,8 +59,11 @@ pla_spoken_explain(const PlaSpoken *self, double cell_mm, PlaProgress *progress,
   if (st == PLA_OK)
     st = pla_tongue_activations_init(out, muscles, track, err);
   pla_progress_phase(progress, "Finding what they do", 1.0);
-  if (st == PLA_OK)
-    st = explain_all(motion, track, muscles, progress, out, err);
+  if (st == PLA_OK) {
+    PlaTongueStats stats;
+    st = pla_tongue_motion_run(motion, track, false, explain, &(Explaining){ muscles, out },
+                               progress, &stats, err);
+  }
   pla_tongue_muscles_free(muscles);
   if (motion)
     pla_spoken_tongue_release(measured, motion);

@@ -49,8 +49,9 @@ draw_all(const PlaSpokenVideo *video, TakePicture take, void *data, PlaProgress 
 static PlaStatus
 take_gif(cairo_surface_t *image, int number, void *data, PlaError *err)
 {
-  pla_gif_add(data, image);
-  return PLA_OK;
+  return pla_gif_add(data, image)
+             ? PLA_OK
+             : pla_fail(err, PLA_ERR_IO, "picture %d of the GIF could not be written", number);
 }
 
 static PlaStatus
@@ -63,7 +64,8 @@ write_gif(const PlaSpokenVideo *video, const char *path, PlaProgress *progress, 
   PlaGif *gif = pla_gif_new(pla_output_get_file(out), video->width, video->height,
                             (int)lround(100.0 / video->rate_hz));
   st = draw_all(video, take_gif, gif, progress, err);
-  pla_gif_finish(gif);
+  if (!pla_gif_finish(gif) && st == PLA_OK)
+    st = pla_fail(err, PLA_ERR_IO, "%s could not be written", path);
   if (st == PLA_OK)
     return pla_output_commit(&out, 1, err);
   pla_output_discard(out);

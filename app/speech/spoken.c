@@ -4,6 +4,7 @@
 #include "anatomy/mesh/boundary.h"
 #include "anatomy/phantom/phantom.h"
 #include "anatomy/surface/surface.h"
+#include "app/base/json.h"
 #include "app/speech/spoken-tongue.h"
 
 #include <math.h>
@@ -18,8 +19,7 @@ static const double section_step = 0.5;
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-typedef struct {
-  PlaTongueMotion *motion;
+struct PlaSpokenMaking {
   const PlaTongue *tongue;
   PlaCoilPaths paths;
   int n_frames, n_verts, n_tris, n_outline;
@@ -32,11 +32,14 @@ typedef struct {
   double cell_height[PLA_PALATE_ROWS * PLA_PALATE_COLUMNS]; /* of the palate; NaN: none */
   int n_above;
   int *above; /* surface vertices that look upwards at rest */
-} Making;
+};
+typedef PlaSpokenMaking Making;
 
-static void
-making_clear(Making *m)
+void
+pla_spoken_making_free(PlaSpokenMaking *m)
 {
+  if (!m)
+    return;
   pla_coil_paths_clear(&m->paths);
   g_free(m->vert);
   g_free(m->surface);
@@ -56,6 +59,7 @@ making_clear(Making *m)
   g_free(m->section[1]);
   g_free(m->moved);
   g_free(m->above);
+  g_free(m);
 }
 
 /* the outer vertices of the tongue, numbered in order */
@@ -214,10 +218,10 @@ keep_outline(const Making *m, const double *pos, float *out)
     out[i] = (float)(1000.0 * at[i]);
 }
 
-static void
-keep_frame(Making *m, int frame)
+void
+pla_spoken_making_frame(PlaSpokenMaking *m, const PlaTongueMotion *motion, int frame)
 {
-  const double *pos = pla_tongue_motion_get_pos(m->motion);
+  const double *pos = pla_tongue_motion_get_pos(motion);
   const gsize f = (gsize)frame;
   int16_t *moved = m->moved + 3 * f * (gsize)m->n_verts;
   for (int i = 0; i < m->n_verts; i++)
@@ -229,14 +233,14 @@ keep_frame(Making *m, int frame)
   keep_outline(m, pos, m->outline_mm + 2 * f * (gsize)m->n_outline);
   keep_places(m, frame, pos);
   PlaTongueFrame pose;
-  pla_tongue_motion_frame(m->motion, &pose);
+  pla_tongue_motion_frame(motion, &pose);
   for (int i = 0; i < 9; i++)
     m->jaw[12 * f + (gsize)i] = (float)pose.jaw_rotation[i];
   for (int d = 0; d < 3; d++)
     m->jaw[12 * f + 9 + (gsize)d] = (float)(1000.0 * pose.jaw_shift[d]);
   PlaAirway airway;
   double hz[PLA_FORMANTS];
-  pla_tongue_motion_airway(m->motion, &airway);
+  pla_tongue_motion_airway(motion, &airway);
   const int n = pla_airway_formants(&airway, PLA_FORMANTS, hz);
   for (int s = 0; s < PLA_AIRWAY_SECTIONS; s++) {
     m->area[f * PLA_AIRWAY_SECTIONS + (gsize)s] = (float)airway.area_mm2[s];
@@ -245,11 +249,12 @@ keep_frame(Making *m, int frame)
   for (int k = 0; k < PLA_FORMANTS; k++)
     m->formant[f * PLA_FORMANTS + (gsize)k] = k < n ? (float)hz[k] : NAN;
   measure_contacts(m, pos, m->contact + f * PLA_PALATE_ROWS * PLA_PALATE_COLUMNS);
-  m->volume[f] = (float)(pla_tongue_motion_report(m->motion)->step.volume_ratio - 1.0);
+  m->volume[f] = (float)(pla_tongue_motion_report(motion)->step.volume_ratio - 1.0);
 }
 
+/* room for all frames */
 static PlaStatus
-move(Making *m, const PlaTrack *track, PlaProgress *progress, PlaError *err)
+make_room(Making *m, PlaError *err)
 {
   const gsize n = (gsize)m->n_frames;
   m->n_outline = pla_tongue_get_outline(m->tongue)->n;
@@ -269,68 +274,13 @@ move(Making *m, const PlaTrack *track, PlaProgress *progress, PlaError *err)
   keep_outline(m, pla_tongue_get_mesh(m->tongue)->pos, m->rest_outline_mm);
   for (int i = 0; i < 2 * PLA_TRACT_FIXED; i++)
     m->wall_mm[i / 2][i % 2] = (float)(1000.0 * pla_airway_get_wall(m->tongue)[i / 2][i % 2]);
-  pla_progress_phase(progress, "Moving the tongue", 0.97);
-  PlaStatus st = pla_tongue_motion_start(m->motion, track, err);
-  bool more = st == PLA_OK;
-  for (int f = 0; st == PLA_OK && more; f++) {
-    st = pla_tongue_motion_step(m->motion, &more, err);
-    if (st == PLA_OK && more)
-      keep_frame(m, f);
-    if (st == PLA_OK && !pla_progress_step(progress, (f + 1.0) / m->n_frames))
-      st = pla_fail_cancelled(err);
-  }
-  return st;
-}
-
-static PlaStatus
-hear(Making *m, const PlaAudio *audio, PlaProgress *progress, PlaError *err)
-{
-  g_autofree double *hz = g_new(double, PLA_FORMANTS *(gsize)m->n_frames);
-  double *sample = NULL;
-  size_t n = 0;
-  for (gsize i = 0; i < PLA_FORMANTS * (gsize)m->n_frames; i++)
-    m->heard[i] = NAN;
-  if (!audio)
-    return PLA_OK;
-  pla_progress_phase(progress, "Listening for formants", 1.0);
-  PlaStatus st = pla_speech_samples(audio, &sample, &n, err);
-  if (st == PLA_OK)
-    pla_formants_track(sample, n, m->n_frames, hz);
-  for (gsize i = 0; st == PLA_OK && i < PLA_FORMANTS * (gsize)m->n_frames; i++)
-    m->heard[i] = (float)hz[i];
-  free(sample);
-  return st;
+  return PLA_OK;
 }
 
 /* ---- as an item ------------------------------------------------------------------------------ */
 
-static void
-describe(const Making *m, const PlaSpokenInput *input, JsonObject *meta)
-{
-  const PlaTongueStats *stats = pla_tongue_motion_stats(m->motion);
-  const PlaSpeakerFit *fit = pla_tongue_get_fit(m->tongue);
-  JsonObject *spoken = json_object_new();
-  JsonArray *notes = json_array_new();
-  json_object_set_string_member(spoken, "source", input->source);
-  json_object_set_string_member(spoken, "trained_on", input->trained_on ? input->trained_on : "");
-  json_object_set_boolean_member(spoken, "measured", input->measured);
-  json_object_set_double_member(spoken, "rate_hz", input->track->rate_hz);
-  json_object_set_double_member(spoken, "start_s", input->track->start_s);
-  json_object_set_double_member(spoken, "max_volume_change", stats->max_volume_change);
-  json_object_set_double_member(spoken, "max_penetration_mm", stats->max_penetration_mm);
-  json_object_set_double_member(spoken, "sensor_error_mm", stats->sensor_error_mm);
-  json_object_set_int_member(spoken, "projected", stats->projected);
-  json_object_set_int_member(spoken, "unsettled", stats->unsettled);
-  json_object_set_double_member(spoken, "fit_scale", fit->scale);
-  json_object_set_double_member(spoken, "fit_residual_mm", fit->residual_mm);
-  for (int i = 0; input->notes && i < input->notes->n; i++)
-    json_array_add_string_element(notes, input->notes->text[i]);
-  json_object_set_array_member(spoken, "notes", notes);
-  json_object_set_object_member(meta, "spoken", spoken);
-}
-
 static PlaStatus
-to_content(const Making *m, const PlaSpokenInput *input, PlaContent **out, PlaError *err)
+to_content(const Making *m, PlaContent **out, PlaError *err)
 {
   const uint64_t n = (uint64_t)m->n_frames, verts = (uint64_t)m->n_verts,
                  outline = (uint64_t)m->n_outline;
@@ -361,7 +311,6 @@ to_content(const Making *m, const PlaSpokenInput *input, PlaContent **out, PlaEr
     { "volume", PLA_F32, 1, { n }, m->volume },
   };
   g_autoptr(PlaContent) content = pla_content_new(PLA_ITEM_RESULT);
-  describe(m, input, content->meta);
   PlaStatus st = PLA_OK;
   for (size_t i = 0; st == PLA_OK && i < G_N_ELEMENTS(rows); i++)
     st = pla_content_add_array(content, rows[i].name, rows[i].dtype, rows[i].n_dims, rows[i].shape,
@@ -372,43 +321,54 @@ to_content(const Making *m, const PlaSpokenInput *input, PlaContent **out, PlaEr
 }
 
 PlaStatus
-pla_spoken_make(const PlaSpokenInput *input, PlaProgress *progress, PlaContent **out, PlaError *err)
+pla_spoken_making_new(const PlaTongueMotion *motion, const PlaTrack *track, PlaSpokenMaking **out,
+                      PlaError *err)
 {
-  const PlaTrack *measured = input->measured ? input->track : NULL;
-  Making m = { 0 };
   *out = NULL;
-  if (input->track->rate_hz <= 0.0 || input->track->n_samples < 1)
+  if (track->rate_hz <= 0.0 || track->n_samples < 1)
     return pla_fail(err, PLA_ERR_EMPTY, "the track of the coils has no frames or no rate");
-  if (input->track->n_samples / input->track->rate_hz > LONGEST_S)
+  if (track->n_samples / track->rate_hz > LONGEST_S)
     return pla_fail(err, PLA_ERR_UNSUPPORTED,
                     "the recording lasts %.0f s; cut it into pieces of at most %.0f s",
-                    input->track->n_samples / input->track->rate_hz, LONGEST_S);
-  PlaStatus st = pla_coil_paths_init(&m.paths, input->track, err);
-  pla_progress_phase(progress, "Making the tongue", 0.5);
-  PlaProgressSpan span = pla_progress_push(progress);
+                    track->n_samples / track->rate_hz, LONGEST_S);
+  PlaSpokenMaking *m = g_new0(PlaSpokenMaking, 1);
+  m->tongue = pla_tongue_motion_get_tongue(motion);
+  m->n_frames = track->n_samples;
+  PlaStatus st = pla_coil_paths_init(&m->paths, track, err);
   if (st == PLA_OK)
-    st = pla_spoken_tongue_take(measured, input->cell_mm, progress, &m.motion, err);
-  pla_progress_pop(progress, span);
-  if (st != PLA_OK) {
-    pla_coil_paths_clear(&m.paths);
-    return st;
-  }
-  m.tongue = pla_tongue_motion_get_tongue(m.motion);
-  m.n_frames = input->track->n_samples;
-  st = find_surface(&m, err);
+    st = find_surface(m, err);
   if (st == PLA_OK) {
-    find_above(&m);
-    find_palate(&m);
-    draw_sections(&m);
-    st = move(&m, input->track, progress, err);
+    find_above(m);
+    find_palate(m);
+    draw_sections(m);
+    st = make_room(m, err);
   }
   if (st == PLA_OK)
-    st = hear(&m, input->audio, progress, err);
-  if (st == PLA_OK)
-    st = to_content(&m, input, out, err);
-  pla_spoken_tongue_release(measured, m.motion);
-  making_clear(&m);
+    *out = m;
+  else
+    pla_spoken_making_free(m);
   return st;
+}
+
+PlaStatus
+pla_spoken_making_rest(const PlaSpokenMaking *m, PlaMesh **out, PlaError *err)
+{
+  PlaStatus st = pla_mesh_new(m->n_verts, m->n_tris, 0, 0, out, err);
+  if (st != PLA_OK)
+    return st;
+  memcpy((*out)->tri, m->tri, 3 * (gsize)m->n_tris * sizeof *m->tri);
+  for (gsize i = 0; i < 3 * (gsize)m->n_verts; i++)
+    (*out)->pos[i] = (double)m->rest_mm[i] / 1000.0;
+  return PLA_OK;
+}
+
+PlaStatus
+pla_spoken_making_finish(PlaSpokenMaking *m, const double *heard_hz, PlaContent **out,
+                         PlaError *err)
+{
+  for (gsize i = 0; i < PLA_FORMANTS * (gsize)m->n_frames; i++)
+    m->heard[i] = heard_hz ? (float)heard_hz[i] : NAN;
+  return to_content(m, out, err);
 }
 
 /* ---- the mouth around it --------------------------------------------------------------------- */
@@ -531,6 +491,7 @@ pla_spoken_new(PlaContent *content, PlaSpoken **out, PlaError *err)
   self->source = json_object_get_string_member_with_default(meta, "source", "");
   self->trained_on = json_object_get_string_member_with_default(meta, "trained_on", "");
   self->measured = json_object_get_boolean_member_with_default(meta, "measured", FALSE);
+  self->own_plane = json_object_get_boolean_member_with_default(meta, "own_plane", !self->measured);
   self->rate_hz = json_object_get_double_member_with_default(meta, "rate_hz", 0.0);
   self->start_s = json_object_get_double_member_with_default(meta, "start_s", 0.0);
   memcpy(self->section_at_mm, section_at, sizeof section_at);
@@ -622,10 +583,9 @@ pla_spoken_move_jaw(const PlaSpoken *self, int frame, const double *pos, int n, 
     }
 }
 
-JsonArray *
-pla_spoken_get_notes(const PlaSpoken *self)
+const char *
+pla_spoken_get_note(const PlaSpoken *self, int i)
 {
-  JsonNode *node =
-      json_object_get_member(json_object_get_object_member(self->content->meta, "spoken"), "notes");
-  return node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
+  JsonObject *spoken = pla_json_member_object(self->content->meta, "spoken");
+  return pla_json_element_text(pla_json_member_array(spoken, "notes"), (guint)i);
 }

@@ -9,6 +9,7 @@
 
 #include "anatomy/base/progress.h"
 #include "app/content/content.h"
+#include "app/speech/tongue-motion.h"
 #include "sim/speech/formants.h"
 #include "sim/speech/spectrum.h"
 #include "sim/tongue/airway.h"
@@ -20,6 +21,7 @@ typedef struct {
   const char *source;     /* name of the item that it was made from */
   const char *trained_on; /* a sentence; "" for recorded coils */
   bool measured;          /* coils were recorded, not predicted */
+  bool own_plane;         /* they are in the built-in head's own plane, without a fit */
   int n_frames, n_verts, n_tris, n_outline;
   int section_dims[2]; /* of the bones in section: forward, up */
   double section_at_mm[2], section_step_mm;
@@ -49,20 +51,20 @@ typedef struct {
 #define PLA_SPOKEN_JAW "jaw and lower teeth"
 #define PLA_SPOKEN_HEAD "head"
 
-typedef struct {
-  const PlaTrack *track; /* coils in mm */
-  bool measured; /* they are recorded: their means are fitted to the tongue; else they are in
-                    the built-in head's own plane */
-  const PlaAudio *audio; /* or NULL */
-  double cell_mm;        /* of the tongue; 0: its default */
-  const char *source, *trained_on;
-  const PlaNotes *notes;
-} PlaSpokenInput;
-
-/* Moves the built-in tongue along the track.  Caller unrefs *out.  The same bits for any number of
- * threads. */
-PlaStatus pla_spoken_make(const PlaSpokenInput *input, PlaProgress *progress, PlaContent **out,
-                          PlaError *err);
+/* The motion while it is made, frame by frame. */
+typedef struct PlaSpokenMaking PlaSpokenMaking;
+/* For the frames of motions of the built-in tongue along @track, coils in mm. */
+PlaStatus pla_spoken_making_new(const PlaTongueMotion *motion, const PlaTrack *track,
+                                PlaSpokenMaking **out, PlaError *err);
+void pla_spoken_making_free(PlaSpokenMaking *self); /* NULL is fine */
+/* Keeps the newest frame of @motion, number @frame.  Threads may keep different ones. */
+void pla_spoken_making_frame(PlaSpokenMaking *self, const PlaTongueMotion *motion, int frame);
+/* The surface of the tongue at rest.  Caller frees *out. */
+PlaStatus pla_spoken_making_rest(const PlaSpokenMaking *self, PlaMesh **out, PlaError *err);
+/* After all frames.  @heard_hz: resonances of the sound (frames x PLA_FORMANTS), or NULL.  The
+ * caller adds the metadata "spoken": what the operation `speak` has found. */
+PlaStatus pla_spoken_making_finish(PlaSpokenMaking *self, const double *heard_hz, PlaContent **out,
+                                   PlaError *err);
 /* The shapes around it: head, palate, jaw (metres).  Caller unrefs each. */
 PlaStatus pla_spoken_make_mouth(double cell_mm, PlaProgress *progress, PlaContent *out[3],
                                 PlaError *err);
@@ -79,8 +81,8 @@ double pla_spoken_seconds(const PlaSpoken *self);              /* to the end of 
 void pla_spoken_pos(const PlaSpoken *self, int frame, double *pos);
 /* @pos (n x 3, m) moved with the jaw from its place at rest. */
 void pla_spoken_move_jaw(const PlaSpoken *self, int frame, const double *pos, int n, double *out);
-/* Sentences about the sound and the model. */
-JsonArray *pla_spoken_get_notes(const PlaSpoken *self); /* borrowed */
+/* Sentence @i about the sound and the model; NULL behind the last. */
+const char *pla_spoken_get_note(const PlaSpoken *self, int i);
 
 /* How two ways of saying the same differ. */
 typedef struct {

@@ -5,13 +5,16 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "app/speech/tongue-cache.h"
-#include "io/formats/format.h"
 
 #include <glib.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Frames of a stretch at most, and those of a track that is not worth its run-ups.  Stretches are
+ * even in number and alike: two threads end together. */
+enum { STRETCH = 240, SHORT_TRACK = 120 };
 enum { RUN_UP = 30 }; /* frames: damping makes the flesh forget with a time constant of 0.11 s */
 
 struct PlaTongueMotion {
@@ -20,6 +23,7 @@ struct PlaTongueMotion {
   PlaTongueBodyOptions options;
   PlaTongueBody *body;
   PlaCoilPaths paths;
+  double rate_hz; /* of the track */
   PlaTongueStats stats;
   PlaTongueReport report;
   int frame;
@@ -44,29 +48,49 @@ pla_tongue_motion_free(PlaTongueMotion *self)
   g_free(self);
 }
 
-/* count, then degrees of freedom: 3 times the vertex, and 1 or 2 more for y or z */
-static PlaStatus
-read_fixed(const char *path, int n_verts, unsigned char *fixed, PlaError *err)
+PlaStatus
+pla_tongue_fixed_read(const char *path, int **out, int *n, PlaError *err)
 {
+  enum { MOST = 100000000 };
   g_autofree char *text = NULL;
+  g_autofree int *fixed = NULL;
   g_autoptr(GError) error = NULL;
-  if (!g_file_get_contents(path, &text, NULL, &error))
+  gsize size;
+  if (!g_file_get_contents(path, &text, &size, &error))
     return pla_fail(err, PLA_ERR_IO, "%s", error->message);
   char *at = text, *end;
   const long count = strtol(at, &end, 10);
-  if (end == at || count < 1 || count > 3l * n_verts)
+  if (end == at || count < 1 || (gsize)count > size)
     return pla_fail(err, PLA_ERR_FORMAT,
-                    "%s must begin with the number of fixed degrees of freedom, 1 to %d", path,
-                    3 * n_verts);
+                    "%s must begin with the number of fixed degrees of freedom, and list them",
+                    path);
+  fixed = g_new(int, count);
   for (long i = 0; i < count; i++) {
     for (at = end; *at == ',' || g_ascii_isspace(*at); at++)
       ;
     const long dof = strtol(at, &end, 10);
-    if (end == at || dof < 0 || dof >= 3l * n_verts)
+    if (end == at || dof < 0 || dof > MOST)
       return pla_fail(err, PLA_ERR_FORMAT,
-                      "%s, entry %ld of %ld: a degree of freedom from 0 to %d is expected", path,
-                      i + 1, count, 3 * n_verts - 1);
-    fixed[dof / 3] = 1;
+                      "%s, entry %ld of %ld: a degree of freedom from 0 on is expected", path,
+                      i + 1, count);
+    fixed[i] = (int)dof;
+  }
+  *out = g_steal_pointer(&fixed);
+  *n = (int)count;
+  return PLA_OK;
+}
+
+/* marks the vertices of degrees of freedom: 3 times the vertex, and 1 or 2 more for y or z */
+static PlaStatus
+hold_listed(const PlaTongueMotionOptions *options, unsigned char *fixed, PlaError *err)
+{
+  const int n_verts = options->mesh->n_verts;
+  for (int i = 0; i < options->n_fixed; i++) {
+    if (options->fixed[i] < 0 || options->fixed[i] >= 3 * n_verts)
+      return pla_fail(err, PLA_ERR_USAGE,
+                      "fixed degree of freedom %d of %d is %d; those of this mesh are 0 to %d",
+                      i + 1, options->n_fixed, options->fixed[i], 3 * n_verts - 1);
+    fixed[options->fixed[i] / 3] = 1;
   }
   return PLA_OK;
 }
@@ -128,34 +152,34 @@ static PlaStatus
 build_from_mesh(const PlaTongueMotionOptions *options, PlaTongueInput *input, PlaTongue **out,
                 PlaError *err)
 {
-  PlaReadOptions opts = pla_read_options_default();
-  PlaItem item = { 0 };
+  PlaMesh *mesh = NULL;
   unsigned char *fixed = NULL;
-  PlaStatus st = pla_item_read(options->mesh_path, &opts, &item, err);
-  if (st == PLA_OK && (item.kind != PLA_KIND_MESH || item.mesh->n_tets == 0))
-    st = pla_fail(err, PLA_ERR_USAGE, "%s holds no tetrahedra; make them with the verb mesh",
-                  options->mesh_path);
+  PlaStatus st = options->mesh->n_tets > 0
+                     ? pla_mesh_dup(options->mesh, &mesh, err)
+                     : pla_fail(err, PLA_ERR_USAGE,
+                                "the mesh of a tongue has no tetrahedra; make them with the verb "
+                                "mesh");
   if (st == PLA_OK) {
-    fixed = pla_array_new0((size_t)item.mesh->n_verts, 1);
+    fixed = pla_array_new0((size_t)mesh->n_verts, 1);
     if (!fixed)
       st = pla_fail_memory(err, "a tongue");
-    else if (options->fixed_path)
-      st = read_fixed(options->fixed_path, item.mesh->n_verts, fixed, err);
+    else if (options->n_fixed > 0)
+      st = hold_listed(options, fixed, err);
     else
-      hold_lowest(options, item.mesh, fixed);
+      hold_lowest(options, mesh, fixed);
   }
-  for (int i = 0; st == PLA_OK && options->mesh_unit_mm > 0.0 && i < 3 * item.mesh->n_verts; i++)
-    item.mesh->pos[i] *= options->mesh_unit_mm;
+  for (int i = 0; st == PLA_OK && options->mesh_unit_mm > 0.0 && i < 3 * mesh->n_verts; i++)
+    mesh->pos[i] *= options->mesh_unit_mm;
   if (st == PLA_OK)
-    st = find_frame(options, item.mesh, fixed, &input->frame, err);
+    st = find_frame(options, mesh, fixed, &input->frame, err);
   if (st == PLA_OK) {
-    input->mesh = item.mesh;
+    input->mesh = mesh;
     input->fixed = fixed;
     input->scale_mesh = options->mesh_unit_mm <= 0.0;
     st = pla_tongue_new(input, options->progress, out, err);
   }
   free(fixed);
-  pla_item_clear(&item);
+  pla_mesh_free(mesh);
   return st;
 }
 
@@ -174,9 +198,9 @@ pla_tongue_motion_new(const PlaTongueMotionOptions *options, const PlaTrack *con
   input.paths = paths;
   input.n_paths = n_tracks;
   if (st == PLA_OK)
-    st = options->mesh_path ? build_from_mesh(options, &input, &self->tongue, err)
-                            : pla_phantom_tongue_new(options->cell_mm, options->own_plane, &input,
-                                                     options->progress, &self->tongue, err);
+    st = options->mesh ? build_from_mesh(options, &input, &self->tongue, err)
+                       : pla_phantom_tongue_new(options->cell_mm, options->own_plane, &input,
+                                                options->progress, &self->tongue, err);
   body.quasistatic = options->quasistatic;
   body.without_volume = options->without_volume;
   body.without_contact = options->without_contact;
@@ -250,6 +274,7 @@ pla_tongue_motion_start(PlaTongueMotion *self, const PlaTrack *track, PlaError *
 {
   pla_coil_paths_clear(&self->paths);
   PlaStatus st = pla_coil_paths_init(&self->paths, track, err);
+  self->rate_hz = track->rate_hz;
   self->frame = 0;
   self->stats = pla_tongue_stats_none();
   for (int i = 0; i < 2 * PLA_N_COILS; i++)
@@ -262,6 +287,12 @@ int
 pla_tongue_motion_n_frames(const PlaTongueMotion *self)
 {
   return self->paths.n_frames;
+}
+
+double
+pla_tongue_motion_rate_hz(const PlaTongueMotion *self)
+{
+  return self->rate_hz;
 }
 
 PlaStatus
@@ -317,6 +348,75 @@ pla_tongue_motion_seek(PlaTongueMotion *self, int frame, PlaError *err)
   while (st == PLA_OK && more && self->frame < frame)
     st = pla_tongue_motion_step(self, &more, err);
   self->stats = pla_tongue_stats_none();
+  return st;
+}
+
+/* what all stretches share */
+typedef struct {
+  const PlaTrack *track;
+  PlaTongueFrameFunc func;
+  void *data;
+  PlaProgress *progress;
+  int done; /* frames of all stretches */
+} Run;
+
+/* frames from @from up to @to */
+static PlaStatus
+run_stretch(Run *run, PlaTongueMotion *motion, int from, int to, PlaError *err)
+{
+  PlaStatus st = pla_tongue_motion_start(motion, run->track, err);
+  bool more = true;
+  if (st == PLA_OK)
+    st = pla_tongue_motion_seek(motion, from, err);
+  for (int i = from; st == PLA_OK && i < to; i++) {
+    st = pla_tongue_motion_step(motion, &more, err);
+    if (st != PLA_OK || !more)
+      break;
+    st = run->func(motion, i, run->data, err);
+    int done;
+#pragma omp atomic capture
+    done = ++run->done;
+    const bool on = omp_get_thread_num() == 0
+                        ? pla_progress_step(run->progress, (double)done / run->track->n_samples)
+                        : !pla_progress_cancelled(run->progress);
+    if (st == PLA_OK && !on)
+      st = pla_fail_cancelled(err);
+  }
+  return st;
+}
+
+PlaStatus
+pla_tongue_motion_run(const PlaTongueMotion *self, const PlaTrack *track, bool in_order,
+                      PlaTongueFrameFunc func, void *data, PlaProgress *progress,
+                      PlaTongueStats *stats, PlaError *err)
+{
+  const int n = track->n_samples;
+  const int n_stretches = n > SHORT_TRACK ? 2 * ((n + 2 * STRETCH - 1) / (2 * STRETCH)) : 1;
+  g_autofree PlaStatus *status = g_new0(PlaStatus, n_stretches);
+  g_autofree PlaError *errors = g_new0(PlaError, n_stretches);
+  g_autofree PlaTongueStats *each = g_new0(PlaTongueStats, n_stretches);
+  Run run = { track, func, data, progress, 0 };
+  PlaStatus st = PLA_OK;
+#pragma omp parallel for schedule(dynamic, 1) if (!in_order)
+  for (int k = 0; k < n_stretches; k++) {
+    PlaTongueMotion *own = NULL;
+    status[k] = pla_tongue_motion_fork(self, &own, &errors[k]);
+    if (status[k] == PLA_OK)
+      status[k] = run_stretch(&run, own, (int)((int64_t)n * k / n_stretches),
+                              (int)((int64_t)n * (k + 1) / n_stretches), &errors[k]);
+    if (status[k] == PLA_OK)
+      each[k] = *pla_tongue_motion_stats(own);
+    pla_tongue_motion_free(own);
+  }
+  *stats = pla_tongue_stats_none();
+  for (int k = 0; k < n_stretches; k++) {
+    if (st == PLA_OK && status[k] != PLA_OK) {
+      st = status[k];
+      if (err)
+        *err = errors[k];
+    }
+    pla_tongue_stats_add(stats, &each[k]);
+  }
   return st;
 }
 

@@ -9,18 +9,22 @@
 #include "sim/tongue/tongue.h"
 
 typedef struct {
-  const char *mesh_path;    /* NULL: the tongue of the built-in phantom */
-  const char *fixed_path;   /* NULL: the lowest seventh of the mesh is held */
+  const PlaMesh *mesh;      /* of tets; NULL: the tongue of the built-in phantom */
+  const int *fixed;         /* its fixed degrees of freedom, 3 v + axis (n_fixed) */
+  int n_fixed;              /* 0: the lowest seventh of the mesh is held */
   double mesh_unit_mm;      /* size of a unit of the mesh; 0: as fits the speaker */
   const char *forward, *up; /* "x", "-y", ...; NULL: guessed */
   double cell_mm;           /* of the phantom's tets; 0: 3.5 */
   bool own_plane; /* tracks lie in the phantom's own plane, as those of texts and of the built-in
-                     model do: they are taken as they are, without a fit; no mesh_path then */
+                     model do: they are taken as they are, without a fit; no mesh then */
   bool quasistatic;
   bool without_volume, without_contact;
   PlaProgress *progress;
 } PlaTongueMotionOptions;
 PlaTongueMotionOptions pla_tongue_motion_options_default(void);
+
+/* Fixed degrees of freedom from a file: their count, then each.  Caller frees *out (g_free). */
+PlaStatus pla_tongue_fixed_read(const char *path, int **out, int *n, PlaError *err);
 
 typedef struct PlaTongueMotion PlaTongueMotion;
 
@@ -39,6 +43,7 @@ const PlaMesh *pla_tongue_motion_get_rest(const PlaTongueMotion *self);
  * next one or the end. */
 PlaStatus pla_tongue_motion_start(PlaTongueMotion *self, const PlaTrack *track, PlaError *err);
 int pla_tongue_motion_n_frames(const PlaTongueMotion *self);
+double pla_tongue_motion_rate_hz(const PlaTongueMotion *self); /* of the track */
 /* Goes on at frame @frame of the track, some frames being run up to it that count nowhere.  The
  * newest frame is then the one before. */
 PlaStatus pla_tongue_motion_seek(PlaTongueMotion *self, int frame, PlaError *err);
@@ -65,6 +70,15 @@ PlaTongueStats pla_tongue_stats_none(void);
 /* The next frame of the track; false in *more after the last one.  Frames without any value stay.
  */
 PlaStatus pla_tongue_motion_step(PlaTongueMotion *self, bool *more, PlaError *err);
+/* Takes in the newest frame, number @frame, of a motion. */
+typedef PlaStatus (*PlaTongueFrameFunc)(const PlaTongueMotion *motion, int frame, void *data,
+                                        PlaError *err);
+/* All frames of @track, in stretches by the length of the track alone, each with a run-up of its
+ * own: the same bits for any number of threads.  @func is called from several threads at once, each
+ * frame once; with @in_order from one, frame after frame.  @self itself stays as it is. */
+PlaStatus pla_tongue_motion_run(const PlaTongueMotion *self, const PlaTrack *track, bool in_order,
+                                PlaTongueFrameFunc func, void *data, PlaProgress *progress,
+                                PlaTongueStats *stats, PlaError *err);
 const PlaTongueStats *pla_tongue_motion_stats(const PlaTongueMotion *self);
 const PlaTongueReport *
 pla_tongue_motion_report(const PlaTongueMotion *self);                /* of the newest frame */

@@ -42,7 +42,7 @@ pla_cut_to_mesh(const PlaCutMesh *cut, const PlaMesh *mesh, PlaMesh **out, int *
   int *body = ok ? pla_mesh_add_field(m, PLA_CUT_BODY, PLA_ON_CELLS, PLA_I32, 1) : NULL;
   int *source = body ? pla_mesh_add_field(m, PLA_CUT_SOURCE, PLA_ON_CELLS, PLA_I32, 1) : NULL;
   double *fraction =
-      source ? pla_mesh_add_field(m, PLA_CUT_FRACTION, PLA_ON_CELLS, PLA_F64, 1) : NULL;
+      source ? pla_mesh_add_field(m, PLA_MESH_FRACTION, PLA_ON_CELLS, PLA_F64, 1) : NULL;
   int n = fraction ? pla_cut_mesh_bodies(cut, body) : -1;
   if (n < 0) {
     pla_mesh_free(m);

@@ -7,7 +7,6 @@
 /* Cell fields that a cut mesh has beside those of the mesh it was made from. */
 #define PLA_CUT_BODY "body"         /* connected piece, from 0 */
 #define PLA_CUT_SOURCE "source_tet" /* tet of the mesh before all cuts */
-#define PLA_CUT_FRACTION "fraction" /* of the tet that holds material, 0..1 */
 
 /* The simulation mesh of @cut as tets with the fields of @mesh, from which the cut mesh was made;
  * triangles of @mesh are left out.  *n_bodies may be NULL. */

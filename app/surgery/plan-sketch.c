@@ -25,9 +25,9 @@ struct PlaSketcher {
   PlaTriMesh walls; /* of wounds, m; owned */
   double step;      /* between points of a path, m */
   double size;      /* of the body, m */
-  int n_lips;
-  double *lip; /* m (n_lips x 3) */
-  int *lip_wound;
+  int n_edge;
+  double *edge; /* m (n_edge x 3) */
+  int *edge_wound;
   GPtrArray *wounds; /* names */
 };
 
@@ -40,8 +40,8 @@ pla_sketcher_free(PlaSketcher *self)
   g_free((double *)self->walls.pos);
   g_free((int *)self->walls.tri);
   g_ptr_array_unref(self->wounds);
-  g_free(self->lip);
-  g_free(self->lip_wound);
+  g_free(self->edge);
+  g_free(self->edge_wound);
   g_free(self);
 }
 
@@ -62,15 +62,15 @@ read_wounds(PlaSketcher *self, const PlaContent *body, PlaError *err)
   const PlaStoreArray *lips = pla_content_find_array(body, PLA_BODY_LIPS);
   if (!lips || lips->dtype != PLA_F64 || lips->n_dims != 2 || lips->shape[0] != 4)
     return PLA_OK;
-  self->lip = pla_array_new((size_t)lips->shape[1], 3 * sizeof *self->lip);
-  self->lip_wound = pla_array_new((size_t)lips->shape[1], sizeof *self->lip_wound);
-  if (!self->lip || !self->lip_wound)
+  self->edge = pla_array_new((size_t)lips->shape[1], 3 * sizeof *self->edge);
+  self->edge_wound = pla_array_new((size_t)lips->shape[1], sizeof *self->edge_wound);
+  if (!self->edge || !self->edge_wound)
     return pla_fail_memory(err, "the edges of wounds");
-  self->n_lips = (int)lips->shape[1];
-  for (int i = 0; i < self->n_lips; i++) {
+  self->n_edge = (int)lips->shape[1];
+  for (int i = 0; i < self->n_edge; i++) {
     const double *row = (const double *)lips->data + 4 * i;
-    memcpy(&self->lip[3 * i], row, 3 * sizeof *row);
-    self->lip_wound[i] = (int)row[3];
+    memcpy(&self->edge[3 * i], row, 3 * sizeof *row);
+    self->edge_wound[i] = (int)row[3];
   }
   return PLA_OK;
 }
@@ -363,11 +363,11 @@ is_near(const double pos[3], const double normal[3], const void *data)
 {
   const Near *near = data;
   const PlaSketcher *s = near->sketcher;
-  for (int i = 0; i < s->n_lips; i++) {
+  for (int i = 0; i < s->n_edge; i++) {
     double e[3];
-    if (s->lip_wound[i] != near->wound)
+    if (s->edge_wound[i] != near->wound)
       continue;
-    pla_vec3_sub(pos, &s->lip[3 * i], e);
+    pla_vec3_sub(pos, &s->edge[3 * i], e);
     if (pla_vec3_dot(e, e) <= near->radius * near->radius)
       return true;
   }
@@ -386,8 +386,8 @@ draw_undermine(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaErr
   for (guint w = 0; w < self->wounds->len; w++)
     if (strcmp(self->wounds->pdata[w], from) == 0)
       near.wound = (int)w;
-  for (int i = 0; i < self->n_lips && first < 0; i++)
-    first = self->lip_wound[i] == near.wound ? i : -1;
+  for (int i = 0; i < self->n_edge && first < 0; i++)
+    first = self->edge_wound[i] == near.wound ? i : -1;
   if (near.wound < 0)
     return pla_fail(err, PLA_ERR_USAGE, "there is no wound called '%s'", from);
   if (first < 0)
@@ -397,7 +397,7 @@ draw_undermine(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaErr
       json_object_has_member(what, "level")
           ? 0.0
           : 1e-3 * json_object_get_double_member_with_default(what, "depth_mm", 5.0);
-  if (!pla_blade_add_sheet(&blade, &self->skin, &self->lip[3 * first], 1, is_near, &near, depth,
+  if (!pla_blade_add_sheet(&blade, &self->skin, &self->edge[3 * first], 1, is_near, &near, depth,
                            &n_tris))
     return pla_fail_memory(err, "the blade");
   PlaStatus st = add_blade(&blade, out, err);
@@ -679,19 +679,19 @@ bool
 pla_sketcher_wounds(const PlaSketcher *self, double middle_mm[3], double normal[3],
                     double *radius_mm)
 {
-  const int n = self->n_lips;
+  const int n = self->n_edge;
   double mean[3] = { 0 }, out[3] = { 0 }, far = 0.0;
   for (int i = 0; i < n; i++) {
     PlaSkinPoint on;
     for (int d = 0; d < 3; d++)
-      mean[d] += self->lip[3 * i + d] / n;
-    if (pla_skin_snap(&self->skin, &self->lip[3 * i], PLA_SURGERY_SNAP, &on))
+      mean[d] += self->edge[3 * i + d] / n;
+    if (pla_skin_snap(&self->skin, &self->edge[3 * i], PLA_SURGERY_SNAP, &on))
       for (int d = 0; d < 3; d++)
         out[d] += on.normal[d];
   }
   for (int i = 0; i < n; i++) {
     double e[3];
-    pla_vec3_sub(&self->lip[3 * i], mean, e);
+    pla_vec3_sub(&self->edge[3 * i], mean, e);
     far = fmax(far, pla_vec3_norm(e));
   }
   const double length = pla_vec3_norm(out);

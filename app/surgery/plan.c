@@ -4,6 +4,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/mesh/boundary.h"
 #include "anatomy/mesher/tets.h"
+#include "app/base/quantity.h"
 #include "app/simulate/mesh-method.h"
 #include "app/surgery/cutting.h"
 #include "sim/material/presets.h"
@@ -11,6 +12,8 @@
 #include <glib.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void
@@ -242,6 +245,31 @@ pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, const char *const 
   Tissues tissues;
   pla_mesh_result_init(&result);
   PlaStatus st = tissues_init(&tissues, map, bones, err);
+  if (st == PLA_OK && getenv("PLA_CARVED")) {
+    g_autofree guint8 *rigid = g_new0(guint8, 65536);
+    for (int i = 0; i < 65536; i++)
+      rigid[i] = g_hash_table_contains(tissues.rigid, GINT_TO_POINTER(i));
+    PlaTissueLattice made;
+    gint64 t0 = g_get_monotonic_time();
+    st = pla_tissue_lattice_init(&made, map, (const int *)(void *)tissues.ids->data, (int)tissues.ids->len, rigid, lattice_mm, progress, err);
+    gint64 t1 = g_get_monotonic_time();
+    if (st == PLA_OK) {
+      const PlaTetMesh lat = pla_mesh_tets(made.lattice);
+      const PlaTriMesh tris = pla_mesh_tris(made.surface);
+      double ar[4]={0}; int nn[4]={0};
+      for (int t=0;t<tris.n_tris;t++){ const double*a=&tris.pos[3*tris.tri[3*t]],*b=&tris.pos[3*tris.tri[3*t+1]],*c=&tris.pos[3*tris.tri[3*t+2]]; double e[3],f[3],nx[3]; for(int d=0;d<3;d++){e[d]=b[d]-a[d];f[d]=c[d]-a[d];} nx[0]=e[1]*f[2]-e[2]*f[1];nx[1]=e[2]*f[0]-e[0]*f[2];nx[2]=e[0]*f[1]-e[1]*f[0]; ar[made.border[t]]+=0.5e4*sqrt(nx[0]*nx[0]+nx[1]*nx[1]+nx[2]*nx[2]); nn[made.border[t]]++;}
+      fprintf(stderr, "air %d %.0f cm2 cavity %d %.0f bone %d %.0f end %d %.0f\n", nn[0],ar[0],nn[1],ar[1],nn[2],ar[2],nn[3],ar[3]);
+      fprintf(stderr, "surface %d tris dev %.3f mm, lattice %d tets: %.2f s\n", tris.n_tris, made.deviation_mm, lat.n_tets, 1e-6*(t1-t0));
+      st = pla_surgery_new_carved(&lat, &tris, made.border, (const PlaFemMaterial *)(void *)tissues.materials->data,
+                           (int)tissues.materials->len, made.tissue, progress, out, err);
+      *n_tets = lat.n_tets;
+      fprintf(stderr, "carved %d tets: %.2f s\n", st == PLA_OK ? pla_cut_mesh_get(pla_surgery_get_mesh(*out)).mesh.n_tets : 0, 1e-6*(g_get_monotonic_time()-t1));
+    }
+    if (st == PLA_OK)
+      st = pla_surgery_set_tissues(*out, (const char *const *)tissues.names->pdata, err);
+    tissues_clear(&tissues);
+    return st;
+  }
   if (st == PLA_OK)
     st = pla_mesh_method_find("tets", &method, err);
   if (st == PLA_OK) {
@@ -353,26 +381,43 @@ pla_plan_check(PlaJson operations, bool from_start, PlaError *err)
   return st;
 }
 
-/* one step, into the list of the plan */
-static PlaStatus
-run_operation(PlaSurgery *surgery, PlaJson operation, PlaProgress *progress, PlaPlanResult *result,
-              PlaError *err)
+PlaStatus
+pla_plan_run_steps(PlaSurgery *surgery, PlaJson operations, PlaProgress *progress,
+                   PlaPlanStepFunc done, void *data, PlaError *err)
 {
-  PlaPlanStep step;
-  gint64 start = g_get_monotonic_time();
-  PlaStatus st = pla_plan_step_run(surgery, operation, progress, &step, err);
-  if (step.solved) {
-    result->solved = true;
-    result->solve = step.solve;
+  const int n = pla_json_length(operations);
+  PlaStatus st = PLA_OK;
+  for (int i = 0; st == PLA_OK && i < n; i++) {
+    PlaPlanStep step = { 0 };
+    PlaJson operation;
+    const gint64 start = g_get_monotonic_time();
+    pla_progress_phase(progress, "Operating", (double)(i + 1) / n);
+    PlaProgressSpan span = pla_progress_push(progress);
+    st = pla_json_at(operations, i, &operation, err);
+    if (st == PLA_OK)
+      st = pla_plan_step_run(surgery, operation, progress, &step, err);
+    pla_progress_pop(progress, span);
+    if (st == PLA_OK) {
+      json_object_set_string_member(step.found, "name", step.tool);
+      step.seconds = (double)(g_get_monotonic_time() - start) * 1e-6;
+      done(&step, operation, data);
+    }
+    pla_plan_step_clear(&step);
   }
-  if (step.found) {
-    json_object_set_string_member(step.found, "name", step.tool);
-    json_object_set_double_member(step.found, "seconds",
-                                  (double)(g_get_monotonic_time() - start) * 1e-6);
-    json_array_add_object_element(result->operations, g_steal_pointer(&step.found));
-  }
-  pla_plan_step_clear(&step);
   return st;
+}
+
+/* into the list of the plan */
+static void
+note_step(PlaPlanStep *step, PlaJson operation, void *data)
+{
+  PlaPlanResult *result = data;
+  if (step->solved) {
+    result->solved = true;
+    result->solve = step->solve;
+  }
+  json_object_set_double_member(step->found, "seconds", step->seconds);
+  json_array_add_object_element(result->operations, g_steal_pointer(&step->found));
 }
 
 /* the body in its last shape */
@@ -387,7 +432,7 @@ take_body(PlaSurgery *surgery, PlaPlanResult *out, PlaError *err)
     st = pla_cut_to_mesh(cut, none, &out->mesh, NULL, err);
   if (st == PLA_OK) {
     const size_t n = 3 * (size_t)out->mesh->n_verts;
-    double *moved = pla_mesh_add_field(out->mesh, "displacement", PLA_ON_VERTS, PLA_F64, 3);
+    double *moved = pla_mesh_add_field(out->mesh, PLA_FIELD_DISPLACEMENT, PLA_ON_VERTS, PLA_F64, 3);
     for (size_t i = 0; moved && i < n; i++) {
       moved[i] = 1e3 * (pos[i] - out->mesh->pos[i]);
       out->mesh->pos[i] = pos[i];
@@ -404,7 +449,6 @@ pla_plan_run(const PlaLabelMap *labels, double lattice_mm, const char *const *bo
              PlaJson operations, PlaProgress *progress, PlaPlanResult *out, PlaError *err)
 {
   PlaSurgery *surgery = NULL;
-  const int n = pla_json_length(operations);
   *out = (PlaPlanResult){ .operations = json_array_new() };
   gint64 start = g_get_monotonic_time();
   pla_progress_phase(progress, "Meshing the soft tissue", 0.3);
@@ -413,15 +457,11 @@ pla_plan_run(const PlaLabelMap *labels, double lattice_mm, const char *const *bo
       pla_plan_make_body(labels, lattice_mm, bones, progress, &surgery, &out->n_tets, err);
   pla_progress_pop(progress, span);
   out->mesh_seconds = (double)(g_get_monotonic_time() - start) * 1e-6;
-  for (int i = 0; st == PLA_OK && i < n; i++) {
-    PlaJson operation;
-    pla_progress_phase(progress, "Operating", 0.3 + 0.6 * (i + 1) / n);
-    span = pla_progress_push(progress);
-    st = pla_json_at(operations, i, &operation, err);
-    if (st == PLA_OK)
-      st = run_operation(surgery, operation, progress, out, err);
-    pla_progress_pop(progress, span);
-  }
+  pla_progress_phase(progress, "Operating", 0.9);
+  span = pla_progress_push(progress);
+  if (st == PLA_OK)
+    st = pla_plan_run_steps(surgery, operations, progress, note_step, out, err);
+  pla_progress_pop(progress, span);
   if (st == PLA_OK)
     st = pla_surgery_read(surgery, &out->readings, err);
   if (st == PLA_OK) {

@@ -16,7 +16,7 @@ typedef struct {
   GArray *stitches; /* PlaSurgeryStitch; owned */
   int n_tets;
   double mesh_seconds;
-  PlaMesh *mesh;    /* the body as it lies in the end, with "displacement" in mm; owned */
+  PlaMesh *mesh;    /* the body as it lies in the end, with its displacement; owned */
   PlaMesh *surface; /* skin and wounds; owned */
 } PlaPlanResult;
 void pla_plan_result_clear(PlaPlanResult *self);
@@ -60,12 +60,19 @@ typedef struct {
   bool solved;       /* it was a "solve" */
   PlaFemReport solve;
   GArray *specimens; /* PlaPlanSpecimen, or NULL; owned */
+  double seconds;
 } PlaPlanStep;
 void pla_plan_step_clear(PlaPlanStep *self);
 /* Does @operation, an object with one member that names the tool.  A failure says where it stands
  * and leaves the body as it was; *out is to be cleared either way. */
 PlaStatus pla_plan_step_run(PlaSurgery *surgery, PlaJson operation, PlaProgress *progress,
                             PlaPlanStep *out, PlaError *err);
+
+/* Does @operations, an array, one after the other: what a plan and an operation of a case do. @done
+ * is told of each, which it may take parts of; "name" of what was found is the tool. */
+typedef void (*PlaPlanStepFunc)(PlaPlanStep *step, PlaJson operation, void *data);
+PlaStatus pla_plan_run_steps(PlaSurgery *surgery, PlaJson operations, PlaProgress *progress,
+                             PlaPlanStepFunc done, void *data, PlaError *err);
 
 /* Reads every value of @operations, an array, without doing anything: what is missing, unknown or
  * impossible is found before any work starts.  @from_start: the plan begins with an unhurt body, so

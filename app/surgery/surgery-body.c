@@ -4,15 +4,15 @@
 
 #include "anatomy/base/memory.h"
 #include "app/base/json.h"
+#include "app/base/quantity.h"
 #include "app/surgery/cutting.h"
 #include "sim/surgery/surgery-map.h"
 #include "sim/surgery/surgery-state.h"
 
 #include <string.h>
 
-/* keys as `operate` prints them */
-static JsonObject *
-readings_to_json(const PlaSurgeryReadings *r)
+JsonObject *
+pla_surgery_readings_to_json(const PlaSurgeryReadings *r)
 {
   JsonObject *o = json_object_new();
   json_object_set_int_member(o, "stitches", r->n_stitches);
@@ -25,6 +25,7 @@ readings_to_json(const PlaSurgeryReadings *r)
   json_object_set_double_member(o, "closure_force_n", r->closure_force);
   json_object_set_double_member(o, "max_hook_force_n", r->max_hook_force);
   json_object_set_double_member(o, "max_stretch", r->max_stretch);
+  json_object_set_double_member(o, "max_stretch_cell", r->max_stretch_cell);
   return o;
 }
 
@@ -69,7 +70,7 @@ make_surface(PlaSurgery *body, PlaMesh **out, PlaError *err)
     map[k] =
         k == 0 || map[k - 1] ? pla_mesh_add_field(*out, names[k], PLA_ON_VERTS, PLA_F64, 1) : NULL;
   double *moved =
-      map[2] ? pla_mesh_add_field(*out, "displacement_mm", PLA_ON_VERTS, PLA_F64, 3) : NULL;
+      map[2] ? pla_mesh_add_field(*out, PLA_FIELD_DISPLACEMENT, PLA_ON_VERTS, PLA_F64, 3) : NULL;
   if (!moved)
     return pla_fail_memory(err, "the surface of the body");
   PlaSurgeryMaps maps = { map[0], map[1], map[2] };
@@ -118,9 +119,9 @@ add_lips(PlaContent *content, const PlaSurgery *body, PlaError *err)
   g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, 4 * sizeof(double));
   for (int w = 0; w < pla_surgery_n_wounds(body); w++)
     for (int s = 0; s < 2; s++)
-      for (int i = 0; i < pla_surgery_get_wound(body, w).n_lip[s]; i++) {
+      for (int i = 0; i < pla_surgery_get_wound(body, w).n_edge[s]; i++) {
         double row[4] = { 0, 0, 0, w };
-        pla_surgery_get_lip(body, w, s, i, row);
+        pla_surgery_get_edge(body, w, s, i, row);
         g_array_append_val(rows, row);
       }
   const uint64_t shape[2] = { 4, rows->len };
@@ -157,7 +158,7 @@ pla_body_to_content(PlaSurgery *body, JsonObject *surgery, PlaContent **out, Pla
   pla_named_arrays_clear(&arrays);
   if (st != PLA_OK)
     return st;
-  json_object_set_object_member(surgery, "readings", readings_to_json(&readings));
+  json_object_set_object_member(surgery, "readings", pla_surgery_readings_to_json(&readings));
   json_object_set_array_member(surgery, "wounds", wounds_to_json(body));
   json_object_set_array_member(surgery, "tissues", tissues_to_json(body));
   json_object_set_object_member(content->meta, "surgery", json_object_ref(surgery));

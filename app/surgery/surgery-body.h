@@ -21,9 +21,9 @@
 #define PLA_BODY_HOOKS "show/hook"      /* (6, hooks): skin, place */
 #define PLA_BODY_LIPS "show/lip"        /* (4, points): place, number of the wound */
 
-/* In the metadata of a mesh: it was taken out of a body; holds what was measured. */
-#define PLA_BODY_SPECIMEN "specimen"
-
+/* Numbers of a shape with their units in the keys, as `operate --json` has them too.
+ * json_object_unref(). */
+JsonObject *pla_surgery_readings_to_json(const PlaSurgeryReadings *readings);
 /* The body as an item; @surgery describes it so far ("labels", "lattice_mm", "steps", "found") and
  * is completed.  Takes a reference on it.  Caller unrefs *out. */
 PlaStatus pla_body_to_content(PlaSurgery *body, JsonObject *surgery, PlaContent **out,

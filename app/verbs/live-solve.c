@@ -4,10 +4,11 @@
 #include "app/verbs/live-solve.h"
 
 #include "anatomy/base/memory.h"
+#include "app/base/json.h"
 #include "app/motion/active-body.h"
 #include "app/simulate/simulation.h"
 #include "app/surgery/surgery-body.h"
-#include "app/verbs/operations.h"
+#include "app/verbs/verbs.h"
 #include "sim/solve/pbng.h"
 #include "sim/solve/solve.h"
 #include "sim/surgery/surgery-live.h"
@@ -193,7 +194,7 @@ load_scene(PlaLive *self, PlaSimulation **scene, PlaError *err)
   if (st == PLA_OK)
     st = pla_work_new(&request, store, &self->state, &work, err);
   if (st == PLA_OK)
-    st = pla_operation_simulate_scene(work, &mesh, scene, err);
+    st = pla_verb_simulate_scene(work, &mesh, scene, err);
   pla_content_unref(mesh);
   pla_work_free(work);
   pla_store_close(store);
@@ -544,12 +545,15 @@ begin(PlaLive *self, PlaStatus st)
 }
 
 PlaLive *
-pla_live_start(const char *path, const PlaState *state, JsonObject *params, PlaLiveFunc func,
+pla_live_start(const char *path, const PlaState *state, const PlaRequest *request, PlaLiveFunc func,
                void *data)
 {
+  /* the worker reads it while the caller may change its own */
+  g_autoptr(JsonNode) given = json_node_init_object(json_node_alloc(), request->params);
+  g_autoptr(JsonNode) copy = pla_json_dup(given);
   PlaLive *self = live_new(prepare_scene, func, data);
   self->path = g_strdup(path);
-  self->params = json_object_ref(params);
+  self->params = json_node_dup_object(copy);
   return begin(self, pla_state_dup(state, &self->state, &self->err));
 }
 

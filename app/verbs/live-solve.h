@@ -8,7 +8,7 @@
  * Functions are called on the main thread, and so is the caller's. */
 #pragma once
 
-#include "app/verbs/operation.h"
+#include "app/verbs/verb.h"
 
 typedef struct PlaLive PlaLive;
 
@@ -26,8 +26,8 @@ typedef struct {
 /* @shape is NULL where it could not begin: @err then has the sentence. */
 typedef void (*PlaLiveFunc)(const PlaLiveShape *shape, const PlaError *err, void *data);
 
-/* @params as for the operation "simulate", on the state @state (copied) of the case file @path. */
-PlaLive *pla_live_start(const char *path, const PlaState *state, JsonObject *params,
+/* @request of the verb "simulate", on the state @state of the case file @path; both are copied. */
+PlaLive *pla_live_start(const char *path, const PlaState *state, const PlaRequest *request,
                         PlaLiveFunc func, void *data);
 /* A hook at @at_mm on a surgical body, an item of its kind: the shape is that of its mesh. */
 PlaLive *pla_live_start_body(PlaContent *body, const double at_mm[3], PlaLiveFunc func, void *data);

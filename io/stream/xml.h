@@ -3,7 +3,12 @@
  * Elements, attributes, text, CDATA, comments, processing instructions and the five standard
  * entities with numeric references.  No document types with contents, so no entities that grow;
  * tags must nest.  Nothing is kept but the current tag and the names of the open elements, and
- * every byte is looked at once. */
+ * every byte is looked at once.
+ *
+ * A library such as expat cannot stand here: the appended section of a VTU file holds raw bytes,
+ * so the file is not XML from there on, and the arrays between two tags (hundreds of megabytes) are
+ * decoded straight from the reader, which must stand right behind the tag.  A push parser takes
+ * these bytes itself. */
 #pragma once
 
 #include "io/stream/reader.h"

@@ -15,6 +15,7 @@ struct PlaCutMesh {
   int n_verts, n_tets, n_links;
   int cap_verts, cap_tets, cap_links;
   int n_triangles; /* of all blades so far */
+  int n_carved;    /* of them, those of the surface that the body was carved along */
   double *rest;    /* m (n_verts x 3) */
   int *vert_source;
   int *tet; /* (n_tets x 4) */

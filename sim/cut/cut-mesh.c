@@ -256,6 +256,7 @@ pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err)
     copy->n_verts = self->n_verts;
     copy->n_links = self->n_links;
     copy->n_triangles = self->n_triangles;
+    copy->n_carved = self->n_carved;
     copy->free_link = self->free_link;
     for (int t = 0; ok && t < self->n_tets; t++) {
       copy->refined[t] = self->refined[t] ? pla_cut_complex_dup(self->refined[t]) : NULL;

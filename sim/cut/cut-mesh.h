@@ -16,9 +16,23 @@
 
 typedef struct PlaCutMesh PlaCutMesh;
 
+typedef struct {
+  int n_touched;     /* tets that the blade reached */
+  int n_new_tets;    /* copies made */
+  int n_new_verts;   /* and their vertices */
+  double seconds[4]; /* finding the tets, parting them, connecting the pieces, all of it */
+} PlaCutReport;
+
 /* @mesh is copied.  PLA_ERR_GEOMETRY when a tet is flat or inverted at rest, or a face has more
  * than two tets. */
 PlaStatus pla_cut_mesh_new(const PlaTetMesh *mesh, PlaCutMesh **out, PlaError *err);
+/* The part of @mesh inside @surface: closed, normals outwards, within @mesh; triangle i of it is
+ * number i of all that cut.  PLA_ERR_EMPTY when nothing lies inside, PLA_ERR_GEOMETRY when the
+ * surface is open. */
+PlaStatus pla_cut_mesh_carve(const PlaTetMesh *mesh, const PlaTriMesh *surface,
+                             PlaProgress *progress, PlaCutMesh **out, PlaCutReport *report,
+                             PlaError *err);
+int pla_cut_mesh_n_carved(const PlaCutMesh *self); /* triangles of that surface; 0: not carved */
 PlaStatus pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err);
 void pla_cut_mesh_free(PlaCutMesh *self); /* NULL is fine */
 
@@ -43,13 +57,6 @@ typedef struct {
 } PlaCutAcross;
 PlaCutAcross pla_cut_mesh_across(const PlaCutMesh *self, int tet, int face);
 void pla_cut_mesh_next(const PlaCutMesh *self, PlaCutAcross *across);
-
-typedef struct {
-  int n_touched;     /* tets that the blade reached */
-  int n_new_tets;    /* copies made */
-  int n_new_verts;   /* and their vertices */
-  double seconds[4]; /* finding the tets, parting them, connecting the pieces, all of it */
-} PlaCutReport;
 
 /* Bends the mesh into the shape @pos (n_verts x 3, m; NULL: back to rest), where blades meet it
  * from now on. */
@@ -85,6 +92,9 @@ int pla_cut_mesh_bodies(const PlaCutMesh *self, int *body);
 /* Whether the material in @tet reaches its corner @corner. */
 bool pla_cut_mesh_has_corner(const PlaCutMesh *self, int tet, int corner);
 
+/* Whether a blade has parted the material in @tet, other than the surface it was carved along. */
+bool pla_cut_mesh_is_parted(const PlaCutMesh *self, int tet);
+
 /* Volume of the material in each tet at rest, m3, and as a fraction of the tet's (n_tets). */
 void pla_cut_mesh_volumes(const PlaCutMesh *self, double *volume);
 void pla_cut_mesh_fractions(const PlaCutMesh *self, double *fraction);
@@ -96,6 +106,7 @@ typedef struct {
   double *weight; /* its barycentric coordinates there (n_verts x 4) */
   int *tri;       /* counter-clockwise from outside (n_tris x 3) */
   int *cut;       /* cutting triangle that made it, counted over all cuts; -1: skin (n_tris) */
+  int *carved;    /* of skin: triangle that carved it; -1: a face of the original mesh (n_tris) */
   int *owner;     /* tet whose material it bounds (n_tris) */
 } PlaCutSurface;
 PlaStatus pla_cut_mesh_surface(PlaCutMesh *self, PlaCutSurface *out, PlaError *err);

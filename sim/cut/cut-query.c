@@ -134,6 +134,16 @@ pla_cut_mesh_has_corner(const PlaCutMesh *self, int tet, int corner)
   return !self->refined[tet] || pla_cut_complex_depth(self->refined[tet], weight) >= -1e-12;
 }
 
+bool
+pla_cut_mesh_is_parted(const PlaCutMesh *self, int tet)
+{
+  const PlaCutComplex *refined = self->refined[tet];
+  for (int p = 0; refined && p < refined->n_patches; p++)
+    if (refined->patch[p].triangle >= self->n_carved)
+      return true;
+  return false;
+}
+
 static PlaCutAcross
 across_link(const PlaCutMesh *self, int link)
 {

@@ -4,6 +4,7 @@
  *   cut/tet (4), tet_source, tet_copied, skin           tets
  *   cut/link_head (4), cut/link (tet, face, next)       what is connected across faces
  *   cut/count                                           triangles of all blades, first free link
+ *   cut/carved                                          of a carved body: triangles of its surface
  *   cut/complex (tet, planes, points, patches, cells)   tets that blades have reached, and for all
  *                                                       of them one after the other:
  *   cut/plane (8)         four 128-bit integers, low and high halves
@@ -132,7 +133,9 @@ pla_cut_mesh_save(const PlaCutMesh *self, PlaNamedArrays *out, PlaError *err)
             pla_named_arrays_put(out, "cut/tet_copied", PLA_I32, 1, n_tets, self->tet_copied) &&
             pla_named_arrays_put(out, "cut/skin", PLA_U8, 1, n_tets, self->skin) &&
             pla_named_arrays_put(out, "cut/link_head", PLA_I32, 4, n_tets, self->link_head) &&
-            pla_named_arrays_put(out, "cut/count", PLA_I32, 1, 2, count);
+            pla_named_arrays_put(out, "cut/count", PLA_I32, 1, 2, count) &&
+            (self->n_carved == 0 ||
+             pla_named_arrays_put(out, "cut/carved", PLA_I32, 1, 1, &self->n_carved));
   int *link = ok ? pla_named_arrays_add(out, "cut/link", PLA_I32, 3, (size_t)self->n_links) : NULL;
   for (int i = 0; link && i < self->n_links; i++) {
     link[3 * i] = self->link[i].tet;
@@ -337,6 +340,23 @@ load_links(PlaCutMesh *self, const PlaNamedArrays *arrays, PlaError *err)
   return ok ? PLA_OK : pla_fail(err, PLA_ERR_FORMAT, "the links between tets are damaged");
 }
 
+/* bodies that are not carved have no such array */
+static PlaStatus
+load_carved(PlaCutMesh *self, const PlaNamedArrays *arrays, PlaError *err)
+{
+  const void *carved = NULL;
+  int one = 1;
+  if (!pla_named_arrays_has(arrays, "cut/carved"))
+    return PLA_OK;
+  PlaStatus st = pla_named_arrays_get(arrays, "cut/carved", PLA_I32, 1, &one, &carved, err);
+  if (st != PLA_OK)
+    return st;
+  self->n_carved = *(const int *)carved;
+  return self->n_carved >= 0 && self->n_carved <= self->n_triangles
+             ? PLA_OK
+             : pla_fail(err, PLA_ERR_FORMAT, "the count of carving triangles is damaged");
+}
+
 PlaStatus
 pla_cut_mesh_load(const PlaNamedArrays *arrays, PlaCutMesh **out, PlaError *err)
 {
@@ -394,6 +414,8 @@ pla_cut_mesh_load(const PlaNamedArrays *arrays, PlaCutMesh **out, PlaError *err)
   }
   if (st == PLA_OK)
     st = load_complexes(self, arrays, err);
+  if (st == PLA_OK)
+    st = load_carved(self, arrays, err);
   if (st == PLA_OK && !pla_cut_mesh_make_tree(self))
     st = pla_fail_memory(err, "the cut mesh");
   if (st == PLA_OK)

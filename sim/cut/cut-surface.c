@@ -356,8 +356,9 @@ pla_cut_mesh_surface(PlaCutMesh *self, PlaCutSurface *out, PlaError *err)
     out->weight = pla_array_new(4 * (size_t)b.n_verts, sizeof *out->weight);
     out->tri = pla_array_new(3 * (size_t)b.n_tris, sizeof *out->tri);
     out->cut = pla_array_new((size_t)b.n_tris, sizeof *out->cut);
+    out->carved = pla_array_new((size_t)b.n_tris, sizeof *out->carved);
     out->owner = pla_array_new((size_t)b.n_tris, sizeof *out->owner);
-    ok = out->tet && out->weight && out->tri && out->cut && out->owner;
+    ok = out->tet && out->weight && out->tri && out->cut && out->carved && out->owner;
   }
   if (ok) {
     /* copy out: barycentric vertices, triangles, the blade triangle and tet of each */
@@ -370,7 +371,8 @@ pla_cut_mesh_surface(PlaCutMesh *self, PlaCutSurface *out, PlaError *err)
     for (int t = 0; t < b.n_tris; t++) {
       const Polygon *polygon = &b.polygon[b.tri[4 * t + 3]];
       memcpy(&out->tri[3 * t], &b.tri[4 * t], 3 * sizeof *out->tri);
-      out->cut[t] = polygon->cut;
+      out->cut[t] = polygon->cut < self->n_carved ? -1 : polygon->cut;
+      out->carved[t] = polygon->cut < self->n_carved ? polygon->cut : -1;
       out->owner[t] = polygon->tet;
     }
   } else {
@@ -394,6 +396,7 @@ pla_cut_surface_clear(PlaCutSurface *self)
   free(self->weight);
   free(self->tri);
   free(self->cut);
+  free(self->carved);
   free(self->owner);
   *self = (PlaCutSurface){ 0 };
 }

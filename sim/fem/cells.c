@@ -51,10 +51,6 @@ check_prestretch(const double *prestretch, int n_cells, PlaError *err)
 static PlaStatus
 fill_cells(PlaFemModel *model, const double *filled, PlaError *err)
 {
-  if (model->formulation != PLA_FORMULATION_STANDARD)
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "partly filled elements cannot have the mixed formulation; use the standard "
-                    "one");
   for (int c = 0; c < model->n_tets + model->n_hexes; c++)
     if (!(filled[c] > 0.0 && filled[c] <= 1.0))
       return pla_fail(err, PLA_ERR_USAGE,
@@ -64,7 +60,16 @@ fill_cells(PlaFemModel *model, const double *filled, PlaError *err)
   for (int i = 0; i < 8 * model->n_hexes; i++)
     model->hex_weight[i] *= filled[model->n_tets + i / 8];
   pla_fem_lump_masses(model);
-  return PLA_OK;
+  /* averages of the mixed formulation count each cell by its material */
+  PlaStatus st = PLA_OK;
+  if (model->domains) {
+    pla_fem_domains_free(model->domains);
+    model->domains = NULL;
+    st = pla_fem_domains_new(model, &model->domains, err);
+  }
+  if (st == PLA_OK && model->patches)
+    pla_fem_patches_update(model);
+  return st;
 }
 
 /* the prestretch that cells have now: given, then of their muscles */

@@ -49,7 +49,7 @@ typedef struct {
                            that contract by a change of rest shape; gamma 0: by their fibres'
                            stress; NULL: all by stress (n_muscles x 2) */
   const double *filled; /* share of the cell that is material, in (0, 1]: energy and mass are
-                           those of that share; not in the mixed formulation (n_cells) */
+                           those of that share (n_cells) */
 } PlaFemCells;
 
 /* Copies @cells; once, before the first solve.  Muscles are at rest.  PLA_ERR_USAGE names a cell

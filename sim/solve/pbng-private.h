@@ -162,3 +162,22 @@ struct PlaPbng {
   double *base;    /* positions before they did (n_verts x 4) */
   double *zero;    /* no load (n_verts x 4) */
 };
+
+/* sweeps between two checks for contacts, or for inverted elements */
+enum { PLA_PBNG_LOOK = 5 };
+
+/* Updates the contacts at the present positions, with a reach that lasts for the next sweeps. */
+PlaStatus pla_pbng_look(PlaPbng *self, PlaError *err);
+/* Undoes extrapolation where it carried a point through an obstacle: those vertices return to the
+ * result of the sweep, which respects contacts. */
+void pla_pbng_take_back(PlaPbng *self, double relax, double momentum);
+/* Keeps surface vertices within reach of their contacts; notes whether one is at the limit. */
+void pla_pbng_hold_on_leash(PlaPbng *self);
+/* Vertices behind their plane move onto it, in the directions that are free. */
+void pla_pbng_push_out(PlaPbng *self);
+/* The colours that @springs and contacts between surfaces ask for, starting from those that
+ * vertices have now, and the packs that follow from them. */
+PlaStatus pla_pbng_recolour(PlaPbng *self, const PlaSpring *springs, int n, PlaError *err);
+/* Marks which vertices the packs may move; the second also begins plain sweeps anew. */
+void pla_pbng_mark_packs(PlaPbng *self);
+void pla_pbng_mark(PlaPbng *self);

@@ -265,7 +265,7 @@ pla_sounds_parse(const char *ipa, double from, double to, PlaSegment *out, int m
   }
   for (int i = 0; i < n; i++) {
     out[i].from = from + (to - from) * i / n;
-    out[i].to = from + (to - from) * (i + 1) / n;
+    out[i].to = i + 1 == n ? to : from + (to - from) * (i + 1) / n;
   }
   return n;
 }

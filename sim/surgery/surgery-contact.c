@@ -114,7 +114,7 @@ choose_points(PlaSurgeryContacts *self, int n_tets)
 /* Lips are brought together by threads, and what is within @lip of the skin follows them: points
  * there are left alone, else walls that were cut askew would hold a seam open between stitches. */
 static bool
-leave_lips(PlaSurgeryContacts *self, double lip)
+leave_edges(PlaSurgeryContacts *self, double lip)
 {
   const PlaCutSurface *s = self->surface;
   unsigned char *on = pla_array_new0((size_t)s->n_verts, sizeof *on); /* bit 0: skin, 1: wall */
@@ -196,7 +196,7 @@ pla_surgery_contacts_init(PlaSurgeryContacts *self, PlaSurgery *body, PlaError *
   for (size_t v = 0; v < n; v++)
     self->touch[v] = -1;
   if (!choose_points(self, pla_cut_mesh_get(body->cut).mesh.n_tets) ||
-      !leave_lips(self, body->cell)) {
+      !leave_edges(self, body->cell)) {
     pla_surgery_contacts_clear(self);
     return pla_fail_memory(err, "the walls of the wounds");
   }

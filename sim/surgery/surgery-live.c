@@ -96,7 +96,7 @@ pla_surgery_live_new(PlaSurgery *body, const double at[3], PlaSurgeryLive **out,
   if (st == PLA_OK) {
     const size_t n = (size_t)pla_cut_mesh_get(body->cut).mesh.n_verts;
     self->body = body;
-    self->n_threads = self->capacity = body->stitches.n + body->hooks.n;
+    self->n_threads = self->capacity = pla_surgery_n_springs(body);
     self->fixed = pla_array_new(3 * n, sizeof *self->fixed);
     self->near = pla_array_new(n, sizeof *self->near);
     self->spring = pla_array_new((size_t)self->n_threads, sizeof *self->spring);

@@ -108,7 +108,7 @@ PlaSurgeryWoundView
 pla_surgery_get_wound(const PlaSurgery *self, int i)
 {
   const PlaSurgeryWound *w = &self->wound[i];
-  return (PlaSurgeryWoundView){ w->name, w->closed, w->length, { w->n_lip[0], w->n_lip[1] } };
+  return (PlaSurgeryWoundView){ w->name, w->closed, w->length, { w->n_edge[0], w->n_edge[1] } };
 }
 
 int
@@ -138,7 +138,7 @@ pla_surgery_get_hook_ends(const PlaSurgery *self, int i, double skin[3], double 
 }
 
 void
-pla_surgery_get_lip(const PlaSurgery *self, int wound, int side, int i, double out[3])
+pla_surgery_get_edge(const PlaSurgery *self, int wound, int side, int i, double out[3])
 {
-  pla_surgery_place(self, &self->wound[wound].lip[side][i].anchor, out);
+  pla_surgery_place(self, &self->wound[wound].edge[side][i].anchor, out);
 }

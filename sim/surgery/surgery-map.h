@@ -21,13 +21,13 @@ typedef struct {
   const char *name; /* borrowed */
   bool closed;
   double length; /* of its path when it was made, m */
-  int n_lip[2];  /* points of its edges, left and right */
+  int n_edge[2]; /* points of its edges, left and right */
 } PlaSurgeryWoundView;
 int pla_surgery_n_wounds(const PlaSurgery *self);
 PlaSurgeryWoundView pla_surgery_get_wound(const PlaSurgery *self, int i);
 
 /* Where point @i of edge @side (0: left) of wound @wound lies now, m. */
-void pla_surgery_get_lip(const PlaSurgery *self, int wound, int side, int i, double out[3]);
+void pla_surgery_get_edge(const PlaSurgery *self, int wound, int side, int i, double out[3]);
 
 /* Ends of a thread as it lies now, m: of a stitch both on the skin, of a hook the skin and the
  * place to which it pulls.  A stitch has several threads, which are counted here. */

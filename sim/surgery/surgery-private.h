@@ -14,7 +14,7 @@ typedef struct {
 typedef struct {
   PlaSurgeryAnchor anchor;
   double along; /* place on the path, m */
-} PlaSurgeryLipPoint;
+} PlaSurgeryEdgePoint;
 
 typedef struct {
   char *name; /* owned */
@@ -23,9 +23,9 @@ typedef struct {
   int n_path;
   double *path; /* when it was made (n_path x 3) */
   int n_knots;
-  double *knot; /* where on the path the points lie that it was drawn through, m (n_knots) */
-  int n_lip[2]; /* left and right of the path; a removed piece leaves one, the first */
-  PlaSurgeryLipPoint *lip[2]; /* in the order of the path */
+  double *knot;  /* where on the path the points lie that it was drawn through, m (n_knots) */
+  int n_edge[2]; /* left and right of the path; a removed piece leaves one, the first */
+  PlaSurgeryEdgePoint *edge[2]; /* in the order of the path */
 } PlaSurgeryWound;
 
 /* between two points of an edge */
@@ -85,6 +85,9 @@ struct PlaSurgery {
   int n_wounds;
   PlaSurgeryWound *wound;
   PlaSurgeryThreads stitches, hooks;
+  PlaSurgeryThreads supports; /* of a carved body: what holds it to bone, a point for each tet */
+  unsigned char
+      *bone; /* of a carved body: PlaBorder of each triangle that carved it; NULL */
   PlaSurgeryThreads gauges; /* pairs of points between stitches, which nothing pulls */
   double *prestretch;       /* of the original mesh's tets, row-major (n_cells x 9); NULL: none */
   int n_expanders;
@@ -119,13 +122,34 @@ PlaSurgeryWound *pla_surgery_find_wound(const PlaSurgery *self, const char *name
 PlaStatus pla_surgery_need_wound(const PlaSurgery *self, const char *name, PlaSurgeryWound **out,
                                  PlaError *err);
 
+/* Edge of a typical tet, m. */
+double pla_surgery_typical_edge(const PlaTetMesh *mesh);
+/* Holds a carved body where its surface borders on bone or on the end of the scan. */
+PlaStatus pla_surgery_add_supports(PlaSurgery *self, PlaError *err);
+/* Marks the coordinates that something keeps in their place (fixed: n_verts x 3): for checks that
+ * no piece can move as a whole. */
+void pla_surgery_mark_supported(const PlaSurgery *self, unsigned char *fixed);
 /* Colours the vertices, once for all cuts. */
 PlaStatus pla_surgery_find_colours(PlaSurgery *self, PlaError *err);
 
-/* For solves: what stitches, then hooks do (@out: stitches.n + hooks.n). */
+/* For solves: what supports, stitches, then hooks do (@out: pla_surgery_n_springs). */
 void pla_surgery_make_springs(const PlaSurgery *self, PlaSpring *out);
+int pla_surgery_n_springs(const PlaSurgery *self);
+/* The thread of spring @i; supports, stitches and hooks follow each other. */
+const PlaSurgeryThread *pla_surgery_get_spring_thread(const PlaSurgery *self, int i);
+/* Stiffness of a whole thread, N/m: it gives way by 0.05 mm per newton. */
+#define PLA_SURGERY_THREAD_STIFFNESS 2e4
+
+/* Completes a body whose cut mesh and held vertices are made; @cell_material: of the tets that the
+ * cut mesh was made of (n_cells). */
+PlaStatus pla_surgery_complete(PlaSurgery *self, const PlaFemMaterial *materials, int n_materials,
+                               const int *cell_material, int n_cells, PlaError *err);
 
 void pla_surgery_wound_clear(PlaSurgeryWound *self);
+/* Adds the wound that the path made; its walls are the triangles of blades from number @first on.
+ */
+PlaStatus pla_surgery_add_wound(PlaSurgery *self, const char *name, const PlaSkinPoint *path, int n,
+                                bool closed, int first, PlaError *err);
 
 /* Adds @part of what the expanders push with in the shape @pos, N (n_verts x 3). */
 PlaStatus pla_surgery_add_expanders(PlaSurgery *self, const double *pos, double part, double *force,

@@ -12,11 +12,12 @@
 
 /* ---- equilibrium ---- */
 
-/* a thread or hook gives way by 0.05 mm per newton, N/m */
-#define THREAD_STIFFNESS 2e4
 /* an element is taken to be filled at least so far: slivers at the edges of wounds carry the
  * threads, and must not tear out of what they belong to */
 #define LEAST_FILLED 0.25
+/* the same in bodies carved out of a lattice, where slivers are everywhere: what they add must be
+ * small beside the body's own stiffness */
+#define LEAST_CARVED 0.1
 
 static PlaSpring
 spring_of(const PlaSurgery *self, const PlaSurgeryThread *thread, int n_ends)
@@ -34,7 +35,7 @@ spring_of(const PlaSurgery *self, const PlaSurgeryThread *thread, int n_ends)
   }
   memcpy(spring.offset, thread->place, sizeof spring.offset);
   for (int d = 0; d < 3; d++)
-    spring.stiffness[4 * d] = thread->share * THREAD_STIFFNESS;
+    spring.stiffness[4 * d] = thread->share * PLA_SURGERY_THREAD_STIFFNESS;
   return spring;
 }
 
@@ -51,7 +52,9 @@ set_cells(const PlaSurgery *self, const PlaCutMeshView *view, PlaFemModel *model
   if (st == PLA_OK) {
     pla_cut_mesh_fractions(self->cut, filled);
     for (size_t t = 0; t < n; t++) {
-      filled[t] = fmin(fmax(filled[t], LEAST_FILLED), 1.0);
+      const bool carved = self->bone && !pla_cut_mesh_is_parted(self->cut, (int)t);
+      const double least = carved ? LEAST_CARVED : LEAST_FILLED;
+      filled[t] = fmin(fmax(filled[t], least), 1.0);
       if (prestretch)
         memcpy(&prestretch[9 * t], &self->prestretch[9 * (size_t)view->tet_source[t]],
                9 * sizeof *prestretch);
@@ -109,13 +112,43 @@ pla_surgery_find_colours(PlaSurgery *self, PlaError *err)
   return st;
 }
 
+int
+pla_surgery_n_springs(const PlaSurgery *self)
+{
+  return self->supports.n + self->stitches.n + self->hooks.n;
+}
+
+const PlaSurgeryThread *
+pla_surgery_get_spring_thread(const PlaSurgery *self, int i)
+{
+  const int first_hook = self->supports.n + self->stitches.n;
+  return i < self->supports.n ? &self->supports.thread[i]
+         : i < first_hook     ? &self->stitches.thread[i - self->supports.n]
+                              : &self->hooks.thread[i - first_hook];
+}
+
+/* spring @i: a stitch has two ends, supports and hooks one */
+static PlaSpring
+make_spring(const PlaSurgery *self, int i)
+{
+  const bool stitch = i >= self->supports.n && i < self->supports.n + self->stitches.n;
+  return spring_of(self, pla_surgery_get_spring_thread(self, i), stitch ? 2 : 1);
+}
+
 void
 pla_surgery_make_springs(const PlaSurgery *self, PlaSpring *out)
 {
-  for (int i = 0; i < self->stitches.n; i++)
-    out[i] = spring_of(self, &self->stitches.thread[i], 2);
-  for (int i = 0; i < self->hooks.n; i++)
-    out[self->stitches.n + i] = spring_of(self, &self->hooks.thread[i], 1);
+  for (int i = 0; i < pla_surgery_n_springs(self); i++)
+    out[i] = make_spring(self, i);
+}
+
+void
+pla_surgery_mark_supported(const PlaSurgery *self, unsigned char *fixed)
+{
+  const int *tets = pla_cut_mesh_get(self->cut).mesh.tet;
+  for (int i = 0; i < self->supports.n; i++)
+    for (int k = 0; k < 12; k++)
+      fixed[3 * tets[4 * self->supports.thread[i].end[0].at[0].tet + k / 3] + k % 3] = 1;
 }
 
 /* ---- the solve ---- */
@@ -126,10 +159,8 @@ static int
 draw_steps(const PlaSurgery *self)
 {
   double most = 0.0;
-  for (int i = 0; i < self->stitches.n + self->hooks.n; i++) {
-    const bool stitch = i < self->stitches.n;
-    const PlaSpring spring = stitch ? spring_of(self, &self->stitches.thread[i], 2)
-                                    : spring_of(self, &self->hooks.thread[i - self->stitches.n], 1);
+  for (int i = self->supports.n; i < pla_surgery_n_springs(self); i++) {
+    const PlaSpring spring = make_spring(self, i);
     double gap[3];
     pla_spring_gap(&spring, self->pos, gap);
     most = fmax(most, pla_vec3_norm(gap));
@@ -176,7 +207,7 @@ solve_init(Solve *self, PlaSurgery *body, const PlaFemModel *model, const unsign
            PlaProgress *progress, PlaError *err)
 {
   const size_t n_verts = (size_t)pla_cut_mesh_get(body->cut).mesh.n_verts;
-  const int n = body->stitches.n + body->hooks.n;
+  const int n = pla_surgery_n_springs(body);
   *self = (Solve){ .body = body,
                    .model = model,
                    .conditions = { .fixed = fixed, .target = body->pos },
@@ -209,11 +240,11 @@ set_offsets(Solve *self, double part)
 {
   const PlaSurgery *body = self->body;
   for (int i = 0; i < self->n_threads; i++) {
-    const PlaSurgeryThread *thread = i < body->stitches.n
-                                         ? &body->stitches.thread[i]
-                                         : &body->hooks.thread[i - body->stitches.n];
+    const PlaSurgeryThread *thread = pla_surgery_get_spring_thread(body, i);
+    /* what holds the body does not move while threads are drawn */
+    const double left = i < body->supports.n ? 0.0 : part;
     for (int d = 0; d < 3; d++)
-      self->spring[i].offset[d] = thread->place[d] + part * self->start[3 * i + d];
+      self->spring[i].offset[d] = thread->place[d] + left * self->start[3 * i + d];
   }
 }
 
@@ -305,7 +336,10 @@ pla_surgery_solve(PlaSurgery *self, double tolerance_rel, PlaProgress *progress,
   if (st == PLA_OK) {
     for (int i = 0; i < 3 * n; i++)
       fixed[i] = self->held[i / 3];
+    pla_surgery_mark_supported(self, fixed);
     st = pla_fem_check_held(model, fixed, err);
+    for (int i = 0; i < 3 * n; i++)
+      fixed[i] = self->held[i / 3];
   }
   if (st == PLA_OK)
     st = solve_init(&solve, self, model, fixed, progress, err);

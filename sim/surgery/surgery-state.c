@@ -8,11 +8,12 @@
  *   body/wound_name (text), body/wound (closed, path points, knots, left and right lip points),
  *   body/wound_length, body/wound_path (3), body/wound_knot, body/lip_tet, body/lip (weights,
  * along) wounds one after the other body/stitch_tet (4), body/stitch (27: weights, blends, place,
- * gap, row, stitch, share); the same of body/gauge and body/hook body/prestretch (9), body/expander
+ * gap, row, stitch, share); the same of body/gauge, body/hook and body/support; body/bone (of a
+ * carved body: what each triangle of its surface borders on); body/prestretch (9), body/expander
  * (5: place, radius, pressure), body/implant_name (text), body/implant (5: place, radius, settled)
  *
  * Texts are bytes, each ended by a zero.  Bodies of earlier builds lack colours, gauges,
- * prestretch, expanders, implants and tissues: they are derived, or the body has none. */
+ * supports, prestretch, expanders, implants and tissues: they are derived, or the body has none. */
 #include "sim/surgery/surgery-state.h"
 
 #include "anatomy/base/memory.h"
@@ -117,11 +118,11 @@ static bool
 save_wounds(const PlaSurgery *self, PlaNamedArrays *out)
 {
   const size_t n = (size_t)self->n_wounds;
-  size_t n_path = 0, n_knots = 0, n_lip = 0;
+  size_t n_path = 0, n_knots = 0, n_edge = 0;
   for (int w = 0; w < self->n_wounds; w++) {
     n_path += (size_t)self->wound[w].n_path;
     n_knots += (size_t)self->wound[w].n_knots;
-    n_lip += (size_t)self->wound[w].n_lip[0] + (size_t)self->wound[w].n_lip[1];
+    n_edge += (size_t)self->wound[w].n_edge[0] + (size_t)self->wound[w].n_edge[1];
   }
   int *row = NULL, *lip_tet = NULL;
   double *length = NULL, *path = NULL, *knot = NULL, *lip = NULL;
@@ -130,12 +131,12 @@ save_wounds(const PlaSurgery *self, PlaNamedArrays *out)
             (length = pla_named_arrays_add(out, "body/wound_length", PLA_F64, 1, n)) &&
             (path = pla_named_arrays_add(out, "body/wound_path", PLA_F64, 3, n_path)) &&
             (knot = pla_named_arrays_add(out, "body/wound_knot", PLA_F64, 1, n_knots)) &&
-            (lip_tet = pla_named_arrays_add(out, "body/lip_tet", PLA_I32, 1, n_lip)) &&
-            (lip = pla_named_arrays_add(out, "body/lip", PLA_F64, LIP, n_lip));
+            (lip_tet = pla_named_arrays_add(out, "body/lip_tet", PLA_I32, 1, n_edge)) &&
+            (lip = pla_named_arrays_add(out, "body/lip", PLA_F64, LIP, n_edge));
   for (int w = 0; ok && w < self->n_wounds; w++) {
     const PlaSurgeryWound *wound = &self->wound[w];
-    const int numbers[WOUND] = { wound->closed, wound->n_path, wound->n_knots, wound->n_lip[0],
-                                 wound->n_lip[1] };
+    const int numbers[WOUND] = { wound->closed, wound->n_path, wound->n_knots, wound->n_edge[0],
+                                 wound->n_edge[1] };
     memcpy(&row[WOUND * w], numbers, sizeof numbers);
     length[w] = wound->length;
     memcpy(path, wound->path, 3 * (size_t)wound->n_path * sizeof *path);
@@ -143,8 +144,8 @@ save_wounds(const PlaSurgery *self, PlaNamedArrays *out)
     memcpy(knot, wound->knot, (size_t)wound->n_knots * sizeof *knot);
     knot += wound->n_knots;
     for (int s = 0; s < 2; s++)
-      for (int i = 0; i < wound->n_lip[s]; i++, lip += LIP) {
-        const PlaSurgeryLipPoint *p = &wound->lip[s][i];
+      for (int i = 0; i < wound->n_edge[s]; i++, lip += LIP) {
+        const PlaSurgeryEdgePoint *p = &wound->edge[s][i];
         *lip_tet++ = p->anchor.tet;
         memcpy(lip, p->anchor.weight, sizeof p->anchor.weight);
         lip[4] = p->along;
@@ -157,6 +158,7 @@ PlaStatus
 pla_surgery_save(const PlaSurgery *self, PlaNamedArrays *out, PlaError *err)
 {
   const size_t n_verts = (size_t)pla_cut_mesh_get(self->cut).mesh.n_verts;
+  const size_t n_carved = (size_t)pla_cut_mesh_n_carved(self->cut);
   PlaStatus st = pla_cut_mesh_save(self->cut, out, err);
   if (st != PLA_OK)
     return st;
@@ -180,7 +182,9 @@ pla_surgery_save(const PlaSurgery *self, PlaNamedArrays *out, PlaError *err)
   ok = material && save_wounds(self, out) &&
        save_threads(&self->stitches, "body/stitch_tet", "body/stitch", out) &&
        save_threads(&self->gauges, "body/gauge_tet", "body/gauge", out) &&
-       save_threads(&self->hooks, "body/hook_tet", "body/hook", out);
+       save_threads(&self->hooks, "body/hook_tet", "body/hook", out) &&
+       save_threads(&self->supports, "body/support_tet", "body/support", out) &&
+       pla_named_arrays_put(out, "body/bone", PLA_U8, 1, self->bone ? n_carved : 0, self->bone);
   ok = ok && pla_named_arrays_put(out, "body/prestretch", PLA_F64, 9,
                                   self->prestretch ? (size_t)self->n_cells : 0, self->prestretch);
   double *expander =
@@ -213,17 +217,6 @@ static PlaStatus
 damaged(PlaError *err, const char *what)
 {
   return pla_fail(err, PLA_ERR_FORMAT, "the %s of the stored body are damaged", what);
-}
-
-/* Whether there is an array @name; those that came later are missing in bodies of earlier builds.
- */
-static bool
-has_array(const PlaNamedArrays *arrays, const char *name)
-{
-  for (int a = 0; a < arrays->n; a++)
-    if (strcmp(arrays->array[a].name, name) == 0)
-      return true;
-  return false;
 }
 
 static PlaStatus
@@ -272,7 +265,7 @@ load_threads(PlaSurgeryThreads *threads, const char *tets, const char *numbers, 
 {
   const void *tet = NULL, *number = NULL;
   int n = -1;
-  if (optional && !has_array(arrays, tets) && !has_array(arrays, numbers))
+  if (optional && !pla_named_arrays_has(arrays, tets) && !pla_named_arrays_has(arrays, numbers))
     return PLA_OK;
   PlaStatus st = pla_named_arrays_get(arrays, tets, PLA_I32, 4, &n, &tet, err);
   if (st == PLA_OK)
@@ -309,7 +302,7 @@ load_threads(PlaSurgeryThreads *threads, const char *tets, const char *numbers, 
 typedef struct {
   const int *row, *lip_tet;
   const double *length, *path, *knot, *lip;
-  int n, n_path, n_knots, n_lip; /* left */
+  int n, n_path, n_knots, n_edge; /* left */
 } Wounds;
 
 static bool
@@ -317,8 +310,8 @@ load_wound(PlaSurgeryWound *wound, Wounds *from, int n_tets)
 {
   const int *row = from->row;
   if (!pla_ints_within(row, 1, 0, 2) || row[1] < 1 || row[1] > from->n_path || row[2] < 1 ||
-      row[2] > from->n_knots || row[3] < 0 || row[4] < 0 || row[3] > from->n_lip ||
-      row[4] > from->n_lip - row[3])
+      row[2] > from->n_knots || row[3] < 0 || row[4] < 0 || row[3] > from->n_edge ||
+      row[4] > from->n_edge - row[3])
     return false;
   wound->closed = row[0];
   wound->length = *from->length;
@@ -328,12 +321,12 @@ load_wound(PlaSurgeryWound *wound, Wounds *from, int n_tets)
   wound->n_knots = row[2];
   bool ok = wound->path && wound->knot;
   for (int s = 0; ok && s < 2; s++) {
-    wound->lip[s] = pla_array_new0((size_t)row[3 + s], sizeof *wound->lip[s]);
-    ok = wound->lip[s];
+    wound->edge[s] = pla_array_new0((size_t)row[3 + s], sizeof *wound->edge[s]);
+    ok = wound->edge[s];
     for (int i = 0; ok && i < row[3 + s]; i++, from->lip += LIP) {
-      ok = load_anchor(&wound->lip[s][i].anchor, *from->lip_tet++, from->lip, n_tets);
-      wound->lip[s][i].along = from->lip[4];
-      wound->n_lip[s] = i + 1;
+      ok = load_anchor(&wound->edge[s][i].anchor, *from->lip_tet++, from->lip, n_tets);
+      wound->edge[s][i].along = from->lip[4];
+      wound->n_edge[s] = i + 1;
     }
   }
   from->row += WOUND;
@@ -342,7 +335,7 @@ load_wound(PlaSurgeryWound *wound, Wounds *from, int n_tets)
   from->n_path -= row[1];
   from->knot += row[2];
   from->n_knots -= row[2];
-  from->n_lip -= row[3] + row[4];
+  from->n_edge -= row[3] + row[4];
   return ok;
 }
 
@@ -350,7 +343,7 @@ static PlaStatus
 load_wounds(PlaSurgery *self, const PlaNamedArrays *arrays, int n_tets, PlaError *err)
 {
   const void *text = NULL, *data[6] = { NULL };
-  int n_text = -1, n = -1, n_path = -1, n_knots = -1, n_lip = -1;
+  int n_text = -1, n = -1, n_path = -1, n_knots = -1, n_edge = -1;
   PlaStatus st = pla_named_arrays_get(arrays, "body/wound_name", PLA_U8, 1, &n_text, &text, err);
   if (st == PLA_OK)
     st = pla_named_arrays_get(arrays, "body/wound", PLA_I32, WOUND, &n, &data[0], err);
@@ -361,14 +354,16 @@ load_wounds(PlaSurgery *self, const PlaNamedArrays *arrays, int n_tets, PlaError
   if (st == PLA_OK)
     st = pla_named_arrays_get(arrays, "body/wound_knot", PLA_F64, 1, &n_knots, &data[5], err);
   if (st == PLA_OK)
-    st = pla_named_arrays_get(arrays, "body/lip_tet", PLA_I32, 1, &n_lip, &data[3], err);
+    st = pla_named_arrays_get(arrays, "body/lip_tet", PLA_I32, 1, &n_edge, &data[3], err);
   if (st == PLA_OK)
-    st = pla_named_arrays_get(arrays, "body/lip", PLA_F64, LIP, &n_lip, &data[4], err);
+    st = pla_named_arrays_get(arrays, "body/lip", PLA_F64, LIP, &n_edge, &data[4], err);
   if (st == PLA_OK && n > 0) {
     self->wound = pla_array_new0((size_t)n, sizeof *self->wound);
     st = self->wound ? PLA_OK : pla_fail_memory(err, "the body");
   }
-  Wounds from = { data[0], data[3], data[1], data[2], data[5], data[4], n, n_path, n_knots, n_lip };
+  Wounds from = {
+    data[0], data[3], data[1], data[2], data[5], data[4], n, n_path, n_knots, n_edge
+  };
   const char *at = text;
   for (int w = 0; st == PLA_OK && w < n; w++) {
     const char *name = next_text(&at, &n_text);
@@ -386,7 +381,7 @@ load_prestretch(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
 {
   const void *data = NULL;
   int n = -1;
-  if (!has_array(arrays, "body/prestretch"))
+  if (!pla_named_arrays_has(arrays, "body/prestretch"))
     return PLA_OK;
   PlaStatus st = pla_named_arrays_get(arrays, "body/prestretch", PLA_F64, 9, &n, &data, err);
   if (st != PLA_OK || n == 0)
@@ -405,7 +400,7 @@ load_expanders(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
 {
   const void *data = NULL;
   int n = -1;
-  if (!has_array(arrays, "body/expander"))
+  if (!pla_named_arrays_has(arrays, "body/expander"))
     return PLA_OK;
   PlaStatus st = pla_named_arrays_get(arrays, "body/expander", PLA_F64, EXPANDER, &n, &data, err);
   if (st == PLA_OK && n > 0) {
@@ -430,7 +425,8 @@ load_implants(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
 {
   const void *text = NULL, *data = NULL;
   int n_text = -1, n = -1;
-  if (!has_array(arrays, "body/implant_name") && !has_array(arrays, "body/implant"))
+  if (!pla_named_arrays_has(arrays, "body/implant_name") &&
+      !pla_named_arrays_has(arrays, "body/implant"))
     return PLA_OK;
   PlaStatus st = pla_named_arrays_get(arrays, "body/implant_name", PLA_U8, 1, &n_text, &text, err);
   if (st == PLA_OK)
@@ -464,7 +460,7 @@ load_tissues(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
 {
   const void *text = NULL;
   int n_text = -1;
-  if (!has_array(arrays, "body/tissue"))
+  if (!pla_named_arrays_has(arrays, "body/tissue"))
     return PLA_OK;
   PlaStatus st = pla_named_arrays_get(arrays, "body/tissue", PLA_U8, 1, &n_text, &text, err);
   if (st != PLA_OK)
@@ -486,7 +482,7 @@ load_colours(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
   enum { MOST_COLOURS = 4096 };
   const PlaTetMesh mesh = pla_cut_mesh_get(self->cut).mesh;
   int n = mesh.n_verts;
-  if (!has_array(arrays, "body/colour"))
+  if (!pla_named_arrays_has(arrays, "body/colour"))
     return pla_surgery_find_colours(self, err);
   PlaStatus st =
       pla_named_arrays_dup(arrays, "body/colour", PLA_I32, 1, &n, (void **)&self->colour, err);
@@ -498,6 +494,15 @@ load_colours(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
       ok = ok && a >= 0 && (a != b || i / 4 == i % 4);
     }
   return st != PLA_OK || ok ? st : damaged(err, "colours");
+}
+
+static PlaStatus
+load_bone(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
+{
+  int n = pla_cut_mesh_n_carved(self->cut);
+  if (n == 0)
+    return PLA_OK;
+  return pla_named_arrays_dup(arrays, "body/bone", PLA_U8, 1, &n, (void **)&self->bone, err);
 }
 
 static PlaStatus
@@ -544,6 +549,11 @@ load_all(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
     st = load_threads(&self->gauges, "body/gauge_tet", "body/gauge", true, n_tets, arrays, err);
   if (st == PLA_OK)
     st = load_threads(&self->hooks, "body/hook_tet", "body/hook", false, n_tets, arrays, err);
+  if (st == PLA_OK)
+    st = load_threads(&self->supports, "body/support_tet", "body/support", true, n_tets, arrays,
+                      err);
+  if (st == PLA_OK)
+    st = load_bone(self, arrays, err);
   if (st == PLA_OK)
     st = load_prestretch(self, arrays, err);
   if (st == PLA_OK)

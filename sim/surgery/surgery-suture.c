@@ -78,7 +78,7 @@ pla_surgery_release_hooks(PlaSurgery *self)
 /* an edge to sew: points in order */
 typedef struct {
   int n;
-  PlaSurgeryLipPoint *point; /* owned; along is the length on the edge itself */
+  PlaSurgeryEdgePoint *point; /* owned; along is the length on the edge itself */
   double length;
 } Seam;
 
@@ -101,7 +101,7 @@ seam_measure(const PlaSurgery *self, Seam *seam)
 }
 
 static bool
-seam_copy(Seam *seam, const PlaSurgeryLipPoint *point, int n, int start, int step)
+seam_copy(Seam *seam, const PlaSurgeryEdgePoint *point, int n, int start, int step)
 {
   *seam = (Seam){ .point = pla_array_new((size_t)n, sizeof *seam->point) };
   for (int i = 0; seam->point && i < n; i++)
@@ -110,7 +110,7 @@ seam_copy(Seam *seam, const PlaSurgeryLipPoint *point, int n, int start, int ste
 }
 
 static bool
-same_place(const PlaSurgery *self, const PlaSurgeryLipPoint *a, const PlaSurgeryLipPoint *b)
+same_place(const PlaSurgery *self, const PlaSurgeryEdgePoint *a, const PlaSurgeryEdgePoint *b)
 {
   double p[3], q[3], e[3];
   pla_surgery_place(self, &a->anchor, p);
@@ -123,8 +123,8 @@ same_place(const PlaSurgery *self, const PlaSurgeryLipPoint *a, const PlaSurgery
 static bool
 split_rim(const PlaSurgery *self, const PlaSurgeryWound *wound, Seam seam[2])
 {
-  const int rim = wound->n_lip[0] >= wound->n_lip[1] ? 0 : 1, n = wound->n_lip[rim];
-  const PlaSurgeryLipPoint *point = wound->lip[rim];
+  const int rim = wound->n_edge[0] >= wound->n_edge[1] ? 0 : 1, n = wound->n_edge[rim];
+  const PlaSurgeryEdgePoint *point = wound->edge[rim];
   int a = 0, b = 0;
   double most = -1.0;
   for (int i = 0; i < n; i++)
@@ -175,11 +175,11 @@ choose_seams(const PlaSurgery *self, const PlaSurgeryWound *first, const PlaSurg
   int choice[3] = { -1, -1, 0 };
   for (int c = 0; c < 8; c++) {
     int a = c & 1, b = c >> 1 & 1, flip = c >> 2;
-    if (first->n_lip[a] < 2 || second->n_lip[b] < 2)
+    if (first->n_edge[a] < 2 || second->n_edge[b] < 2)
       continue;
     Seam one, two;
-    bool ok = seam_copy(&one, first->lip[a], first->n_lip[a], 0, 1);
-    ok = seam_copy(&two, second->lip[b], second->n_lip[b], flip ? second->n_lip[b] - 1 : 0,
+    bool ok = seam_copy(&one, first->edge[a], first->n_edge[a], 0, 1);
+    ok = seam_copy(&two, second->edge[b], second->n_edge[b], flip ? second->n_edge[b] - 1 : 0,
                    flip ? -1 : 1) &&
          ok;
     double apart = ok ? seams_apart(self, &one, &two) : INFINITY;
@@ -196,9 +196,9 @@ choose_seams(const PlaSurgery *self, const PlaSurgeryWound *first, const PlaSurg
   }
   if (choice[0] < 0)
     return true;
-  const int n = second->n_lip[choice[1]];
-  return seam_copy(&seam[0], first->lip[choice[0]], first->n_lip[choice[0]], 0, 1) &&
-         seam_copy(&seam[1], second->lip[choice[1]], n, choice[2] ? n - 1 : 0, choice[2] ? -1 : 1);
+  const int n = second->n_edge[choice[1]];
+  return seam_copy(&seam[0], first->edge[choice[0]], first->n_edge[choice[0]], 0, 1) &&
+         seam_copy(&seam[1], second->edge[choice[1]], n, choice[2] ? n - 1 : 0, choice[2] ? -1 : 1);
 }
 
 /* the place at @fraction of the seam's length */
@@ -346,10 +346,10 @@ pla_surgery_suture(PlaSurgery *self, const char *first, const char *second, doub
   if (st == PLA_OK) {
     bool ok = true;
     if (a == b && a->closed)
-      ok = a->n_lip[0] + a->n_lip[1] < 4 || split_rim(self, a, seam);
+      ok = a->n_edge[0] + a->n_edge[1] < 4 || split_rim(self, a, seam);
     else if (a == b)
-      ok = seam_copy(&seam[0], a->lip[0], a->n_lip[0], 0, 1) &&
-           seam_copy(&seam[1], a->lip[1], a->n_lip[1], 0, 1);
+      ok = seam_copy(&seam[0], a->edge[0], a->n_edge[0], 0, 1) &&
+           seam_copy(&seam[1], a->edge[1], a->n_edge[1], 0, 1);
     else
       ok = choose_seams(self, a, b, seam);
     if (!ok)
@@ -385,8 +385,8 @@ knot_along(const PlaSurgeryWound *wound, double number)
 static bool
 seam_add_part(Seam *seam, const PlaSurgeryWound *wound, int side, double from, double to)
 {
-  const PlaSurgeryLipPoint *lip = wound->lip[side];
-  const int n = wound->n_lip[side], first = seam->n;
+  const PlaSurgeryEdgePoint *lip = wound->edge[side];
+  const int n = wound->n_edge[side], first = seam->n;
   const int turns = wound->closed ? 2 : 0;
   const double lo = fmin(from, to), hi = fmax(from, to);
   if (!pla_array_resize((void **)&seam->point, (size_t)(seam->n + (2 * turns + 1) * n),
@@ -399,7 +399,7 @@ seam_add_part(Seam *seam, const PlaSurgeryWound *wound, int side, double from, d
         seam->point[seam->n++] = lip[i];
     }
   for (int i = first, j = seam->n - 1; to < from && i < j; i++, j--) {
-    PlaSurgeryLipPoint swap = seam->point[i];
+    PlaSurgeryEdgePoint swap = seam->point[i];
     seam->point[i] = seam->point[j];
     seam->point[j] = swap;
   }
@@ -416,7 +416,7 @@ seam_from_edges(const PlaSurgery *self, const PlaSurgeryEdge *edge, int n, Seam 
     PlaStatus st = pla_surgery_need_wound(self, edge[i].wound, &wound, err);
     if (st != PLA_OK)
       return st;
-    const int side = edge[i].side >= 0 ? edge[i].side : wound->n_lip[0] < wound->n_lip[1];
+    const int side = edge[i].side >= 0 ? edge[i].side : wound->n_edge[0] < wound->n_edge[1];
     const bool all = edge[i].from == edge[i].to;
     const double from = all ? 0.0 : knot_along(wound, edge[i].from);
     const double to = all ? wound->length : knot_along(wound, edge[i].to);

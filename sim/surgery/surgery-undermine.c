@@ -55,7 +55,7 @@ static PlaStatus
 wound_path(const PlaSurgery *self, const PlaSurgeryWound *wound, double **out, int *n,
            PlaError *err)
 {
-  *n = wound->n_lip[0] + wound->n_lip[1];
+  *n = wound->n_edge[0] + wound->n_edge[1];
   if (*n == 0)
     return pla_fail(err, PLA_ERR_EMPTY,
                     "the wound '%s' does not open the skin, so nothing can be undermined from it",
@@ -64,8 +64,8 @@ wound_path(const PlaSurgery *self, const PlaSurgeryWound *wound, double **out, i
   if (!*out)
     return pla_fail_memory(err, "the blade");
   for (int s = 0, k = 0; s < 2; s++)
-    for (int i = 0; i < wound->n_lip[s]; i++)
-      pla_surgery_place(self, &wound->lip[s][i].anchor, &(*out)[3 * k++]);
+    for (int i = 0; i < wound->n_edge[s]; i++)
+      pla_surgery_place(self, &wound->edge[s][i].anchor, &(*out)[3 * k++]);
   return PLA_OK;
 }
 
@@ -140,7 +140,8 @@ pla_surgery_undermine(PlaSurgery *self, const PlaSurgeryRegion *what, double dep
 
 /* ---- at the level of a tissue ---- */
 
-/* the surface by which the body is held: outer faces whose corners all are */
+/* the surface by which the body is held: outer faces whose corners all are, or that border on bone
+ */
 static PlaStatus
 bone_surface(PlaSurgery *self, PlaBlade *out, PlaError *err)
 {
@@ -149,11 +150,11 @@ bone_surface(PlaSurgery *self, PlaBlade *out, PlaError *err)
   const double *pos;
   PlaStatus st = pla_surgery_get_surface(self, &s, &pos, err);
   for (int t = 0; st == PLA_OK && t < s->n_tris; t++) {
-    bool bone = s->cut[t] < 0;
+    bool bone = s->carved[t] < 0 ? s->cut[t] < 0 : self->bone[s->carved[t]] == PLA_BORDER_BONE;
     double place[9];
     for (int k = 0; bone && k < 3; k++) {
       const int v = s->tri[3 * t + k];
-      for (int c = 0; c < 4; c++)
+      for (int c = 0; s->carved[t] < 0 && c < 4; c++)
         if (s->weight[4 * v + c] > 1e-9)
           bone = bone && self->held[view.mesh.tet[4 * s->tet[v] + c]];
       memcpy(&place[3 * k], &pos[3 * v], 3 * sizeof *pos);

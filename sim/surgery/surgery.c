@@ -16,8 +16,8 @@ pla_surgery_wound_clear(PlaSurgeryWound *self)
   free(self->name);
   free(self->path);
   free(self->knot);
-  free(self->lip[0]);
-  free(self->lip[1]);
+  free(self->edge[0]);
+  free(self->edge[1]);
 }
 
 void
@@ -34,6 +34,8 @@ pla_surgery_free(PlaSurgery *self)
   free(self->stitches.thread);
   free(self->hooks.thread);
   free(self->gauges.thread);
+  free(self->supports.thread);
+  free(self->bone);
   free(self->prestretch);
   free(self->expander);
   for (int i = 0; i < self->n_implants; i++)
@@ -68,6 +70,8 @@ hold_islands(PlaSurgery *self)
     for (int c = 0; c < 4; c++)
       firm[body[t]] += self->held[mesh.tet[4 * t + c]];
   }
+  for (int i = 0; ok && i < self->supports.n; i++)
+    firm[body[self->supports.thread[i].end[0].at[0].tet]] += 4;
   for (int b = 0; ok && b < n; b++)
     largest = size[b] > size[largest] ? b : largest;
   for (int t = 0; ok && t < mesh.n_tets; t++)
@@ -81,6 +85,37 @@ hold_islands(PlaSurgery *self)
 }
 
 PlaStatus
+pla_surgery_complete(PlaSurgery *self, const PlaFemMaterial *materials, int n_materials,
+                     const int *cell_material, int n_cells, PlaError *err)
+{
+  const PlaTetMesh mesh = pla_cut_mesh_get(self->cut).mesh;
+  self->n_materials = n_materials;
+  self->n_cells = n_cells;
+  self->n_triangles = pla_cut_mesh_n_carved(self->cut);
+  self->material = pla_array_dup(materials, (size_t)n_materials, sizeof *materials);
+  self->cell_material = pla_array_dup(cell_material, (size_t)n_cells, sizeof *cell_material);
+  self->pos = pla_array_dup(mesh.rest, 3 * (size_t)mesh.n_verts, sizeof *mesh.rest);
+  if (!self->material || !self->cell_material || !self->pos)
+    return pla_fail_memory(err, "the body");
+  PlaStatus st = self->bone ? pla_surgery_add_supports(self, err) : PLA_OK;
+  if (st == PLA_OK && !hold_islands(self))
+    st = pla_fail_memory(err, "the body");
+  return st == PLA_OK ? pla_surgery_find_colours(self, err) : st;
+}
+
+double
+pla_surgery_typical_edge(const PlaTetMesh *mesh)
+{
+  double length = 0.0;
+  for (int t = 0; t < mesh->n_tets; t++) {
+    double e[3];
+    pla_vec3_sub(&mesh->rest[3 * mesh->tet[4 * t + 1]], &mesh->rest[3 * mesh->tet[4 * t]], e);
+    length += pla_vec3_norm(e);
+  }
+  return length / mesh->n_tets;
+}
+
+PlaStatus
 pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_materials,
                 const int *cell_material, const bool *held, PlaSurgery **out, PlaError *err)
 {
@@ -89,30 +124,14 @@ pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_mate
   PlaTetMesh tets = pla_mesh_tets(mesh);
   PlaStatus st = self ? pla_cut_mesh_new(&tets, &self->cut, err) : pla_fail_memory(err, "the body");
   if (st == PLA_OK) {
-    self->n_materials = n_materials;
-    self->n_cells = mesh->n_tets;
-    self->material = pla_array_dup(materials, (size_t)n_materials, sizeof *materials);
-    self->cell_material = pla_array_dup(cell_material, (size_t)mesh->n_tets, sizeof *cell_material);
-    self->pos = pla_array_dup(mesh->pos, 3 * (size_t)mesh->n_verts, sizeof *mesh->pos);
+    self->cell = pla_surgery_typical_edge(&tets);
     self->held = pla_array_new((size_t)mesh->n_verts, sizeof *self->held);
-    if (!self->material || !self->cell_material || !self->pos || !self->held)
-      st = pla_fail_memory(err, "the body");
-  }
-  if (st == PLA_OK) {
-    double length = 0.0;
-    for (int v = 0; v < mesh->n_verts; v++)
+    for (int v = 0; self->held && v < mesh->n_verts; v++)
       self->held[v] = held[v];
-    for (int t = 0; t < mesh->n_tets; t++) {
-      double e[3];
-      pla_vec3_sub(&mesh->pos[3 * mesh->tet[4 * t + 1]], &mesh->pos[3 * mesh->tet[4 * t]], e);
-      length += pla_vec3_norm(e);
-    }
-    self->cell = length / mesh->n_tets;
-    if (!hold_islands(self))
-      st = pla_fail_memory(err, "the body");
+    st = self->held
+             ? pla_surgery_complete(self, materials, n_materials, cell_material, mesh->n_tets, err)
+             : pla_fail_memory(err, "the body");
   }
-  if (st == PLA_OK)
-    st = pla_surgery_find_colours(self, err);
   if (st == PLA_OK)
     *out = self;
   else
@@ -289,14 +308,15 @@ pla_surgery_update_anchors(PlaSurgery *self, PlaSurgeryAnchorFunc func, const vo
   update_threads(&self->stitches, 2, func, data);
   update_threads(&self->gauges, 2, func, data);
   update_threads(&self->hooks, 1, func, data);
+  update_threads(&self->supports, 1, func, data);
   for (int w = 0; w < self->n_wounds; w++)
     for (int s = 0; s < 2; s++) {
       PlaSurgeryWound *wound = &self->wound[w];
       int n = 0;
-      for (int i = 0; i < wound->n_lip[s]; i++)
-        if (func(&wound->lip[s][i].anchor, data))
-          wound->lip[s][n++] = wound->lip[s][i];
-      wound->n_lip[s] = n;
+      for (int i = 0; i < wound->n_edge[s]; i++)
+        if (func(&wound->edge[s][i].anchor, data))
+          wound->edge[s][n++] = wound->edge[s][i];
+      wound->n_edge[s] = n;
     }
 }
 
@@ -320,10 +340,10 @@ wound_dup(const PlaSurgeryWound *from, PlaSurgeryWound *to)
   to->knot = pla_array_dup(from->knot, (size_t)from->n_knots, sizeof *from->knot);
   bool ok = to->name && to->path && to->knot;
   for (int s = 0; s < 2; s++) {
-    to->lip[s] = pla_array_new((size_t)from->n_lip[s], sizeof *from->lip[s]);
-    ok = ok && to->lip[s];
-    if (to->lip[s] && from->n_lip[s])
-      memcpy(to->lip[s], from->lip[s], (size_t)from->n_lip[s] * sizeof *from->lip[s]);
+    to->edge[s] = pla_array_new((size_t)from->n_edge[s], sizeof *from->edge[s]);
+    ok = ok && to->edge[s];
+    if (to->edge[s] && from->n_edge[s])
+      memcpy(to->edge[s], from->edge[s], (size_t)from->n_edge[s] * sizeof *from->edge[s]);
   }
   return ok;
 }
@@ -351,6 +371,8 @@ pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err)
   copy->pos = pla_array_dup(self->pos, 3 * n, sizeof *self->pos);
   copy->held = pla_array_dup(self->held, n, sizeof *self->held);
   copy->colour = pla_array_dup(self->colour, n, sizeof *self->colour);
+  if (self->bone)
+    copy->bone = pla_array_dup(self->bone, (size_t)pla_cut_mesh_n_carved(self->cut), 1);
   copy->wound = pla_array_new0((size_t)self->n_wounds, sizeof *self->wound);
   if (self->n_expanders)
     copy->expander =
@@ -362,7 +384,8 @@ pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err)
             copy->wound && (copy->expander || !self->n_expanders) &&
             (copy->prestretch || !self->prestretch) &&
             threads_dup(&self->stitches, &copy->stitches) &&
-            threads_dup(&self->gauges, &copy->gauges) && threads_dup(&self->hooks, &copy->hooks);
+            threads_dup(&self->gauges, &copy->gauges) && threads_dup(&self->hooks, &copy->hooks) &&
+            threads_dup(&self->supports, &copy->supports) && (copy->bone || !self->bone);
   ok = ok && (!self->tissue ||
               pla_surgery_set_tissues(copy, (const char *const *)self->tissue, err) == PLA_OK);
   copy->implant = pla_array_new0((size_t)self->n_implants, sizeof *self->implant);

@@ -5,6 +5,7 @@
  * as it was. */
 #pragma once
 
+#include "anatomy/bodies/tissue-lattice.h"
 #include "sim/cut/cut-mesh.h"
 #include "sim/fem/model.h"
 #include "sim/solve/solve.h"
@@ -16,6 +17,13 @@ typedef struct PlaSurgery PlaSurgery;
 PlaStatus pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_materials,
                           const int *cell_material, const bool *held, PlaSurgery **out,
                           PlaError *err);
+/* A body carved out of @lattice, which covers it, along its closed @surface: its shape is that of
+ * the surface, whatever the size of the cells.  @border: PlaBorder of each triangle.  All
+ * are copied. */
+PlaStatus pla_surgery_new_carved(const PlaTetMesh *lattice, const PlaTriMesh *surface,
+                                 const unsigned char *border, const PlaFemMaterial *materials,
+                                 int n_materials, const int *cell_material, PlaProgress *progress,
+                                 PlaSurgery **out, PlaError *err);
 /* What its materials are called, one name each, so that tools can be told a tissue. */
 PlaStatus pla_surgery_set_tissues(PlaSurgery *self, const char *const *name, PlaError *err);
 int pla_surgery_n_tissues(const PlaSurgery *self);

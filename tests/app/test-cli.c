@@ -1,6 +1,6 @@
 /* The rules that every verb keeps: help with an example, one sentence and the right exit status on
  * bad usage, one JSON object and nothing else with --json. */
-#include "app/cli/verb.h"
+#include "app/cli/command.h"
 
 #include <gio/gio.h>
 #include <glib.h>
@@ -66,7 +66,7 @@ check_json_error(const Result *result)
 static void
 test_every_verb(void)
 {
-  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++) {
+  for (const PlaCommand *const *verb = pla_commands_get(); *verb; verb++) {
     g_assert_nonnull((*verb)->example);
     g_assert_true(g_str_has_prefix((*verb)->example, "platysma-cli "));
     g_assert_nonnull((*verb)->summary);
@@ -76,7 +76,7 @@ test_every_verb(void)
     Result result = run(help);
     g_assert_cmpint(result.status, ==, 0);
     g_assert_nonnull(strstr(result.out, (*verb)->example));
-    for (const PlaOpt *opt = pla_verb_options(*verb); opt && opt->name; opt++) {
+    for (const PlaOpt *opt = pla_command_options(*verb); opt && opt->name; opt++) {
       g_assert_nonnull(strstr(result.out, opt->name));
       g_assert_true(opt->type == PLA_OPT_FLAG || opt->arg != NULL);
     }
@@ -133,10 +133,10 @@ static void
 test_generated(void)
 {
   Result man = run("--man"), completion = run("--bash-completion");
-  for (const PlaVerb *const *verb = pla_verbs_get(); *verb; verb++) {
+  for (const PlaCommand *const *verb = pla_commands_get(); *verb; verb++) {
     g_autofree char *section = g_strdup_printf(".SS %s", (*verb)->name);
     g_assert_nonnull(strstr(man.out, section));
-    for (const PlaOpt *opt = pla_verb_options(*verb); opt && opt->name; opt++) {
+    for (const PlaOpt *opt = pla_command_options(*verb); opt && opt->name; opt++) {
       g_autofree char *option = g_strdup_printf("--%s", opt->name);
       g_assert_nonnull(strstr(completion.out, option));
     }

@@ -425,6 +425,21 @@ test_equal_elements(void)
   pla_mesh_free(mesh);
 }
 
+/* a disk that is full is noticed, by the picture or by the end */
+static void
+test_full_disk(void)
+{
+  FILE *full = fopen("/dev/full", "w");
+  g_assert_nonnull(full);
+  setvbuf(full, NULL, _IONBF, 0);
+  cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 40, 30);
+  PlaGif *gif = pla_gif_new(full, 40, 30, 5);
+  const bool added = pla_gif_add(gif, image);
+  g_assert_false(pla_gif_finish(gif) && added);
+  cairo_surface_destroy(image);
+  fclose(full);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -439,6 +454,7 @@ main(int argc, char **argv)
   g_test_add_func("/drawing/recordings", test_recordings);
   g_test_add_func("/drawing/spectrogram", test_spectrogram);
   g_test_add_func("/drawing/equal-elements", test_equal_elements);
+  g_test_add_func("/drawing/full-disk", test_full_disk);
   const int status = g_test_run();
   g_ptr_array_unref(said);
   return status;

@@ -201,6 +201,79 @@ test_separate(void)
   files_clear(&f);
 }
 
+/* the weight that a scene's constraint holds, N */
+static double
+held_n(const char *mesh, const char *formulation)
+{
+  g_autofree char *text = g_strdup_printf(
+      "{\"mesh\": \"%s\", \"formulation\": \"%s\", \"gravity_m_s2\": [0, 0, -9.81],"
+      "\"materials\": [{\"where\": {\"all\": true}, \"model\": \"neo-hookean\","
+      "\"young_pa\": 1e5, \"poisson\": 0.45, \"density_kg_m3\": 1000}],"
+      "\"constraints\": [{\"where\": {\"box_mm\": [[-99, -99, -99], [0.01, 99, 99]]},"
+      "\"fix\": \"xyz\"}]}",
+      mesh, formulation);
+  g_assert_true(g_file_set_contents("weigh.json", text, -1, NULL));
+  g_autoptr(JsonObject) o = verb_test_run("simulate weigh.json -o weighed.vtu", 0);
+  JsonObject *held = json_array_get_object_element(json_object_get_array_member(o, "reactions"), 0);
+  return json_array_get_double_element(json_object_get_array_member(held, "force_n"), 2);
+}
+
+/* cells that are filled in part weigh what is in them, at any size, whole or cut */
+static void
+test_weight(void)
+{
+  const double volume_mm3 = 100.0 * 25.0 * 25.0, weight_n = 9.81 * 1000.0 * volume_mm3 * 1e-9;
+  g_autofree char *before = g_get_current_dir(), *folder = g_dir_make_tmp("weight-XXXXXX", NULL);
+  g_assert_cmpint(g_chdir(folder), ==, 0);
+  done(verb_test_run("phantom bar-labels --spacing-mm 1 -o weigh.nii.gz", 0));
+  for (int k = 0; k < 2; k++) {
+    const int cell_mm[] = { 6, 10 };
+    JsonObject *o =
+        verb_test_runf(0, "mesh weigh.nii.gz --method lattice --cell-mm %d --label 1 -o weigh.vtu",
+                       cell_mm[k]);
+    g_assert_cmpfloat(fabs(number(o, "volume_mm3") / volume_mm3 - 1.0), <, 0.005);
+    g_assert_cmpfloat(number(o, "cells_volume_mm3"), >, 1.1 * volume_mm3);
+    done(o);
+    g_assert_cmpfloat(fabs(held_n("weigh.vtu", "standard") / weight_n - 1.0), <, 0.005);
+    g_assert_cmpfloat(fabs(held_n("weigh.vtu", "mixed") / weight_n - 1.0), <, 0.005);
+  }
+  /* a blade off the cells' faces leaves the near part of a bar of 2.5 mm cubes */
+  done(verb_test_run("phantom bar --spacing-mm 5 -o weigh.vtu", 0));
+  g_assert_true(g_file_set_contents("blade.obj",
+                                    "v 51.3 -20 -20\nv 47.1 60 -20\nv 49.3 -20 60\n"
+                                    "v 45.1 60 60\nf 1 2 4\nf 1 4 3\n",
+                                    -1, NULL));
+  done(verb_test_run("cut weigh.vtu --blade blade.obj -o halves.vtu", 0));
+  /* both halves are held: the far one by its end */
+  g_autofree char *text = g_strdup(
+      "{\"mesh\": \"halves.vtu\", \"formulation\": \"mixed\", \"gravity_m_s2\": [0, 0, -9.81],"
+      "\"materials\": [{\"where\": {\"all\": true}, \"model\": \"neo-hookean\","
+      "\"young_pa\": 1e5, \"poisson\": 0.45, \"density_kg_m3\": 1000}],"
+      "\"constraints\": [{\"where\": {\"box_mm\": [[-99, -99, -99], [0.01, 99, 99]]},"
+      "\"fix\": \"xyz\"}, {\"where\": {\"box_mm\": [[99.99, -99, -99], [101, 99, 99]]},"
+      "\"fix\": \"xyz\"}]}");
+  g_assert_true(g_file_set_contents("weigh.json", text, -1, NULL));
+  g_autoptr(JsonObject) o = verb_test_run("simulate weigh.json -o weighed.vtu", 0);
+  JsonArray *held = json_object_get_array_member(o, "reactions");
+  double sum = 0.0, near = 0.0;
+  for (guint i = 0; i < 2; i++) {
+    JsonObject *one = json_array_get_object_element(held, i);
+    const double z = json_array_get_double_element(json_object_get_array_member(one, "force_n"), 2);
+    sum += z;
+    near = i == 0 ? z : near;
+  }
+  g_assert_cmpfloat(fabs(sum / weight_n - 1.0), <, 0.005);
+  /* the plane x = 51.3 - 4.2 (y + 20) / 80 - 2 (z + 20) / 80 at the middle of the section */
+  const double at_mm = 51.3 - 4.2 * 32.5 / 80.0 - 2.0 * 32.5 / 80.0;
+  g_assert_cmpfloat(fabs(near / (weight_n * at_mm / 100.0) - 1.0), <, 0.005);
+  static const char *const made[] = { "weigh.nii.gz", "weigh.tsv",  "weigh.vtu", "weigh.json",
+                                      "weighed.vtu",  "halves.vtu", "blade.obj" };
+  for (gsize i = 0; i < G_N_ELEMENTS(made); i++)
+    g_assert_cmpint(g_remove(made[i]), ==, 0);
+  g_assert_cmpint(g_chdir(before), ==, 0);
+  g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -208,5 +281,6 @@ main(int argc, char **argv)
   g_test_add_func("/lattice-verb/labels", test_labels);
   g_test_add_func("/lattice-verb/other-sources", test_other_sources);
   g_test_add_func("/lattice-verb/separate", test_separate);
+  g_test_add_func("/lattice-verb/weight", test_weight);
   return g_test_run();
 }

@@ -1,6 +1,6 @@
 /* Little memory: a program that is given none says one sentence and ends with status 2, without
  * signals, cores or half-written files. */
-#include "app/cli/verb.h"
+#include "app/cli/command.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>

@@ -2,7 +2,7 @@
 #include "anatomy/segment/label-edit.h"
 #include "app/case/session.h"
 #include "app/content/annotation.h"
-#include "app/verbs/operations.h"
+#include "app/verbs/verbs.h"
 
 #include <glib.h>
 #include <math.h>
@@ -21,16 +21,16 @@ static void
 test_table(void)
 {
   g_autoptr(GHashTable) verbs = g_hash_table_new(g_str_hash, g_str_equal);
-  for (const PlaOperation *const *op = pla_operations_get(); *op; op++) {
+  for (const PlaVerb *const *op = pla_verbs_get(); *op; op++) {
     PlaError err = { 0 };
-    g_assert_true(g_hash_table_add(verbs, (gpointer)(*op)->verb)); /* each once */
-    g_assert_true(pla_operation_find((*op)->verb) == *op);
+    g_assert_true(g_hash_table_add(verbs, (gpointer)(*op)->name)); /* each once */
+    g_assert_true(pla_verb_find((*op)->name) == *op);
     g_assert_true((*op)->title && *(*op)->title && (*op)->summary && *(*op)->summary);
     g_assert_true((*op)->run || (*op)->from_store);
 
     /* a default passes its own check; what has none is asked for by name */
     const char *missing = NULL;
-    for (const PlaOpParam *param = (*op)->params; param->name; param++) {
+    for (const PlaVerbParam *param = (*op)->params; param->name; param++) {
       g_assert_true(param->help && *param->help);
       if (param->unit) /* a unit stands in the name too */
         g_assert_true(g_str_has_suffix(param->name, param->unit));
@@ -38,7 +38,7 @@ test_table(void)
         missing = param->name;
     }
     JsonObject *full = NULL;
-    PlaStatus st = pla_operation_check(*op, NULL, &full, &err);
+    PlaStatus st = pla_verb_check(*op, NULL, &full, &err);
     if (missing) {
       g_assert_cmpint(st, ==, PLA_ERR_USAGE);
       g_assert_nonnull(strstr(err.message, missing));
@@ -50,31 +50,37 @@ test_table(void)
     /* an unknown one is refused by name, after those that are asked for */
     g_autoptr(JsonObject) odd = json_object_new();
     json_object_set_int_member(odd, "no_such_thing", 1);
-    for (const PlaOpParam *param = (*op)->params; param->name; param++) {
+    for (const PlaVerbParam *param = (*op)->params; param->name; param++) {
       if (param->otherwise)
         continue;
-      const char *value = param->type == PLA_PARAM_POINT    ? "[1, 2, 3]"
-                          : param->type == PLA_PARAM_POINTS ? "[[1, 2, 3]]"
-                          : param->type == PLA_PARAM_LIST   ? "[]"
-                          : param->type == PLA_PARAM_BOOL   ? "true"
+      const char *value = param->type == PLA_PARAM_POINT       ? "[1, 2, 3]"
+                          : param->type == PLA_PARAM_POINTS    ? "[[1, 2, 3]]"
+                          : param->type == PLA_PARAM_LIST      ? "[]"
+                          : param->type == PLA_PARAM_LANDMARKS ? "[]"
+                          : param->type == PLA_PARAM_ITEMS     ? "[\"text\"]"
+                          : param->type == PLA_PARAM_OBJECT    ? "{}"
+                          : param->type == PLA_PARAM_BOOL      ? "true"
                           : param->type == PLA_PARAM_TEXT || param->type == PLA_PARAM_ITEM
                               ? "\"text\""
                               : "1";
       json_object_set_member(odd, param->name, json_from_string(value, NULL));
     }
-    g_assert_cmpint(pla_operation_check(*op, odd, &full, &err), ==, PLA_ERR_USAGE);
+    g_assert_cmpint(pla_verb_check(*op, odd, &full, &err), ==, PLA_ERR_USAGE);
     g_assert_nonnull(strstr(err.message, "no_such_thing"));
     json_object_remove_member(odd, "no_such_thing");
-    ok(pla_operation_check(*op, odd, &full, &err), &err);
+    ok(pla_verb_check(*op, odd, &full, &err), &err);
     json_object_unref(full);
 
     /* a value of another type is refused by the parameter's name */
-    for (const PlaOpParam *param = (*op)->params; param->name; param++) {
+    for (const PlaVerbParam *param = (*op)->params; param->name; param++) {
       g_autoptr(JsonNode) kept = json_object_has_member(odd, param->name)
                                      ? json_node_copy(json_object_get_member(odd, param->name))
                                      : NULL;
-      json_object_set_object_member(odd, param->name, json_object_new());
-      g_assert_cmpint(pla_operation_check(*op, odd, &full, &err), ==, PLA_ERR_USAGE);
+      if (param->type == PLA_PARAM_OBJECT)
+        json_object_set_boolean_member(odd, param->name, TRUE);
+      else
+        json_object_set_object_member(odd, param->name, json_object_new());
+      g_assert_cmpint(pla_verb_check(*op, odd, &full, &err), ==, PLA_ERR_USAGE);
       g_assert_nonnull(strstr(err.message, param->name));
       if (kept)
         json_object_set_member(odd, param->name, g_steal_pointer(&kept));

@@ -268,7 +268,7 @@ test_legends(void)
   pla_mesh_free(mesh);
 }
 
-/* `operate` calls its field "displacement", everything else "displacement_mm": both are shown */
+/* `operate` of version 0.1.0 calls its field "displacement": it is shown as well */
 static void
 test_other_name(void)
 {

@@ -1,6 +1,6 @@
 /* Work that ran and did not reach what was asked: exit status 1, with its numbers and a sentence.
  */
-#include "app/cli/verb-reached.h"
+#include "app/cli/command-reached.h"
 #include "app/surgery/surgery-body.h"
 #include "tests/app/verb-test.h"
 

@@ -2,8 +2,10 @@
 #include "anatomy/base/parallel.h"
 #include "anatomy/mesh/box-mesh.h"
 #include "app/case/session.h"
+#include "app/content/files.h"
 #include "app/verbs/live-solve.h"
 #include "io/formats/format.h"
+#include "tests/app/verb-test.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -283,8 +285,9 @@ static PlaLive *
 start(PlaSession *session, const char *params, Seen *seen)
 {
   g_autoptr(JsonNode) node = json_from_string(params, NULL);
-  return pla_live_start(pla_session_get_path(session), pla_session_get_state(session),
-                        json_node_get_object(node), on_shape, seen);
+  const PlaRequest request = { .verb = "simulate", .params = json_node_get_object(node) };
+  return pla_live_start(pla_session_get_path(session), pla_session_get_state(session), &request,
+                        on_shape, seen);
 }
 
 /* a hook moved many times ends where the operation with its last place ends */
@@ -332,18 +335,73 @@ test_live(void)
   g_assert_cmpint(seen.shapes, ==, 0);
 }
 
+/* the scene of a file and the same in a case: the same mesh, the same keys and values */
+static void
+test_same_as_file(void)
+{
+#define SCENE(MORE)                                                                                \
+  "\"materials\": [" MORE "{\"where\": {\"region\": 1}, \"preset\": \"fat\"}],"                    \
+  "\"constraints\": [{\"where\": {\"box_mm\": [[-1, -1, -1], [0.1, 99, 99]]}, \"fix\": \"xyz\"}]," \
+  "\"probes\": [{\"name\": \"tip\", \"nearest_mm\": [40, 5, 5]}],"                                 \
+  "\"gravity_m_s2\": [0, 0, -9.81], \"sensitivity\": true"
+  PlaError err;
+  g_autoptr(PlaSession) session = bar_case("same.platysma");
+  ok(apply(session, "simulate",
+           "{\"item\": \"bar\", \"name\": \"bent\", \"scene\": {" SCENE("") "}}", NULL, &err),
+     &err);
+  g_autoptr(PlaContent) bar = load(session, "bar");
+  g_autoptr(PlaContent) bent = load(session, "bent");
+  g_autofree char *mesh = g_build_filename(dir, "same.vtu", NULL);
+  g_autofree char *scene = g_build_filename(dir, "same.json", NULL);
+  g_autofree char *from_file = g_build_filename(dir, "from-file.vtu", NULL);
+  g_autofree char *from_case = g_build_filename(dir, "from-case.vtu", NULL);
+  ok(pla_content_write_file(bar, mesh, NULL, &err), &err);
+  ok(pla_content_write_file(bent, from_case, NULL, &err), &err);
+  g_assert_true(g_file_set_contents(
+      scene,
+      "{\"mesh\": \"same.vtu\", \"solver\": {\"tolerance_rel\": 1e-5, \"max_iterations\": "
+      "200}, " SCENE("{\"where\": {\"all\": true}, \"preset\": \"soft-tissue\"}, ") "}",
+      -1, NULL));
+  g_autoptr(JsonObject) printed = verb_test_runf(0, "simulate %s -o %s", scene, from_file);
+  JsonObject *kept = json_object_get_object_member(bent->meta, "simulated");
+  JsonObjectIter iter;
+  const char *key;
+  JsonNode *node;
+  json_object_iter_init(&iter, kept);
+  while (json_object_iter_next(&iter, &key, &node)) {
+    if (strcmp(key, "mesh") == 0 || strcmp(key, "hook_force_n") == 0)
+      continue; /* words of the case */
+    JsonNode *other = json_object_get_member(printed, key);
+    if (!other || !json_node_equal(node, other))
+      g_error("'%s' differs", key);
+  }
+  static const char *const of_a_run[] = { "seconds", "threads" };
+  for (gsize i = 0; i < G_N_ELEMENTS(of_a_run); i++)
+    g_assert_true(json_object_has_member(printed, of_a_run[i]));
+  g_assert_cmpuint(json_object_get_size(printed), ==, json_object_get_size(kept));
+  g_autofree char *a = NULL, *b = NULL;
+  gsize m, n;
+  g_assert_true(g_file_get_contents(from_file, &a, &m, NULL));
+  g_assert_true(g_file_get_contents(from_case, &b, &n, NULL));
+  g_assert_cmpmem(a, m, b, n);
+  const char *const made[] = { mesh, scene, from_file, from_case };
+  for (gsize i = 0; i < G_N_ELEMENTS(made); i++)
+    g_remove(made[i]);
+}
+
 int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   dir = g_dir_make_tmp("platysma-simulate-XXXXXX", NULL);
   g_test_add_func("/simulate/bar", test_bar);
+  g_test_add_func("/simulate/same-as-file", test_same_as_file);
   g_test_add_func("/simulate/rigid", test_rigid);
   g_test_add_func("/simulate/case", test_case);
   g_test_add_func("/simulate/mistakes", test_mistakes);
   g_test_add_func("/simulate/live", test_live);
   int status = g_test_run();
-  static const char *const files[] = { "bar", "rigid", "case", "mistakes", "live" };
+  static const char *const files[] = { "bar", "rigid", "case", "mistakes", "live", "same" };
   for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
     g_autofree char *path = g_strdup_printf("%s/%s.platysma", dir, files[i]);
     g_remove(path);

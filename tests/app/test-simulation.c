@@ -613,7 +613,10 @@ test_sensitivity(void)
   /* 1090 kg/m^3 in 40 x 10 x 10 mm */
   g_assert_cmpint(result.n_reactions, ==, 1);
   g_assert_cmpfloat_with_epsilon(result.reaction[0].force_n[2], 1090.0 * 4e-6 * 9.81, 1e-6);
-  g_assert_cmpint(pla_simulation_sensitivity(path, NULL, &result, &err), ==, PLA_OK);
+  PlaSimulation *scene = NULL;
+  g_assert_cmpint(pla_simulation_load(path, NULL, &scene, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_simulation_sensitivity(scene, NULL, &result, &err), ==, PLA_OK);
+  pla_simulation_free(scene);
   g_assert_true(result.sensitivity.converged[0] && result.sensitivity.converged[1]);
   g_assert_cmpfloat(result.sensitivity.probe_mm[0], >, -result.probe[0].displacement_mm[2]);
   g_assert_cmpfloat(result.sensitivity.spread_mm, >=, result.sensitivity.probe_mm[0]);
@@ -621,7 +624,9 @@ test_sensitivity(void)
   pla_simulation_result_clear(&result);
   result = solve("{'mesh': 'labelled.vtu', 'materials': [{'where': {'all': true}, 'model': "
                  "'linear'}], " HELD TIP "}");
-  g_assert_cmpint(pla_simulation_sensitivity(path, NULL, &result, &err), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(pla_simulation_load(path, NULL, &scene, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_simulation_sensitivity(scene, NULL, &result, &err), ==, PLA_ERR_USAGE);
+  pla_simulation_free(scene);
   g_assert_nonnull(strstr(err.message, "preset"));
   pla_simulation_result_clear(&result);
 }

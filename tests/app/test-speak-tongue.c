@@ -1,7 +1,7 @@
 /* `speak --sensors`: a tongue given as a mesh follows a recorded track; what it writes, and what it
  * refuses. */
 #include "anatomy/signal/signal.h"
-#include "app/cli/verb.h"
+#include "app/cli/command.h"
 #include "io/formats/format.h"
 #include "io/formats/pvd.h"
 #include "tests/app/verb-test.h"

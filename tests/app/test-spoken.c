@@ -2,6 +2,7 @@
  * of threads, and shapes that a phonetician would expect. */
 #include "anatomy/base/parallel.h"
 #include "app/case/session.h"
+#include "app/content/phonemes.h"
 #include "app/report/report.h"
 #include "app/speech/speech-text.h"
 #include "app/speech/spoken-muscles.h"
@@ -61,14 +62,15 @@ middle_of(PlaSession *session, const char *name, const char *ipa)
   PlaError err;
   const PlaStateItem *item = pla_state_find_name(pla_session_get_state(session), name);
   ok(pla_session_load(session, item->item, NULL, &content, &err), &err);
-  JsonArray *list = json_object_get_array_member(content->meta, "phonemes");
-  for (guint i = 0; i < json_array_get_length(list); i++) {
-    JsonObject *one = json_array_get_object_element(list, i);
-    if (strcmp(json_object_get_string_member(one, "ipa"), ipa) == 0)
-      return 0.5 * (json_object_get_double_member(one, "from_s") +
-                    json_object_get_double_member(one, "to_s"));
-  }
-  g_error("'%s' has no %s", name, ipa);
+  PlaPhones phones;
+  double middle = NAN;
+  ok(pla_meta_get_phonemes(content->meta, &phones, &err), &err);
+  for (int i = phones.n - 1; i >= 0; i--)
+    if (strcmp(phones.phone[i].label, ipa) == 0)
+      middle = 0.5 * (phones.phone[i].start_s + phones.phone[i].end_s);
+  pla_phones_clear(&phones);
+  g_assert_false(isnan(middle));
+  return middle;
 }
 
 static void
@@ -247,7 +249,7 @@ check_muscles(const PlaSpoken *spoken, const PlaTrack *track)
   PlaError err;
   bool more;
   options.cell_mm = 8.0;
-  options.own_plane = !spoken->measured;
+  options.own_plane = spoken->own_plane;
   ok(pla_spoken_explain(spoken, 8.0, NULL, &found, &err), &err);
   ok(pla_tongue_motion_new(&options, &track, 1, &motion, &err), &err);
   ok(pla_tongue_muscles_new(pla_tongue_motion_get_tongue(motion), NULL, &muscles, &err), &err);
@@ -291,6 +293,7 @@ test_muscles(void)
   /* the same coils as if they had been recorded: fitted by their means */
   PlaSpoken recorded = *spoken;
   recorded.measured = true;
+  recorded.own_plane = false;
   check_muscles(&recorded, track);
   /* who cancels is let go */
   PlaProgress progress;
@@ -303,11 +306,45 @@ test_muscles(void)
   g_object_unref(session);
 }
 
+/* the former form of phonemes is read as the present one, and what is neither is refused */
+static void
+test_phonemes(void)
+{
+  static const char *const forms[] = {
+    "{\"phonemes\": [[0, 0.25, \"\"], [0.25, 0.5, \"ɪ\"]]}",
+    "{\"phonemes\": [{\"ipa\": \"\", \"from_s\": 0, \"to_s\": 0.25},"
+    " {\"ipa\": \"ɪ\", \"from_s\": 0.25, \"to_s\": 0.5}]}",
+  };
+  PlaPhones phones;
+  PlaError err;
+  for (gsize i = 0; i < G_N_ELEMENTS(forms); i++) {
+    g_autoptr(JsonNode) node = json_from_string(forms[i], NULL);
+    JsonObject *meta = json_node_get_object(node);
+    g_assert_true(pla_meta_has_phonemes(meta));
+    ok(pla_meta_get_phonemes(meta, &phones, &err), &err);
+    g_assert_cmpint(phones.n, ==, 2);
+    g_assert_cmpstr(phones.phone[1].label, ==, "ɪ");
+    g_assert_true(phones.phone[1].start_s == 0.25 && phones.phone[1].end_s == 0.5);
+    /* written in one form */
+    pla_meta_set_phonemes(meta, &phones);
+    g_autofree char *text = json_to_string(node, FALSE);
+    g_assert_nonnull(strstr(text, "[0.25,0.5,\"ɪ\"]"));
+    pla_phones_clear(&phones);
+  }
+  static const char *const wrong[] = { "[[0, 1]]", "[{\"ipa\": 3}]", "[\"a\"]",
+                                       "[[0, 1, \"a\"], [0.5, 2, \"b\"]]" };
+  for (gsize i = 0; i < G_N_ELEMENTS(wrong); i++) {
+    g_autoptr(JsonNode) node = json_from_string(wrong[i], NULL);
+    g_assert_cmpint(pla_phones_from_json(json_node_get_array(node), &phones, &err), !=, PLA_OK);
+  }
+}
+
 int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   folder = g_dir_make_tmp("spoken-XXXXXX", NULL);
+  g_test_add_func("/spoken/phonemes", test_phonemes);
   g_test_add_func("/spoken/shapes", test_shapes);
   g_test_add_func("/spoken/hashes", test_hashes);
   g_test_add_func("/spoken/compare", test_compare);

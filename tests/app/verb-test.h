@@ -18,7 +18,9 @@ verb_test_run(const char *words, int status)
   g_autoptr(JsonParser) parser = json_parser_new();
   int wait_status;
   g_assert_true(g_spawn_command_line_sync(line, &printed, &said, &wait_status, &error));
-  g_assert_cmpint(WEXITSTATUS(wait_status), ==, status);
+  if (WEXITSTATUS(wait_status) != status)
+    g_error("'%s' ended with %d, not %d: %s%s", words, WEXITSTATUS(wait_status), status, printed,
+            said);
   json_parser_load_from_data(parser, printed, -1, &error);
   g_assert_no_error(error);
   JsonObject *object = json_node_dup_object(json_parser_get_root(parser));

@@ -16,7 +16,7 @@
 #include "app/speech/speech-net.h"
 #include "app/surgery/plan.h"
 #include "app/surgery/surgery-body.h"
-#include "app/verbs/operation.h"
+#include "app/verbs/verb.h"
 #include "io/store/arrays-file.h"
 #include "io/store/store.h"
 #include "sim/material/presets.h"
@@ -194,7 +194,7 @@ run_scene(const uint8_t *data, size_t size)
   if (!mesh)
     mesh = make_box((int[3]){ 2, 2, 2 });
   g_autofree char *text = g_strndup((const char *)data, size);
-  st = pla_simulation_new(mesh, text, &scene, &err);
+  st = pla_simulation_new(mesh, text, NULL, &scene, &err);
   pla_fuzz_check(st, &err);
   pla_simulation_free(scene);
 }
@@ -868,7 +868,7 @@ run_case(const uint8_t *data, size_t size)
   if (pla_store_read_log(store, &log, &err) == PLA_OK)
     for (int i = 0; i < MIN(log.n, 32); i++) {
       PlaState state = { 0 };
-      g_free(pla_operation_describe(&log.row[i]));
+      g_free(pla_verb_describe(&log.row[i]));
       if (pla_store_read_state(store, log.row[i].id, &state, &err) != PLA_OK)
         continue;
       for (int k = 0; k < MIN(state.n, 32); k++) {
@@ -965,7 +965,7 @@ run_content(const uint8_t *data, size_t size)
 static void
 run_operation(const uint8_t *data, size_t size)
 {
-  const PlaOperation *const *all = pla_operations_get();
+  const PlaVerb *const *all = pla_verbs_get();
   PlaJsonFile *file = NULL;
   PlaJson root;
   JsonObject *checked = NULL;
@@ -975,13 +975,13 @@ run_operation(const uint8_t *data, size_t size)
     n++;
   if (size < 1)
     return;
-  const PlaOperation *op = all[data[0] % n];
+  const PlaVerb *op = all[data[0] % n];
   g_autofree char *text = g_strndup((const char *)data + 1, size - 1);
-  const PlaLogRow row = { .verb = (char *)(uintptr_t)op->verb, .parameters = text };
-  g_free(pla_operation_describe(&row));
+  const PlaLogRow row = { .verb = (char *)(uintptr_t)op->name, .parameters = text };
+  g_free(pla_verb_describe(&row));
   if (!load_json(data + 1, size - 1, &file, &root))
     return;
-  PlaStatus st = pla_operation_check(op, json_node_get_object(root.node), &checked, &err);
+  PlaStatus st = pla_verb_check(op, json_node_get_object(root.node), &checked, &err);
   pla_fuzz_check(st, &err);
   if (st == PLA_OK) {
     if (op->describe)

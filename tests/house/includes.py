@@ -3,6 +3,7 @@
 """A room is a folder with a meson.build that sets <layer>_<room>_needs; that list is the only
 declaration of what it may include.  Refused: a room that is not in the list, another room's
 *-private.h, an arrow up between layers, sim and io in each other, ui in sim or io, and a cycle.
+JSON in ui is refused too, included, called or named: there, app gives structs and takes values.
 Each rule is first tried on an example that breaks it.
 """
 import os
@@ -50,6 +51,30 @@ def read_sources(root):
                     sources[os.path.relpath(path, root)] = re.findall(
                         r'^\s*#\s*include\s+"([^"]+)"', text, re.M)
     return sources
+
+
+def read_json(root):
+    """{path: [lines]} of ui that name JSON"""
+    found = {}
+    for folder, _, names in os.walk(os.path.join(root, "ui")):
+        for name in names:
+            if name.endswith((".c", ".h", ".cpp", ".hpp")):
+                path = os.path.join(folder, name)
+                lines = open(path, encoding="utf-8").read().split("\n")
+                found[os.path.relpath(path, root)] = json_lines(lines)
+    return found
+
+
+def json_lines(lines):
+    """those with an include, a call, a macro or a type of json-glib, or of our own calls over it"""
+    names = re.compile(r"json-glib|app/base/json\.h|\b(pla_)?json_\w+|\bJSON_[A-Z]\w*|\bJson[A-Z]\w*|"
+                       r"\bPlaJson\w*|_(to|from)_json\b")
+    return [line.strip() for line in lines if names.search(line)]
+
+
+def json_breaches(found):
+    return [f"{path}: ui may not use JSON: {line}"
+            for path, lines in sorted(found.items()) for line in lines]
 
 
 def cycles(needs):
@@ -121,13 +146,22 @@ def planted():
         refused = bool(breaches({**needs, **more_needs}, {**plain, **more_files}))
         missed += refused != wanted
         print(f"{'ok' if refused == wanted else 'not ok'} - planted: {name}")
+    for name, line, wanted in (
+            ("json-glib in ui", "#include <json-glib/json-glib.h>", True),
+            ("our JSON in ui", '#include "app/base/json.h"', True),
+            ("a call in ui", '  x = json_object_get_double_member(found, "rms_mm");', True),
+            ("a type in ui", "static JsonObject *", True),
+            ("the name of a file in ui", 'set_name(dialog, "plan.json");', False)):
+        refused = bool(json_breaches({"ui/views/v.c": json_lines([line])}))
+        missed += refused != wanted
+        print(f"{'ok' if refused == wanted else 'not ok'} - planted: {name}")
     return missed
 
 
 def main():
     root = sys.argv[1]
     missed = planted()
-    found = breaches(read_needs(root), read_sources(root))
+    found = breaches(read_needs(root), read_sources(root)) + json_breaches(read_json(root))
     for sentence in found:
         print(f"# {sentence}")
     print(f"{'not ok' if found else 'ok'} - every include is declared")

@@ -109,6 +109,18 @@ open_case(void)
 }
 
 /* different colours within a widget's part of the saved window */
+void
+find_core(PlaDocument *document)
+{
+  g_autoptr(PlaVerbValues) values = pla_verb_values_new("segment");
+  pla_verb_values_set_text(values, "item", pla_document_get_volume_name(document));
+  pla_verb_values_set_number(values, "lo", 500);
+  pla_verb_values_set_number(values, "hi", 2000);
+  pla_verb_values_set_text(values, "label_name", "Core");
+  pla_verb_values_set_bool(values, "largest", true);
+  pla_document_run(document, "Finding one tissue", values);
+}
+
 int
 count_colours(PlaWindow *window, GtkWidget *widget)
 {

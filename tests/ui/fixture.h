@@ -16,6 +16,8 @@ void settle(PlaWindow *window);
 PlaWindow *new_window(void); /* 960 x 600 */
 void close_window(PlaWindow *window);
 PlaWindow *open_case(void); /* with the scan and its labels; an unsaved case */
+/* Starts to make the label "Core", of values between 500 and 2000. */
+void find_core(PlaDocument *document);
 /* Different colours within a widget's part of the saved window. */
 int count_colours(PlaWindow *window, GtkWidget *widget);
 /* Saves the settled window as NAME.png in the folder PLA_SHOTS, if that is set. */

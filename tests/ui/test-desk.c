@@ -273,7 +273,7 @@ test_measure(void)
   g_assert_cmpfloat_with_epsilon(pla_annotations_get(notes, 2, NULL)->value, 10.0, 1e-9);
 
   /* the volume of the tissue under the pointer */
-  pla_document_threshold(document, 500, 2000, "Core", TRUE);
+  find_core(document);
   settle(window);
   measure(window, "volume");
   pick(window, 10, 0, 0);
@@ -481,7 +481,7 @@ test_export(void)
   settle(window);
   pla_window_open(window, scan);
   settle(window);
-  pla_document_threshold(pla_window_get_document(window), 500, 2000, "Core", TRUE);
+  find_core(pla_window_get_document(window));
   settle(window);
   g_settings_set_int(pla_settings_get(), "picture-width", 96);
   g_settings_set_int(pla_settings_get(), "picture-height", 64);

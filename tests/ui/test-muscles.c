@@ -1,6 +1,7 @@
 /* The Muscles workspace by hand: a body is built, moved by sliders, recorded, fitted, played and
  * exported; everything is undone and redone. */
 #include "app/case/session.h"
+#include "app/verbs/verb-lists.h"
 #include "io/formats/format.h"
 #include "tests/ui/fixture.h"
 #include "tests/ui/pointer.h"
@@ -193,10 +194,11 @@ static void
 set_phonemes(PlaWindow *window)
 {
   PlaDocument *document = pla_window_get_document(window);
-  g_autoptr(JsonNode) node = json_from_string(
-      "{\"item\": \"made-up take\", \"phonemes\": [[0.0, 0.15, \"a\"], [0.15, 0.28, \"b\"]]}",
-      NULL);
-  g_assert_true(pla_document_run(document, "Phonemes", "set-phonemes", json_node_get_object(node)));
+  g_autoptr(PlaVerbValues) values = pla_verb_values_new("set-phonemes");
+  PlaPhone phone[] = { { 0.0, 0.15, (char *)"a" }, { 0.15, 0.28, (char *)"b" } };
+  pla_verb_values_set_text(values, "item", "made-up take");
+  pla_values_set_phonemes(values, &(PlaPhones){ .n = 2, .phone = phone });
+  g_assert_true(pla_document_run(document, "Phonemes", values));
   settle(window);
 }
 

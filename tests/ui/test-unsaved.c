@@ -87,7 +87,7 @@ test_kept(void)
   g_assert_cmpint(info.st_mode & 0777, ==, 0700);
   g_assert_cmpint(g_stat(path, &info), ==, 0);
   g_assert_cmpint(info.st_mode & 0777, ==, 0600);
-  pla_document_threshold(document, 500, 2000, "Core", TRUE);
+  find_core(document);
   settle(window);
   const PlaHash hash = state_hash(window);
 
@@ -192,7 +192,7 @@ test_save(void)
   g_autofree char *before = path_of(window);
   g_autofree char *path = g_build_filename(fixture_dir, "named.platysma", NULL);
   /* what is asked for before is in it */
-  pla_document_threshold(document, 500, 2000, "Core", TRUE);
+  find_core(document);
   pla_window_save_as(window, path);
   settle(window);
   g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);

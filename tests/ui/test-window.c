@@ -129,7 +129,7 @@ test_tissues(void)
   g_assert_cmpint(count_colours(window, axial), <, grey);
   pla_entry_set_visible(scans, TRUE);
 
-  pla_document_threshold(document, 500, 2000, "Core", TRUE);
+  find_core(document);
   settle(window);
   g_assert_cmpint((int)g_list_model_get_n_items(tissues), ==, 1);
   g_autoptr(PlaEntry) core = g_list_model_get_item(tissues, 0);
@@ -154,7 +154,7 @@ test_case(void)
   pla_window_open(window, scan);
   settle(window);
   g_assert_nonnull(pla_document_get_volume(document));
-  pla_document_threshold(document, 500, 2000, "Core", TRUE);
+  find_core(document);
   settle(window);
   g_assert_nonnull(pla_document_get_labels(document));
   g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
@@ -212,7 +212,7 @@ test_two_programs(void)
     if (i == 0)
       pla_window_open(window, scan); /* at once, over what it has not seen */
     if (i == 1)
-      pla_document_threshold(document, 500, 2000, "Core", TRUE);
+      find_core(document);
     settle(window);
   }
   /* the last note comes by itself */
@@ -254,7 +254,7 @@ test_panels_agree(void)
   g_autofree char *scan = write_volume("scan.nii", FALSE);
   pla_window_open(window, scan);
   settle(window);
-  pla_document_threshold(document, 500, 2000, "Core", TRUE);
+  find_core(document);
   settle(window);
   g_assert_nonnull(pla_document_get_labels(document));
   static const char *const panels[] = { "anatomy", "mesh", "surgery" };

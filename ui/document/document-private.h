@@ -101,6 +101,5 @@ void pla_document_centre_cursor(PlaDocument *self);
 
 /* @source: a file that the operation reads, or NULL; @done and @owner as in pla_document_run_for()
  */
-void pla_document_run_operation(PlaDocument *self, const char *title, const char *verb,
-                                JsonObject *params, const char *source, PlaDocumentDone done,
-                                GObject *owner);
+void pla_document_run_operation(PlaDocument *self, const char *title, PlaVerbValues *values,
+                                const char *source, PlaDocumentDone done, GObject *owner);

@@ -3,6 +3,7 @@
 
 #include "app/content/content.h"
 #include "app/content/files.h"
+#include "app/content/made.h"
 #include "app/show/picture.h"
 #include "app/surgery/surgery-body.h"
 #include "ui/document/unsaved.h"
@@ -74,23 +75,6 @@ read_items(gpointer data, PlaProgress *progress, PlaError *err)
   return st;
 }
 
-/* the mesh that an item was computed from, or NULL; borrowed */
-static const char *
-source_of(const PlaContent *content)
-{
-  JsonNode *node = json_object_get_member(content->meta, "simulated");
-  return node && JSON_NODE_HOLDS_OBJECT(node)
-             ? json_object_get_string_member_with_default(json_node_get_object(node), "mesh", NULL)
-             : NULL;
-}
-
-/* what was taken out of a body */
-static gboolean
-is_specimen(const PlaContent *content)
-{
-  return json_object_has_member(content->meta, PLA_BODY_SPECIMEN);
-}
-
 static void
 hide_named(PlaEntry *entry, gpointer data)
 {
@@ -110,14 +94,11 @@ static void
 clear_view_for(PlaDocument *self, PlaEntry *entry)
 {
   const PlaMesh *mesh = pla_entry_get_mesh(entry);
-  const char *source = source_of(pla_entry_get_content(entry));
+  const PlaMade made = pla_content_get_made(pla_entry_get_content(entry));
   const gboolean body = strcmp(pla_entry_get_content(entry)->kind, PLA_ITEM_BODY) == 0;
-  JsonNode *compared = json_object_get_member(pla_entry_get_content(entry)->meta, "compared");
-  if (compared && JSON_NODE_HOLDS_OBJECT(compared)) {
-    JsonObject *pair = json_node_get_object(compared);
-    for (const char *const *key = (const char *[]){ "item", "with", NULL }; *key; key++)
-      pla_document_foreach(self, hide_named,
-                           (gpointer)json_object_get_string_member_with_default(pair, *key, ""));
+  if (made.compared) {
+    pla_document_foreach(self, hide_named, (gpointer)made.compared);
+    pla_document_foreach(self, hide_named, (gpointer)made.compared_with);
     pla_entry_set_field(entry, pla_field_view_find("deviation"), 0.0, 0.0);
     return;
   }
@@ -128,8 +109,8 @@ clear_view_for(PlaDocument *self, PlaEntry *entry)
     pla_entry_set_label(entry, 0, PLA_FINISH_SKIN);
     pla_entry_set_field(entry, pla_field_view_find("tissue"), 0.0, 1.0);
   }
-  if (source)
-    pla_document_foreach(self, hide_named, (gpointer)source);
+  if (made.simulated)
+    pla_document_foreach(self, hide_named, (gpointer)made.simulated);
   GListModel *tissues =
       self->labels_group ? G_LIST_MODEL(pla_entry_get_children(self->labels_group)) : NULL;
   for (guint i = 0; tissues && i < g_list_model_get_n_items(tissues); i++) {
@@ -137,7 +118,7 @@ clear_view_for(PlaDocument *self, PlaEntry *entry)
     if (pla_entry_get_finish(tissue) != PLA_FINISH_BONE)
       pla_entry_set_visible(tissue, FALSE);
   }
-  if (source)
+  if (made.simulated)
     pla_entry_set_field(entry, pla_field_view_find("stretch"), 0.0, 0.0);
 }
 
@@ -185,7 +166,7 @@ show_meshes(PlaDocument *self, GPtrArray *items, gboolean at_once)
     g_autoptr(PlaEntry) entry = pla_document_new_mesh(self, wanted->content->mesh, wanted->name);
     pla_entry_set_content(entry, wanted->item, wanted->content);
     /* of a case just opened the newest body is shown; a specimen would hide the wound it left */
-    if (is_specimen(wanted->content) || (at_once && wanted != last_shape(items)))
+    if (pla_content_get_made(wanted->content).specimen || (at_once && wanted != last_shape(items)))
       pla_entry_set_visible(entry, FALSE);
     else
       clear_view_for(self, entry);
@@ -369,9 +350,8 @@ typedef struct {
   PlaSession *session;
   PlaJob *job;
   GCancellable *cancellable;
-  char *verb; /* NULL: the case is saved as @source */
+  PlaVerbValues *values; /* NULL: the case is saved as @source */
   char *source;
-  JsonObject *params;
   PlaDocumentDone done; /* or NULL */
   GWeakRef owner;
   PlaJob *inner;   /* what looks at the file, or saves */
@@ -389,8 +369,7 @@ running_free(Running *running)
   g_object_unref(running->session);
   g_object_unref(running->document);
   g_object_unref(running->cancellable);
-  g_clear_pointer(&running->params, json_object_unref);
-  g_free(running->verb);
+  g_clear_object(&running->values);
   g_free(running->source);
   g_weak_ref_clear(&running->owner);
   g_free(running);
@@ -470,8 +449,8 @@ on_looked(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
   self->occupied = FALSE;
   running->looked = TRUE;
   if (status == PLA_OK && running->session == self->session) {
-    running->params = json_object_new();
-    json_object_set_string_member(running->params, "as", running->labels ? "labels" : "auto");
+    if (running->labels)
+      pla_verb_values_set_text(running->values, "as", "labels");
     g_queue_push_head(&self->queue, running);
     next_operation(self);
     return;
@@ -560,7 +539,7 @@ next_operation(PlaDocument *self)
     if (busy)
       return;
     g_queue_pop_head(&self->queue);
-    if (!running->verb) {
+    if (!running->values) {
       start_inner(running, _("Saving the case"), save_session, on_saved);
       return;
     }
@@ -568,10 +547,8 @@ next_operation(PlaDocument *self)
       start_inner(running, _("Looking at the file"), look_at_file, on_looked);
       return;
     }
-    PlaRequest request = { .verb = running->verb,
-                           .params = running->params,
-                           .source = running->source,
-                           .read = pla_read_options_default() };
+    PlaRequest request = pla_verb_values_get_request(running->values);
+    request.source = running->source;
     pla_session_run_async(running->session, &request, running->cancellable, on_run_progress,
                           running, on_run, running);
     return;
@@ -579,9 +556,8 @@ next_operation(PlaDocument *self)
 }
 
 void
-pla_document_run_operation(PlaDocument *self, const char *title, const char *verb,
-                           JsonObject *params, const char *source, PlaDocumentDone done,
-                           GObject *owner)
+pla_document_run_operation(PlaDocument *self, const char *title, PlaVerbValues *values,
+                           const char *source, PlaDocumentDone done, GObject *owner)
 {
   Running *running = g_new0(Running, 1);
   running->done = done;
@@ -590,9 +566,8 @@ pla_document_run_operation(PlaDocument *self, const char *title, const char *ver
   running->session = g_object_ref(self->session);
   running->cancellable = g_cancellable_new();
   running->job = pla_job_new_watched(title, running->cancellable);
-  running->verb = g_strdup(verb);
+  running->values = values ? pla_verb_values_dup(values) : NULL;
   running->source = g_strdup(source);
-  running->params = params ? json_object_ref(params) : NULL;
   pla_job_report(running->job, _("Waiting for its turn"), 0.0);
   g_list_store_append(self->jobs, running->job);
   g_queue_push_tail(&self->queue, running);
@@ -600,18 +575,18 @@ pla_document_run_operation(PlaDocument *self, const char *title, const char *ver
 }
 
 gboolean
-pla_document_run(PlaDocument *self, const char *title, const char *verb, JsonObject *params)
+pla_document_run(PlaDocument *self, const char *title, PlaVerbValues *values)
 {
-  return pla_document_run_for(self, title, verb, params, NULL, NULL);
+  return pla_document_run_for(self, title, values, NULL, NULL);
 }
 
 gboolean
-pla_document_run_for(PlaDocument *self, const char *title, const char *verb, JsonObject *params,
+pla_document_run_for(PlaDocument *self, const char *title, PlaVerbValues *values,
                      PlaDocumentDone done, GObject *owner)
 {
   if (!self->session)
     return FALSE;
-  pla_document_run_operation(self, title, verb, params, NULL, done, owner);
+  pla_document_run_operation(self, title, values, NULL, done, owner);
   return TRUE;
 }
 
@@ -688,7 +663,7 @@ pla_document_save_as(PlaDocument *self, const char *path, PlaDocumentDone done, 
     return;
   g_autofree char *base = g_path_get_basename(path);
   g_autofree char *title = g_strdup_printf(_("Saving %s"), base);
-  pla_document_run_operation(self, title, NULL, NULL, path, done, owner);
+  pla_document_run_operation(self, title, NULL, path, done, owner);
 }
 
 static void
@@ -764,7 +739,8 @@ pla_document_open(PlaDocument *self, const char *path)
     }
     take_session(self, session, lock);
   }
-  pla_document_run_operation(self, opening, "import", NULL, path, first ? on_first_import : NULL,
+  g_autoptr(PlaVerbValues) values = pla_verb_values_new("import");
+  pla_document_run_operation(self, opening, values, path, first ? on_first_import : NULL,
                              first ? G_OBJECT(self) : NULL);
 }
 

@@ -1,42 +1,11 @@
-/* Work on the case that a document starts: finding tissues, export, comparison, the demo. */
+/* Work on the case that a document starts: export, comparison, the demo. */
 #include "ui/document/document-private.h"
 
-#include "anatomy/segment/segment.h"
 #include "app/case/demo.h"
 #include "app/content/files.h"
 
 #include <glib/gi18n.h>
 #include <string.h>
-
-/* ------------------------------------------------------------------ tissues */
-
-void
-pla_document_segment(PlaDocument *self, const char *preset)
-{
-  const PlaSegmentPreset *found = pla_segment_preset_find(preset);
-  PlaWanted *item = pla_document_last_of(self->shown, PLA_ITEM_VOLUME);
-  if (!item || !found)
-    return;
-  g_autoptr(JsonObject) params = json_object_new();
-  json_object_set_string_member(params, "item", item->name);
-  json_object_set_string_member(params, "preset", found->id);
-  pla_document_run(self, _("Finding tissues"), "segment", params);
-}
-
-void
-pla_document_threshold(PlaDocument *self, double lo, double hi, const char *name, gboolean largest)
-{
-  PlaWanted *item = pla_document_last_of(self->shown, PLA_ITEM_VOLUME);
-  if (!item)
-    return;
-  g_autoptr(JsonObject) params = json_object_new();
-  json_object_set_string_member(params, "item", item->name);
-  json_object_set_double_member(params, "lo", lo);
-  json_object_set_double_member(params, "hi", hi);
-  json_object_set_string_member(params, "label_name", name);
-  json_object_set_boolean_member(params, "largest", largest);
-  pla_document_run(self, _("Finding one tissue"), "segment", params);
-}
 
 /* ------------------------------------------------------------------- export */
 
@@ -44,8 +13,8 @@ static PlaStatus
 write_file(gpointer data, PlaProgress *progress, PlaError *err)
 {
   PlaDocumentWork *work = data;
-  return work->content ? pla_content_write_file(work->content, work->path, err)
-                       : pla_volume_write_file(work->volume->volume, work->path, err);
+  return work->content ? pla_content_write_file(work->content, work->path, progress, err)
+                       : pla_volume_write_file(work->volume->volume, work->path, progress, err);
 }
 
 static void
@@ -77,10 +46,10 @@ pla_document_compare(PlaDocument *self, PlaEntry *entry, PlaEntry *with)
                     "tissue first (Anatomy)"));
     return;
   }
-  g_autoptr(JsonObject) params = json_object_new();
-  json_object_set_string_member(params, "item", pla_entry_get_name(entry));
-  json_object_set_string_member(params, "with", pla_entry_get_name(with));
-  pla_document_run(self, _("Comparing"), "compare", params);
+  g_autoptr(PlaVerbValues) values = pla_verb_values_new("compare");
+  pla_verb_values_set_text(values, "item", pla_entry_get_name(entry));
+  pla_verb_values_set_text(values, "with", pla_entry_get_name(with));
+  pla_document_run(self, _("Comparing"), values);
 }
 
 /* --------------------------------------------------------------------- demo */

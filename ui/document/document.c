@@ -157,6 +157,13 @@ pla_document_get_labels_name(PlaDocument *self)
   return item ? item->name : NULL;
 }
 
+const char *
+pla_document_get_volume_name(PlaDocument *self)
+{
+  PlaWanted *item = pla_document_last_of(self->shown, PLA_ITEM_VOLUME);
+  return item ? item->name : NULL;
+}
+
 double
 pla_document_get_label_mm3(PlaDocument *self, int label)
 {

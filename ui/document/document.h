@@ -10,6 +10,7 @@
 
 #include "anatomy/volume/volume.h"
 #include "app/case/session.h"
+#include "app/verbs/verb-values.h"
 #include "ui/document/annotations.h"
 #include "ui/document/entry.h"
 #include "ui/document/tools.h"
@@ -39,10 +40,9 @@ PlaSession *pla_document_get_session(PlaDocument *self); /* or NULL: nothing is 
 void pla_document_undo(PlaDocument *self);
 void pla_document_redo(PlaDocument *self);
 void pla_document_go_to(PlaDocument *self, int64_t operation); /* of the history; 0: before all */
-/* Runs an operation on the case in the background, after those that were asked for before it;
- * FALSE where no case is open. */
-gboolean pla_document_run(PlaDocument *self, const char *title, const char *verb,
-                          JsonObject *params);
+/* Runs the verb of @values with them on the case in the background, after those that were asked for
+ * before it; they may change afterwards.  FALSE where no case is open. */
+gboolean pla_document_run(PlaDocument *self, const char *title, PlaVerbValues *values);
 /* The same with an answer, unless @owner is gone by then: @failure is NULL when it is done, "" when
  * it was cancelled, else a sentence, which is then the owner's to show. */
 typedef void (*PlaDocumentDone)(gpointer owner, const char *failure);
@@ -50,8 +50,8 @@ typedef void (*PlaDocumentDone)(gpointer owner, const char *failure);
  * there; an unsaved one is nowhere else then. */
 void pla_document_save_as(PlaDocument *self, const char *path, PlaDocumentDone done,
                           GObject *owner);
-gboolean pla_document_run_for(PlaDocument *self, const char *title, const char *verb,
-                              JsonObject *params, PlaDocumentDone done, GObject *owner);
+gboolean pla_document_run_for(PlaDocument *self, const char *title, PlaVerbValues *values,
+                              PlaDocumentDone done, GObject *owner);
 /* The demo case where `./run` made it, the head CT where it was fetched, with its tissues; else the
  * head phantom. */
 void pla_document_open_demo(PlaDocument *self);
@@ -60,18 +60,13 @@ gboolean pla_document_is_empty(PlaDocument *self);
 const char *pla_document_get_title(PlaDocument *self);
 gboolean pla_document_get_busy(PlaDocument *self);
 
-/* Finds tissues in the volume by a preset of anatomy/segment, in the background. */
-void pla_document_segment(PlaDocument *self, const char *preset);
-/* Makes one label from a range of values: its largest piece when @largest. */
-void pla_document_threshold(PlaDocument *self, double lo, double hi, const char *name,
-                            gboolean largest);
-
 /* Writes what an entry shows to a file, in the background; the ending chooses the format. */
 void pla_document_export(PlaDocument *self, PlaEntry *entry, const char *path);
 /* How far one mesh of the case lies from another, as an operation. */
 void pla_document_compare(PlaDocument *self, PlaEntry *entry, PlaEntry *with);
 
 const PlaVolume *pla_document_get_volume(PlaDocument *self);   /* or NULL */
+const char *pla_document_get_volume_name(PlaDocument *self);   /* as an item of the case, or NULL */
 gboolean pla_document_get_grey(PlaDocument *self);             /* the tree shows the volume */
 const PlaLabelMap *pla_document_get_labels(PlaDocument *self); /* or NULL */
 const char *pla_document_get_labels_name(PlaDocument *self);   /* as an item of the case, or NULL */

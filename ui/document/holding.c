@@ -1,6 +1,7 @@
 /* A reference-counted volume or label map, surveyed once: range of values, voxels per label. */
 #include "ui/document/holding.h"
 
+#include "app/content/made.h"
 #include "app/show/picture.h"
 
 static void
@@ -40,13 +41,7 @@ pla_holding_new_content(PlaContent *content)
   held->content = pla_content_ref(content);
   held->volume = content->volume;
   held->labels = content->labels;
-  JsonNode *notes = json_object_get_member(content->meta, "notes");
-  JsonArray *list = notes && JSON_NODE_HOLDS_ARRAY(notes) ? json_node_get_array(notes) : NULL;
-  for (guint i = 0; list && i < json_array_get_length(list); i++) {
-    const char *note = json_node_get_string(json_array_get_element(list, i));
-    if (note)
-      pla_notes_add(&held->notes, "%s", note);
-  }
+  pla_content_get_notes(content, &held->notes);
   return survey(held);
 }
 

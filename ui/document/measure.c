@@ -2,7 +2,6 @@
  * name. */
 #include "ui/document/measure.h"
 
-#include "app/base/json.h"
 #include "ui/document/annotations.h"
 
 #include <glib/gi18n.h>
@@ -77,20 +76,20 @@ free_name(PlaMeasure *self)
 static void
 on_note_response(AdwMessageDialog *dialog, const char *response, PlaDocument *document)
 {
-  JsonObject *params = g_object_get_data(G_OBJECT(dialog), "params");
+  PlaVerbValues *values = g_object_get_data(G_OBJECT(dialog), "values");
   GtkTextBuffer *buffer = g_object_get_data(G_OBJECT(dialog), "buffer");
   if (strcmp(response, "write") != 0)
     return;
   GtkTextIter start, end;
   gtk_text_buffer_get_bounds(buffer, &start, &end);
   g_autofree char *text = gtk_text_buffer_get_text(buffer, &start, &end, FALSE);
-  json_object_set_string_member(params, "text", text);
-  pla_document_run(document, _("Writing the note"), "note", params);
+  pla_verb_values_set_text(values, "text", text);
+  pla_document_run(document, _("Writing the note"), values);
 }
 
-/* takes @params, which lack the text */
+/* @values of the verb "note" lack the text */
 static void
-ask_note(PlaMeasure *self, JsonObject *params)
+ask_note(PlaMeasure *self, PlaVerbValues *values)
 {
   GtkWidget *dialog = adw_message_dialog_new(self->window, _("Note"), NULL);
   GtkWidget *view = gtk_text_view_new(), *scrolled = gtk_scrolled_window_new();
@@ -106,7 +105,7 @@ ask_note(PlaMeasure *self, JsonObject *params)
   adw_message_dialog_set_default_response(ADW_MESSAGE_DIALOG(dialog), "write");
   adw_message_dialog_set_response_appearance(ADW_MESSAGE_DIALOG(dialog), "write",
                                              ADW_RESPONSE_SUGGESTED);
-  g_object_set_data_full(G_OBJECT(dialog), "params", params, (GDestroyNotify)json_object_unref);
+  g_object_set_data_full(G_OBJECT(dialog), "values", g_object_ref(values), g_object_unref);
   g_object_set_data(G_OBJECT(dialog), "buffer", gtk_text_view_get_buffer(GTK_TEXT_VIEW(view)));
   g_signal_connect_object(dialog, "response", G_CALLBACK(on_note_response), self->document, 0);
   gtk_window_present(GTK_WINDOW(dialog));
@@ -120,27 +119,22 @@ finish(PlaMeasure *self)
   const char *id = kinds[self->kind].id;
   const double *point = (const double *)(gpointer)self->point->data;
   const int n = (int)self->point->len / 3;
-  JsonObject *params = json_object_new();
+  const gboolean note = strcmp(id, "note") == 0, landmark = strcmp(id, "landmark") == 0;
+  g_autoptr(PlaVerbValues) values =
+      pla_verb_values_new(note || landmark ? id : "measure"); /* verbs of these names */
   g_autofree char *name = free_name(self);
-  json_object_set_string_member(params, "name", name);
-  if (strcmp(id, "note") == 0) {
-    json_object_set_array_member(params, "at_mm", pla_json_array_of(point, 3));
-    ask_note(self, params);
-    stop(self);
-    return;
-  }
-  if (strcmp(id, "landmark") == 0) {
-    json_object_set_array_member(params, "at_mm", pla_json_array_of(point, 3));
-    pla_document_run(self->document, _("Setting the landmark"), "landmark", params);
+  pla_verb_values_set_text(values, "name", name);
+  if (note) {
+    pla_verb_values_set_point(values, "at_mm", point);
+    ask_note(self, values);
+  } else if (landmark) {
+    pla_verb_values_set_point(values, "at_mm", point);
+    pla_document_run(self->document, _("Setting the landmark"), values);
   } else {
-    JsonArray *list = json_array_new();
-    for (int i = 0; i < n; i++)
-      json_array_add_array_element(list, pla_json_array_of(point + 3 * i, 3));
-    json_object_set_string_member(params, "what", id);
-    json_object_set_array_member(params, "points_mm", list);
-    pla_document_run(self->document, _("Measuring"), "measure", params);
+    pla_verb_values_set_text(values, "what", id);
+    pla_verb_values_set_points(values, "points_mm", point, n);
+    pla_document_run(self->document, _("Measuring"), values);
   }
-  json_object_unref(params);
   stop(self);
 }
 
@@ -167,14 +161,14 @@ finish_volume(PlaMeasure *self, PlaEntry *entry, const double point_mm[3])
     item = label ? pla_document_get_labels_name(self->document) : NULL;
   }
   if (item) {
-    g_autoptr(JsonObject) params = json_object_new();
+    g_autoptr(PlaVerbValues) values = pla_verb_values_new("measure");
     g_autofree char *name = g_strdup_printf(_("Volume of %s"), label ? label->name : item);
-    json_object_set_string_member(params, "name", name);
-    json_object_set_string_member(params, "what", "volume");
-    json_object_set_string_member(params, "item", item);
+    pla_verb_values_set_text(values, "name", name);
+    pla_verb_values_set_text(values, "what", "volume");
+    pla_verb_values_set_text(values, "item", item);
     if (label)
-      json_object_set_string_member(params, "label", label->name);
-    pla_document_run(self->document, _("Measuring"), "measure", params);
+      pla_verb_values_set_text(values, "label", label->name);
+    pla_document_run(self->document, _("Measuring"), values);
     stop(self);
   }
 }

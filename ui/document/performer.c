@@ -2,6 +2,7 @@
  * and follows sliders with a live solve. */
 #include "ui/document/performer.h"
 
+#include "app/content/made.h"
 #include "app/verbs/live-solve.h"
 
 #include <glib/gi18n.h>
@@ -64,7 +65,7 @@ find_named(PlaEntry *entry, gpointer data)
 static const char *
 mesh_name(const PlaPerformance *p)
 {
-  return json_object_get_string_member_with_default(p->muscles->meta, "mesh", "");
+  return pla_content_get_made(p->muscles).mesh;
 }
 
 /* the body's row in the tree, or NULL */
@@ -117,8 +118,7 @@ has_marks(PlaPerformer *self)
     return FALSE;
   if (self->play == PLA_PLAY_TAKE || !p->track)
     return TRUE;
-  return g_strcmp0(json_object_get_string_member_with_default(p->track->meta, "markers", NULL),
-                   self->name[PLA_PERFORMER_MARKERS]) == 0;
+  return g_strcmp0(pla_content_get_made(p->track).markers, self->name[PLA_PERFORMER_MARKERS]) == 0;
 }
 
 static void
@@ -485,7 +485,8 @@ static gboolean
 is_offered(const PlaStateItem *item, PlaPerformerItem which)
 {
   return strcmp(item->kind, kinds[which]) == 0 &&
-         !(which == PLA_PERFORMER_TRACK && g_str_has_suffix(item->name, ", residuals"));
+         !(which == PLA_PERFORMER_TRACK && (g_str_has_suffix(item->name, ", residuals") ||
+                                            g_str_has_suffix(item->name, ", residuals by axis")));
 }
 
 GStrv
@@ -567,7 +568,7 @@ on_shape_changed(PlaPerformer *self, PlaEntry *entry)
 {
   /* a pose that was kept is what the body does already */
   PlaContent *content = pla_entry_get_content(entry);
-  if (self->on && content && json_object_has_member(content->meta, "posed"))
+  if (self->on && content && pla_content_get_made(content).posed)
     pla_entry_set_visible(entry, FALSE);
   if (self->performance && self->on && entry == body_entry(self)) {
     show_skin(self);

@@ -2,46 +2,53 @@
  * into one operation. */
 #include "ui/panels/anatomy-panel.h"
 
-#include "anatomy/segment/segment.h"
+#include "ui/widgets/param-row.h"
 
 #include <glib/gi18n.h>
 
 struct _PlaAnatomyPanel {
   AdwBin parent_instance;
-  AdwComboRow *preset;
+  GtkWidget *preset, *name, *lo, *hi, *largest, *radius, *smooth; /* rows of parameters */
   GtkWidget *preset_group, *range_group, *nothing;
-  GtkEditable *name;
-  AdwActionRow *lo_row, *hi_row;
-  GtkSpinButton *lo, *hi;
-  GtkSwitch *largest;
   GtkLabel *result;
   GtkWidget *brush_group, *surface_group;
   AdwComboRow *tissue, *only, *surface_tissue;
-  GtkSpinButton *radius, *smooth;
   GtkToggleButton *paint_tool, *erase_tool;
   PlaDocument *document;
-  const PlaLabelMap *labels; /* that the lists of tissues are of; compared, never read */
+  PlaVerbValues *by_preset, *by_range; /* of "segment" */
+  PlaVerbValues *brush, *surface;      /* of "edit-label" and "surface" */
+  const PlaLabelMap *labels;           /* that the lists of tissues are of; compared, never read */
   gboolean following;
 };
 
 G_DEFINE_FINAL_TYPE(PlaAnatomyPanel, pla_anatomy_panel, ADW_TYPE_BIN)
 
+/* runs "segment" on the scan that is shown */
+static void
+segment(PlaAnatomyPanel *self, const char *title, PlaVerbValues *values)
+{
+  const char *item = pla_document_get_volume_name(self->document);
+  if (!item)
+    return;
+  pla_verb_values_set_text(values, "item", item);
+  pla_document_run(self->document, title, values);
+}
+
 static void
 on_segment(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaAnatomyPanel *self = PLA_ANATOMY_PANEL(widget);
-  guint chosen = adw_combo_row_get_selected(self->preset);
-  pla_document_segment(self->document, pla_segment_presets_get()[chosen]->id);
+  segment(self, _("Finding tissues"), self->by_preset);
 }
 
 static void
 on_threshold(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaAnatomyPanel *self = PLA_ANATOMY_PANEL(widget);
-  const char *name = gtk_editable_get_text(self->name);
-  pla_document_threshold(self->document, gtk_spin_button_get_value(self->lo),
-                         gtk_spin_button_get_value(self->hi), *name ? name : _("Tissue"),
-                         gtk_switch_get_active(self->largest));
+  const char *name = pla_verb_values_get_text(self->by_range, "label_name");
+  if (!name || !*name)
+    pla_verb_values_set_text(self->by_range, "label_name", _("Tissue"));
+  segment(self, _("Finding one tissue"), self->by_range);
 }
 
 /* -------------------------------------------------------------------- brush */
@@ -70,7 +77,7 @@ set_brush(PlaAnatomyPanel *self)
     rgba = (GdkRGBA){ (float)label->rgba[0] / 255.0f, (float)label->rgba[1] / 255.0f,
                       (float)label->rgba[2] / 255.0f, 1.0f };
   pla_tools_set_brush(pla_document_get_tools(self->document),
-                      gtk_spin_button_get_value(self->radius), &rgba);
+                      pla_verb_values_get_number(self->brush, "radius_mm"), &rgba);
 }
 
 static void
@@ -111,23 +118,15 @@ on_stroked(PlaAnatomyPanel *self, const GArray *points)
   const gboolean erase = gtk_toggle_button_get_active(self->erase_tool);
   if (!is_mine(self) || !item || !label)
     return;
-  g_autoptr(JsonObject) params = json_object_new();
-  JsonArray *list = json_array_new();
-  for (guint i = 0; i + 2 < points->len; i += 3) {
-    JsonArray *point = json_array_new();
-    for (guint d = 0; d < 3; d++)
-      json_array_add_double_element(point, g_array_index(points, double, i + d));
-    json_array_add_array_element(list, point);
-  }
-  json_object_set_string_member(params, "item", item);
-  json_object_set_array_member(params, "points_mm", list);
-  json_object_set_double_member(params, "radius_mm", gtk_spin_button_get_value(self->radius));
-  json_object_set_int_member(params, "label", erase ? 0 : label->id);
-  json_object_set_int_member(params, "only",
-                             erase                                         ? label->id
-                             : adw_combo_row_get_selected(self->only) == 1 ? 0
-                                                                           : -1);
-  pla_document_run(self->document, erase ? _("Erasing") : _("Painting"), "edit-label", params);
+  pla_verb_values_set_text(self->brush, "item", item);
+  pla_verb_values_set_points(self->brush, "points_mm", (const double *)(gpointer)points->data,
+                             (int)points->len / 3);
+  pla_verb_values_set_int(self->brush, "label", erase ? 0 : label->id);
+  pla_verb_values_set_int(self->brush, "only",
+                          erase                                         ? label->id
+                          : adw_combo_row_get_selected(self->only) == 1 ? 0
+                                                                        : -1);
+  pla_document_run(self->document, erase ? _("Erasing") : _("Painting"), self->brush);
 }
 
 static void
@@ -138,13 +137,10 @@ on_surface(GtkWidget *widget, const char *action, GVariant *param)
   const PlaLabel *label = chosen(self, self->surface_tissue);
   if (!item || !label)
     return;
-  g_autoptr(JsonObject) params = json_object_new();
-  JsonArray *list = json_array_new();
-  json_array_add_int_element(list, label->id);
-  json_object_set_string_member(params, "item", item);
-  json_object_set_array_member(params, "labels", list);
-  json_object_set_double_member(params, "smooth_mm", gtk_spin_button_get_value(self->smooth));
-  pla_document_run(self->document, _("Making the surface"), "surface", params);
+  pla_verb_values_set_text(self->surface, "item", item);
+  pla_verb_values_clear_list(self->surface, "labels");
+  pla_verb_values_add_int(self->surface, "labels", label->id);
+  pla_document_run(self->document, _("Making the surface"), self->surface);
 }
 
 static void
@@ -176,8 +172,8 @@ update(PlaAnatomyPanel *self)
   gtk_widget_set_visible(self->preset_group, vol != NULL);
   gtk_widget_set_visible(self->range_group, vol != NULL);
   gtk_widget_set_visible(self->nothing, vol == NULL);
-  adw_action_row_set_subtitle(self->lo_row, pla_document_get_unit(self->document));
-  adw_action_row_set_subtitle(self->hi_row, pla_document_get_unit(self->document));
+  adw_action_row_set_subtitle(ADW_ACTION_ROW(self->lo), pla_document_get_unit(self->document));
+  adw_action_row_set_subtitle(ADW_ACTION_ROW(self->hi), pla_document_get_unit(self->document));
   gtk_widget_action_set_enabled(GTK_WIDGET(self), "anatomy.segment", ready);
   gtk_widget_action_set_enabled(GTK_WIDGET(self), "anatomy.threshold", ready);
   gtk_widget_set_visible(GTK_WIDGET(self->result), labels != NULL);
@@ -199,6 +195,10 @@ static void
 pla_anatomy_panel_dispose(GObject *object)
 {
   PlaAnatomyPanel *self = PLA_ANATOMY_PANEL(object);
+  g_clear_object(&self->by_preset);
+  g_clear_object(&self->by_range);
+  g_clear_object(&self->brush);
+  g_clear_object(&self->surface);
   g_clear_object(&self->document);
   G_OBJECT_CLASS(pla_anatomy_panel_parent_class)->dispose(object);
 }
@@ -210,18 +210,16 @@ pla_anatomy_panel_class_init(PlaAnatomyPanelClass *klass)
   GtkWidgetClass *widget = GTK_WIDGET_CLASS(klass);
   gtk_widget_class_set_template_from_resource(widget,
                                               "/org/platysma/Platysma/panels/anatomy-panel.ui");
-  gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, preset);
-  gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, preset_group);
-  gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, range_group);
-  gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, nothing);
-  gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, name);
-  gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, lo);
-  gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, hi);
-  gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, largest);
-  gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, result);
 #define CHILD(NAME) gtk_widget_class_bind_template_child(widget, PlaAnatomyPanel, NAME)
-  CHILD(lo_row);
-  CHILD(hi_row);
+  CHILD(preset);
+  CHILD(preset_group);
+  CHILD(range_group);
+  CHILD(nothing);
+  CHILD(name);
+  CHILD(lo);
+  CHILD(hi);
+  CHILD(largest);
+  CHILD(result);
   CHILD(brush_group);
   CHILD(surface_group);
   CHILD(tissue);
@@ -241,10 +239,17 @@ static void
 pla_anatomy_panel_init(PlaAnatomyPanel *self)
 {
   gtk_widget_init_template(GTK_WIDGET(self));
-  g_autoptr(GtkStringList) titles = gtk_string_list_new(NULL);
-  for (const PlaSegmentPreset *const *p = pla_segment_presets_get(); *p; p++)
-    gtk_string_list_append(titles, (*p)->title);
-  adw_combo_row_set_model(self->preset, G_LIST_MODEL(titles));
+  self->by_preset = pla_verb_values_new("segment");
+  self->by_range = pla_verb_values_new("segment");
+  self->brush = pla_verb_values_new("edit-label");
+  self->surface = pla_verb_values_new("surface");
+  pla_param_row_bind(self->preset, self->by_preset, "preset");
+  pla_param_row_bind(self->name, self->by_range, "label_name");
+  pla_param_row_bind(self->lo, self->by_range, "lo");
+  pla_param_row_bind(self->hi, self->by_range, "hi");
+  pla_param_row_bind(self->largest, self->by_range, "largest");
+  pla_param_row_bind(self->radius, self->brush, "radius_mm");
+  pla_param_row_bind(self->smooth, self->surface, "smooth_mm");
 }
 
 GtkWidget *
@@ -260,7 +265,8 @@ pla_anatomy_panel_new(PlaDocument *document)
   g_signal_connect_object(tools, "stroked", G_CALLBACK(on_stroked), self, G_CONNECT_SWAPPED);
   g_signal_connect(self->paint_tool, "toggled", G_CALLBACK(on_tool_toggled), self);
   g_signal_connect(self->erase_tool, "toggled", G_CALLBACK(on_tool_toggled), self);
-  g_signal_connect_swapped(self->radius, "value-changed", G_CALLBACK(set_brush), self);
+  g_signal_connect_object(self->brush, "changed::radius_mm", G_CALLBACK(set_brush), self,
+                          G_CONNECT_SWAPPED);
   g_signal_connect_swapped(self->tissue, "notify::selected", G_CALLBACK(set_brush), self);
   update(self);
   return GTK_WIDGET(self);

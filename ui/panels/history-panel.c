@@ -2,9 +2,9 @@
  * the case to a chosen row. */
 #include "ui/panels/history-panel.h"
 
-#include "app/base/json.h"
 #include "app/base/quantity.h"
 #include "app/show/thumbnail.h"
+#include "app/verbs/verb.h"
 
 #include <glib/gi18n.h>
 #include <string.h>
@@ -154,28 +154,6 @@ leads_to(const PlaLog *log, int64_t operation, int64_t tip)
   return row != NULL;
 }
 
-/* "head CT, 4 mm": the parameters that tell most, in few words */
-static char *
-summarise(const PlaLogRow *row)
-{
-  static const char *const keys[] = { "name",       "item",    "preset",   "phantom",
-                                      "label_name", "cell_mm", "radius_mm" };
-  g_autoptr(JsonObject) params = NULL;
-  GString *text = g_string_new(NULL);
-  pla_json_parse_stored(row->parameters, "the parameters", &params, NULL);
-  for (size_t k = 0; params && k < G_N_ELEMENTS(keys); k++) {
-    JsonNode *value = json_object_get_member(params, keys[k]);
-    if (!value || !JSON_NODE_HOLDS_VALUE(value))
-      continue;
-    g_autofree char *word =
-        json_node_get_value_type(value) == G_TYPE_STRING
-            ? json_node_dup_string(value)
-            : pla_quantity_text(PLA_QUANTITY_LENGTH, json_node_get_double(value), PLA_UNIT_MM);
-    g_string_append_printf(text, "%s%s", text->len ? ", " : "", word);
-  }
-  return g_string_free(text, FALSE);
-}
-
 static GtkWidget *
 new_row(PlaHistoryPanel *self, int64_t operation, const char *title, const char *detail,
         const char *when, int depth)
@@ -244,7 +222,7 @@ fill_list(PlaHistoryPanel *self, PlaSession *session)
     gtk_list_box_select_row(self->list, GTK_LIST_BOX_ROW(start));
   for (int i = 0; i < log->n; i++) {
     const PlaLogRow *op = &log->row[i];
-    const PlaOperation *known = pla_operation_find(op->verb);
+    const PlaVerb *known = pla_verb_find(op->verb);
     g_autoptr(GDateTime) time = g_date_time_new_from_unix_local(op->time_ms / 1000);
     g_autofree char *clock = time ? g_date_time_format(time, "%d %b %H:%M") : g_strdup("");
     const char *branch = branch_at(branches, op->id);
@@ -253,8 +231,8 @@ fill_list(PlaHistoryPanel *self, PlaSession *session)
     g_autofree char *when = branch ? g_strdup_printf(_("%s · %s · branch %s"), clock, took, branch)
                                    : g_strdup_printf("%s · %s", clock, took);
     g_autofree char *title =
-        known && !known->describe ? g_strdup(_(known->title)) : pla_operation_describe(op);
-    g_autofree char *detail = summarise(op);
+        known && !known->describe ? g_strdup(_(known->title)) : pla_verb_describe(op);
+    g_autofree char *detail = pla_verb_summarise(op);
     const gboolean mine = leads_to(log, op->id, current->tip);
     GtkWidget *row = new_row(self, op->id, title, detail, when, mine ? 0 : 1);
     /* undone, or on another branch */

@@ -4,8 +4,8 @@
 
 #include "app/base/quantity.h"
 #include "app/show/picture.h"
-#include "app/simulate/mesh-method.h"
 #include "ui/widgets/panel-rows.h"
+#include "ui/widgets/param-row.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -15,11 +15,12 @@ struct _PlaMeshPanel {
   AdwBin parent_instance;
   AdwPreferencesGroup *tissue_group, *result_group;
   GtkWidget *size_group, *nothing, *failure_box;
-  GtkSpinButton *cell;
+  GtkWidget *method, *cell; /* rows of parameters */
   GtkSwitch *joined, *edges;
   GtkLabel *estimate, *failure;
-  AdwComboRow *method, *colour, *cut;
+  AdwComboRow *colour, *cut;
   PlaDocument *document;
+  PlaVerbValues *values;                /* of "mesh" */
   GPtrArray *tissue_rows, *result_rows; /* borrowed */
   GPtrArray *checks;                    /* of GtkCheckButton, borrowed, with their label's id */
   const PlaLabelMap *labels;            /* that the rows are of; compared, never read */
@@ -31,37 +32,6 @@ struct _PlaMeshPanel {
 G_DEFINE_FINAL_TYPE(PlaMeshPanel, pla_mesh_panel, ADW_TYPE_BIN)
 
 /* ----------------------------------------------------------------- estimate */
-
-/* what people who do not type commands call the methods */
-static const struct {
-  const char *name, *title, *about;
-} method_texts[] = {
-  { "tets", N_("Tetrahedra"),
-    N_("Tetrahedra that follow the borders of tissues, small there and larger inside.") },
-  { "lattice", N_("Regular lattice"),
-    N_("Equal tetrahedra around the tissues, which they carry; parts that touch stay apart.") },
-  { "embed", N_("Cubes"), N_("Equal cubes around the tissues, which they carry.") },
-};
-
-static int
-method_text(const PlaMeshMethod *method)
-{
-  for (int i = 0; i < (int)G_N_ELEMENTS(method_texts); i++)
-    if (strcmp(method_texts[i].name, method->name) == 0)
-      return i;
-  return -1;
-}
-
-static const PlaMeshMethod *
-chosen_method(PlaMeshPanel *self)
-{
-  guint left = adw_combo_row_get_selected(self->method);
-  const PlaMeshMethod *const *m = pla_mesh_methods_get();
-  for (; m[1]; m++)
-    if ((*m)->takes_labels && left-- == 0)
-      break;
-  return *m;
-}
 
 static gboolean
 is_air(const char *name)
@@ -103,9 +73,9 @@ find_area(PlaEntry *entry, gpointer data)
 static void
 update_estimate(PlaMeshPanel *self)
 {
-  const double cell = gtk_spin_button_get_value(self->cell);
+  const double cell = pla_verb_values_get_number(self->values, "cell_mm");
   const double per_cell = 12.0, fine_cells = 3.8, tets_per_s = 35000.0;
-  const gboolean graded = strcmp(chosen_method(self)->name, "tets") == 0;
+  const gboolean graded = pla_verb_values_holds(self->values, "method", "tets");
   double elements = 0.0;
   int n = 0;
   for (guint i = 0; i < self->checks->len; i++) {
@@ -132,10 +102,9 @@ update_estimate(PlaMeshPanel *self)
           ? g_strdup_printf(_("About %.0f elements, in about %s."), about, wait)
           : g_strdup_printf(_("About %.0f thousand elements, in about %s."), about / 1000.0, wait);
   gtk_label_set_label(self->estimate, text);
-  const int about_method = method_text(chosen_method(self));
-  adw_preferences_group_set_description(ADW_PREFERENCES_GROUP(self->size_group),
-                                        about_method < 0 ? chosen_method(self)->summary
-                                                         : _(method_texts[about_method].about));
+  PlaParamChoice method;
+  if (pla_verb_values_get_choice(self->values, "method", &method))
+    adw_preferences_group_set_description(ADW_PREFERENCES_GROUP(self->size_group), _(method.about));
   gboolean fits = n > 0 && elements < 2e7;
   gtk_widget_action_set_enabled(GTK_WIDGET(self), "mesh.make", fits);
 }
@@ -155,36 +124,33 @@ on_make(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaMeshPanel *self = PLA_MESH_PANEL(widget);
   const char *item = pla_document_get_labels_name(self->document);
-  g_autoptr(JsonObject) params = json_object_new();
-  /* a list within the list is one tissue */
-  const gboolean joined = gtk_switch_get_active(self->joined);
-  JsonArray *labels = json_array_new(), *list = joined ? json_array_new() : json_array_ref(labels);
-  json_object_set_array_member(params, "labels", list);
-  if (joined)
-    json_array_add_array_element(list, labels);
-  else
-    json_array_unref(labels); /* the parameters hold it */
+  g_autoptr(GArray) labels = g_array_new(FALSE, FALSE, sizeof(int));
   for (guint i = 0; i < self->checks->len; i++) {
     GtkCheckButton *check = self->checks->pdata[i];
+    const int label = GPOINTER_TO_INT(g_object_get_data(G_OBJECT(check), "label"));
     if (gtk_check_button_get_active(check))
-      json_array_add_int_element(labels,
-                                 GPOINTER_TO_INT(g_object_get_data(G_OBJECT(check), "label")));
+      g_array_append_val(labels, label);
   }
-  if (!item || json_array_get_length(labels) == 0)
+  if (!item || labels->len == 0)
     return;
-  json_object_set_string_member(params, "item", item);
-  json_object_set_string_member(params, "method", chosen_method(self)->name);
-  json_object_set_double_member(params, "cell_mm", gtk_spin_button_get_value(self->cell));
+  pla_verb_values_set_text(self->values, "item", item);
+  pla_verb_values_clear_list(self->values, "labels");
+  /* a list within the list is one tissue */
+  if (gtk_switch_get_active(self->joined))
+    pla_verb_values_add_ints(self->values, "labels", (const int *)(gpointer)labels->data,
+                             (int)labels->len);
+  for (guint i = 0; !gtk_switch_get_active(self->joined) && i < labels->len; i++)
+    pla_verb_values_add_int(self->values, "labels", g_array_index(labels, int, i));
   gtk_widget_set_visible(self->failure_box, FALSE);
-  pla_document_run_for(self->document, _("Making the mesh"), "mesh", params, on_made,
-                       G_OBJECT(self));
+  pla_document_run_for(self->document, _("Making the mesh"), self->values, on_made, G_OBJECT(self));
 }
 
 static void
 on_coarser(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaMeshPanel *self = PLA_MESH_PANEL(widget);
-  gtk_spin_button_set_value(self->cell, 1.5 * gtk_spin_button_get_value(self->cell));
+  pla_verb_values_set_number(self->values, "cell_mm",
+                             1.5 * pla_verb_values_get_number(self->values, "cell_mm"));
   gtk_widget_activate_action(widget, "mesh.make", NULL);
 }
 
@@ -380,6 +346,7 @@ pla_mesh_panel_dispose(GObject *object)
   g_clear_pointer(&self->result_rows, g_ptr_array_unref);
   g_clear_pointer(&self->checks, g_ptr_array_unref);
   g_clear_object(&self->shown);
+  g_clear_object(&self->values);
   g_clear_object(&self->document);
   G_OBJECT_CLASS(pla_mesh_panel_parent_class)->dispose(object);
 }
@@ -417,13 +384,9 @@ pla_mesh_panel_init(PlaMeshPanel *self)
   self->result_rows = g_ptr_array_new();
   self->checks = g_ptr_array_new();
   gtk_widget_init_template(GTK_WIDGET(self));
-  g_autoptr(GtkStringList) names = gtk_string_list_new(NULL);
-  for (const PlaMeshMethod *const *m = pla_mesh_methods_get(); *m; m++)
-    if ((*m)->takes_labels) {
-      const int text = method_text(*m);
-      gtk_string_list_append(names, text < 0 ? (*m)->name : _(method_texts[text].title));
-    }
-  adw_combo_row_set_model(self->method, G_LIST_MODEL(names));
+  self->values = pla_verb_values_new("mesh");
+  pla_param_row_bind(self->method, self->values, "method");
+  pla_param_row_bind(self->cell, self->values, "cell_mm");
 }
 
 GtkWidget *
@@ -435,8 +398,10 @@ pla_mesh_panel_new(PlaDocument *document)
   g_signal_connect_object(document, "notify::busy", G_CALLBACK(update), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "entry-changed", G_CALLBACK(show_result), self,
                           G_CONNECT_SWAPPED);
-  g_signal_connect_swapped(self->method, "notify::selected", G_CALLBACK(update_estimate), self);
-  g_signal_connect_swapped(self->cell, "value-changed", G_CALLBACK(update_estimate), self);
+  g_signal_connect_object(self->values, "changed::method", G_CALLBACK(update_estimate), self,
+                          G_CONNECT_SWAPPED);
+  g_signal_connect_object(self->values, "changed::cell_mm", G_CALLBACK(update_estimate), self,
+                          G_CONNECT_SWAPPED);
   g_signal_connect_swapped(self->edges, "notify::active", G_CALLBACK(on_edges), self);
   g_signal_connect_swapped(self->colour, "notify::selected", G_CALLBACK(on_colour), self);
   g_signal_connect_swapped(self->cut, "notify::selected", G_CALLBACK(on_cut), self);

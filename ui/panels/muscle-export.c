@@ -34,7 +34,7 @@ write_table(gpointer data, PlaProgress *progress, PlaError *err)
   if (st == PLA_OK)
     st = pla_content_load(store, &table->hash, progress, &content, err);
   if (st == PLA_OK)
-    st = pla_content_write_file(content, table->path, err);
+    st = pla_content_write_file(content, table->path, progress, err);
   pla_store_close(store);
   return st;
 }

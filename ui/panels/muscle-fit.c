@@ -3,17 +3,12 @@
 #include "ui/panels/muscle-fit.h"
 
 #include "app/base/quantity.h"
+#include "app/motion/fit-facts.h"
 #include "ui/widgets/panel-rows.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
-
-static double
-number_of(JsonObject *object, const char *key)
-{
-  return json_object_get_double_member_with_default(object, key, 0.0);
-}
 
 static void
 add(AdwPreferencesGroup *group, GPtrArray *rows, const char *title, char *value) /* takes @value */
@@ -85,37 +80,23 @@ muscle_row_new(const char *name, double error, gboolean seen)
   return row;
 }
 
-static int
-by_error(gconstpointer a, gconstpointer b)
-{
-  const double x = number_of(*(JsonObject *const *)a, "expected_error"),
-               y = number_of(*(JsonObject *const *)b, "expected_error");
-  return (x < y) - (x > y);
-}
-
 static void
-add_muscles(AdwPreferencesGroup *group, GPtrArray *rows, JsonArray *muscles, GString *notes)
+add_muscles(AdwPreferencesGroup *group, GPtrArray *rows, const PlaFitFacts *fit, GString *notes)
 {
-  g_autoptr(GPtrArray) sorted = g_ptr_array_new();
   g_autoptr(GString) unseen = g_string_new(NULL);
   int n_seen = 0;
-  for (guint i = 0; i < json_array_get_length(muscles); i++)
-    g_ptr_array_add(sorted, json_array_get_object_element(muscles, i));
-  g_ptr_array_sort(sorted, by_error);
-  for (guint i = 0; i < sorted->len; i++)
-    n_seen += json_object_get_boolean_member_with_default(sorted->pdata[i], "identifiable", FALSE);
+  for (int m = 0; m < fit->n_muscles; m++)
+    n_seen += fit->muscle[m].identifiable;
   g_autofree char *count =
-      g_strdup_printf(_("%d of %u are seen by these markers"), n_seen, sorted->len);
+      g_strdup_printf(_("%d of %u are seen by these markers"), n_seen, (guint)fit->n_muscles);
   GtkWidget *list = expander_new(_("Confidence in muscles"), count);
-  for (guint i = 0; i < sorted->len; i++) {
-    const char *name = json_object_get_string_member_with_default(sorted->pdata[i], "name", "");
-    const gboolean seen =
-        json_object_get_boolean_member_with_default(sorted->pdata[i], "identifiable", FALSE);
-    if (!seen)
-      g_string_append_printf(unseen, "%s%s", unseen->len > 0 ? "; " : "", name);
+  for (int m = 0; m < fit->n_muscles; m++) {
+    const PlaFittedMuscle *muscle = &fit->muscle[m];
+    if (!muscle->identifiable)
+      g_string_append_printf(unseen, "%s%s", unseen->len > 0 ? "; " : "", muscle->name);
     adw_expander_row_add_row(ADW_EXPANDER_ROW(list),
-                             muscle_row_new(name, number_of(sorted->pdata[i], "expected_error"),
-                                            seen));
+                             muscle_row_new(muscle->name, muscle->expected_error,
+                                            muscle->identifiable));
   }
   pla_panel_rows_add(group, rows, list);
   if (unseen->len > 0)
@@ -129,26 +110,21 @@ add_muscles(AdwPreferencesGroup *group, GPtrArray *rows, JsonArray *muscles, GSt
 gboolean
 pla_fit_rows_add(AdwPreferencesGroup *group, GPtrArray *rows, const PlaPerformance *p, char **notes)
 {
-  JsonNode *node = p->track ? json_object_get_member(p->track->meta, "fit") : NULL;
+  g_autoptr(PlaFitFacts) fit = p->track ? pla_fit_facts_new(p->track) : NULL;
   *notes = NULL;
-  if (!node || !JSON_NODE_HOLDS_OBJECT(node))
+  if (!fit)
     return FALSE;
-  JsonObject *fit = json_node_get_object(node);
   GString *text = g_string_new(NULL);
-  add(group, rows, _("Distance, root mean square"), fit_error(number_of(fit, "rms_mm")));
-  add(group, rows, _("Largest distance"), fit_error(number_of(fit, "max_mm")));
-  add(group, rows, _("Noise of a marker"), fit_error(number_of(fit, "noise_mm")));
-  add(group, rows, _("Gross errors left out"), g_strdup_printf("%.0f", number_of(fit, "outliers")));
+  add(group, rows, _("Distance, root mean square"), fit_error(fit->rms_mm));
+  add(group, rows, _("Largest distance"), fit_error(fit->max_mm));
+  add(group, rows, _("Noise of a marker"), fit_error(fit->noise_mm));
+  add(group, rows, _("Gross errors left out"), g_strdup_printf("%d", fit->outliers));
   add_markers(group, rows, p);
-  JsonNode *muscles = json_object_get_member(fit, "muscles");
-  if (muscles && JSON_NODE_HOLDS_ARRAY(muscles))
-    add_muscles(group, rows, json_node_get_array(muscles), text);
-  JsonNode *list = json_object_get_member(fit, "notes");
-  for (guint i = 0;
-       list && JSON_NODE_HOLDS_ARRAY(list) && i < json_array_get_length(json_node_get_array(list));
-       i++)
+  if (fit->muscle)
+    add_muscles(group, rows, fit, text);
+  for (guint i = 0; i < fit->notes->len; i++)
     g_string_append_printf(text, "%s%s", text->len > 0 ? "\n\n" : "",
-                           json_array_get_string_element(json_node_get_array(list), i));
+                           (const char *)fit->notes->pdata[i]);
   *notes = g_string_free(text, FALSE);
   return TRUE;
 }

@@ -3,6 +3,7 @@
 #include "ui/panels/muscle-pose.h"
 
 #include "app/base/quantity.h"
+#include "app/verbs/verb-lists.h"
 #include "ui/widgets/panel-rows.h"
 
 #include <glib/gi18n.h>
@@ -297,20 +298,15 @@ pla_muscle_pose_get_name(PlaMusclePose *self)
   return gtk_editable_get_text(GTK_EDITABLE(self->name));
 }
 
-JsonArray *
-pla_muscle_pose_get_controls(PlaMusclePose *self)
+void
+pla_muscle_pose_fill_controls(PlaMusclePose *self, PlaVerbValues *values)
 {
-  JsonArray *list = json_array_new();
+  pla_verb_values_clear_list(values, "controls");
   for (guint c = 0; c < self->scales->len; c++) {
     const double value = gtk_range_get_value(self->scales->pdata[c]);
-    if (value == 0.0)
-      continue;
-    JsonArray *pair = json_array_new();
-    json_array_add_string_element(pair, self->names->pdata[c]);
-    json_array_add_double_element(pair, round(1e4 * value) / 1e4);
-    json_array_add_array_element(list, pair);
+    if (value != 0.0)
+      pla_pose_add_control(values, self->names->pdata[c], round(1e4 * value) / 1e4);
   }
-  return list;
 }
 
 GtkRange *

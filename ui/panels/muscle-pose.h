@@ -2,6 +2,7 @@
  * together or apart; the body follows. */
 #pragma once
 
+#include "app/verbs/verb-values.h"
 #include "ui/document/performer.h"
 
 #include <adwaita.h>
@@ -13,8 +14,9 @@ G_DECLARE_FINAL_TYPE(PlaMusclePose, pla_muscle_pose, PLA, MUSCLE_POSE, AdwBin)
 
 void pla_muscle_pose_set_stage(PlaMusclePose *self, PlaPerformer *stage); /* once */
 GtkSwitch *pla_muscle_pose_get_see(PlaMusclePose *self); /* muscles through the skin */
-/* What the sliders say, as the operation "pose" takes it: what is at rest is left out. */
-JsonArray *pla_muscle_pose_get_controls(PlaMusclePose *self);
+/* What the sliders say into the controls of @values, of the verb "pose": what is at rest is left
+ * out. */
+void pla_muscle_pose_fill_controls(PlaMusclePose *self, PlaVerbValues *values);
 const char *pla_muscle_pose_get_name(PlaMusclePose *self); /* that the pose is kept under */
 void pla_muscle_pose_relax(PlaMusclePose *self);
 /* A ready-made expression of a face: "smile", "frown", "surprise", "pucker", "open"; FALSE: there

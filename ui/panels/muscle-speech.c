@@ -5,6 +5,7 @@
 #include "app/base/quantity.h"
 #include "app/content/files.h"
 #include "app/motion/case-physemes.h"
+#include "app/verbs/verb-lists.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -444,35 +445,28 @@ pla_muscle_speech_get_lane(PlaMuscleSpeech *self)
   return self->lane;
 }
 
-const char *
-pla_muscle_speech_get_operation(PlaMuscleSpeech *self, JsonObject **params)
+PlaVerbValues *
+pla_muscle_speech_dup_values(PlaMuscleSpeech *self)
 {
   if (self->phones.n == 0)
     return NULL;
-  *params = json_object_new();
-  json_object_set_array_member(*params, "phonemes", pla_phones_to_json(&self->phones));
-  json_object_set_string_member(*params, "name", self->name);
+  PlaVerbValues *values = pla_verb_values_new(self->line ? "say-line" : "perform");
+  pla_values_set_phonemes(values, &self->phones);
+  pla_verb_values_set_text(values, "name", self->name);
   if (!self->line) {
-    json_object_set_string_member(*params, "muscles",
-                                  pla_performer_get_name(self->performer, PLA_PERFORMER_MUSCLES));
-    return "perform";
+    pla_verb_values_set_text(values, "muscles",
+                             pla_performer_get_name(self->performer, PLA_PERFORMER_MUSCLES));
+    return values;
   }
-  JsonArray *tracks = json_array_new(), *choices = json_array_new();
   for (int i = 0; i < pla_case_physemes_n_tracks(self->speaker); i++)
-    json_array_add_string_element(tracks, pla_case_physemes_get_track(self->speaker, i));
+    pla_verb_values_add_text(values, "tracks", pla_case_physemes_get_track(self->speaker, i));
   GHashTableIter iter;
   gpointer at, candidate;
   g_hash_table_iter_init(&iter, self->choices);
-  while (g_hash_table_iter_next(&iter, &at, &candidate)) {
-    JsonArray *pair = json_array_new();
-    json_array_add_int_element(pair, GPOINTER_TO_INT(at));
-    json_array_add_int_element(pair, GPOINTER_TO_INT(candidate));
-    json_array_add_array_element(choices, pair);
-  }
-  json_object_set_array_member(*params, "tracks", tracks);
-  json_object_set_array_member(*params, "choices", choices);
-  json_object_set_double_member(*params, "rate_hz", RATE_HZ);
-  return "say-line";
+  while (g_hash_table_iter_next(&iter, &at, &candidate))
+    pla_say_line_add_choice(values, GPOINTER_TO_INT(at), GPOINTER_TO_INT(candidate));
+  pla_verb_values_set_number(values, "rate_hz", RATE_HZ);
+  return values;
 }
 
 void

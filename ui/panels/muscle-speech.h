@@ -2,6 +2,7 @@
  * and can be changed by hand in a lane; the preview blends stored shapes, saying it simulates. */
 #pragma once
 
+#include "app/verbs/verb-values.h"
 #include "ui/document/performer.h"
 #include "ui/widgets/phoneme-lane.h"
 
@@ -20,8 +21,8 @@ void pla_muscle_speech_set_on(PlaMuscleSpeech *self, gboolean on);
 void pla_muscle_speech_find(PlaMuscleSpeech *self);
 void pla_muscle_speech_read(PlaMuscleSpeech *self, const char *path);
 PlaPhonemeLane *pla_muscle_speech_get_lane(PlaMuscleSpeech *self);
-/* What is to be said as an operation: its verb ("say-line", or "perform" where nothing was learned)
- * and parameters, json_object_unref(); NULL where there is nothing to say. */
-const char *pla_muscle_speech_get_operation(PlaMuscleSpeech *self, JsonObject **params);
+/* What is to be said, of the verb "say-line", or "perform" where nothing was learned;
+ * g_object_unref().  NULL where there is nothing to say. */
+PlaVerbValues *pla_muscle_speech_dup_values(PlaMuscleSpeech *self);
 
 G_END_DECLS

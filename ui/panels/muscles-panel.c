@@ -1,9 +1,6 @@
-/* The seven pages of the workspace and their actions; each action runs one operation and shows
- * its job. */
-#include "ui/panels/muscles-panel.h"
+/* The seven pages of the workspace, what they show, and the steps between them. */
+#include "ui/panels/muscles-private.h"
 
-#include "app/motion/physemes.h"
-#include "ui/panels/muscle-curves.h"
 #include "ui/panels/muscle-export.h"
 #include "ui/panels/muscle-fit.h"
 #include "ui/widgets/panel-rows.h"
@@ -12,70 +9,16 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum { MODEL = 0, MOVE, TAKE, FIT, PLAY, SPEAK, EXPORT, N_STEPS } Step;
-static const char *const steps[N_STEPS] = { "model", "move",  "take",  "fit",
-                                            "play",  "speak", "export" };
-
-/* bodies that can be built, and what their detail costs */
-static const struct {
-  const char *phantom;
-  double cell_mm[3];
-  const char *cost[3];
-} bodies[] = {
-  { "face",
-    { 14.0, 9.0, 5.5 },
-    { N_("About 5 000 elements: built in about 10 s, moves at once. To try things."),
-      N_("About 18 000 elements: built in about 10 s, each pose in a tenth of a second."),
-      N_("About 67 000 elements: built in about half a minute, each pose in about a second; "
-         "fitting "
-         "takes some seconds a frame.") } },
-  { "tongue",
-    { 12.0, 10.0, 4.0 },
-    { N_("About 700 elements: built in a few seconds. To try things."),
-      N_("About 1 200 elements: built in a few seconds."),
-      N_("About 14 000 elements: built in about ten seconds.") } },
-  { "arm",
-    { 16.0, 12.0, 9.0 },
-    { N_("About 12 000 elements: built in a few seconds."),
-      N_("About 25 000 elements: built in a few seconds."),
-      N_("About 50 000 elements: built in about ten seconds.") } },
-};
-
-struct _PlaMusclesPanel {
-  AdwBin parent_instance;
-  GtkWidget *nothing, *stepper, *working, *move_nothing, *fit_nothing, *play_nothing;
-  GtkWidget *bodies_group, *match_group, *fit_group, *result_group, *notes_group, *play_group,
-      *curves_group, *try_group, *by_place_row, *compute;
-  GtkDropDown *steps;
-  GtkProgressBar *bar;
-  GtkStack *pages;
-  GtkLabel *say, *cost, *match, *fit_cost, *notes, *shown;
-  AdwComboRow *body, *detail, *bodies, *takes, *tracks, *curve;
-  AdwEntryRow *text;
-  GtkSwitch *by_place, *jaw, *head, *meet, *see_muscles, *see_markers, *see_misfits;
-  GtkSpinButton *noise, *seconds, *fit_noise;
-  AdwBin *curve_place;
-  PlaMusclePose *pose;
-  PlaMuscleSpeech *speech;
-  GtkWidget *speak_nothing;
-
-  PlaDocument *document;
-  PlaPerformer *stage;
-  PlaMuscleCurves *curves;
-  PlaJob *job; /* that the bar shows; or NULL */
-  GtkFileChooserNative *chooser;
-  GPtrArray *body_rows, *result_rows; /* borrowed */
-  Step step;
-  gboolean busy, following;
-};
+static const char *const steps[PLA_N_STEPS] = { "model", "move",  "take",  "fit",
+                                                "play",  "speak", "export" };
 
 enum { PROP_STEP = 1, N_PROPS };
 static GParamSpec *props[N_PROPS];
 
 G_DEFINE_FINAL_TYPE(PlaMusclesPanel, pla_muscles_panel, ADW_TYPE_BIN)
 
-static void
-say(PlaMusclesPanel *self, const char *text)
+void
+pla_muscles_say(PlaMusclesPanel *self, const char *text)
 {
   gtk_label_set_label(self->say, text ? text : "");
   gtk_widget_set_visible(GTK_WIDGET(self->say), text && *text);
@@ -87,8 +30,8 @@ pla_muscles_panel_get_said(PlaMusclesPanel *self)
   return gtk_label_get_label(self->say);
 }
 
-static void
-update_actions(PlaMusclesPanel *self)
+void
+pla_muscles_update_actions(PlaMusclesPanel *self)
 {
   GtkWidget *widget = GTK_WIDGET(self);
   const PlaPerformance *p = pla_performer_get(self->stage);
@@ -105,117 +48,16 @@ update_actions(PlaMusclesPanel *self)
   gtk_widget_action_set_enabled(widget, "muscles.animate", idle && track && !p->shape);
   gtk_widget_action_set_enabled(widget, "muscles.export-track", track);
   gtk_widget_action_set_enabled(widget, "muscles.export-residuals", p && p->n_misfits > 0);
-  g_autoptr(JsonObject) line = NULL;
-  const gboolean speaks = pla_muscle_speech_get_operation(self->speech, &line) != NULL;
+  g_autoptr(PlaVerbValues) line = pla_muscle_speech_dup_values(self->speech);
   gtk_widget_action_set_enabled(widget, "muscles.find-phonemes", p != NULL);
   gtk_widget_action_set_enabled(widget, "muscles.read-phonemes", p != NULL);
-  gtk_widget_action_set_enabled(widget, "muscles.say", idle && p && speaks);
+  gtk_widget_action_set_enabled(widget, "muscles.say", idle && p && line);
   gtk_widget_action_set_enabled(widget, "muscles.cancel", self->job != NULL);
   gtk_widget_action_set_enabled(widget, "muscles.previous", self->step > 0);
-  gtk_widget_action_set_enabled(widget, "muscles.next", self->step + 1 < N_STEPS);
+  gtk_widget_action_set_enabled(widget, "muscles.next", self->step + 1 < PLA_N_STEPS);
 }
 
-/* ------------------------------------------------------------------------ running */
-
-static void
-on_job(PlaMusclesPanel *self)
-{
-  double fraction;
-  g_autofree char *phase = NULL, *left = NULL;
-  g_object_get(self->job, "fraction", &fraction, "phase", &phase, "time-left", &left, NULL);
-  g_autofree char *text = left ? g_strdup_printf("%s · %s", phase, left) : g_strdup(phase);
-  gtk_progress_bar_set_fraction(self->bar, fraction);
-  gtk_progress_bar_set_text(self->bar, text);
-}
-
-static void
-watch_job(PlaMusclesPanel *self, PlaJob *job)
-{
-  if (self->job)
-    g_signal_handlers_disconnect_by_func(self->job, on_job, self);
-  g_set_object(&self->job, job);
-  if (job) {
-    g_signal_connect_object(job, "notify::fraction", G_CALLBACK(on_job), self, G_CONNECT_SWAPPED);
-    on_job(self);
-  }
-  gtk_widget_set_visible(self->working, job != NULL);
-}
-
-static void
-finish(PlaMusclesPanel *self, const char *failure)
-{
-  self->busy = FALSE;
-  watch_job(self, NULL);
-  if (failure && *failure)
-    say(self, failure);
-  update_actions(self);
-}
-
-static void
-on_done(gpointer owner, const char *failure)
-{
-  finish(owner, failure);
-}
-
-/* takes @params */
-static void
-run(PlaMusclesPanel *self, const char *title, const char *verb, JsonObject *params,
-    PlaDocumentDone done)
-{
-  g_autoptr(JsonObject) held = params;
-  say(self, NULL);
-  self->busy = TRUE;
-  if (!pla_document_run_for(self->document, title, verb, held, done, G_OBJECT(self))) {
-    finish(self, _("Open a case first."));
-    return;
-  }
-  GListModel *jobs = pla_document_get_jobs(self->document);
-  const guint n = g_list_model_get_n_items(jobs);
-  g_autoptr(PlaJob) job = n > 0 ? g_list_model_get_item(jobs, n - 1) : NULL;
-  watch_job(self, job);
-  update_actions(self);
-}
-
-static void
-on_cancel(GtkWidget *widget, const char *action, GVariant *param)
-{
-  PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
-  if (self->job)
-    pla_job_cancel(self->job);
-}
-
-static JsonObject *
-params_new(PlaMusclesPanel *self)
-{
-  JsonObject *params = json_object_new();
-  json_object_set_string_member(params, "muscles",
-                                pla_performer_get_name(self->stage, PLA_PERFORMER_MUSCLES));
-  return params;
-}
-
-/* -------------------------------------------------------------------------- model */
-
-static void
-show_cost(PlaMusclesPanel *self)
-{
-  const guint b = adw_combo_row_get_selected(self->body),
-              d = adw_combo_row_get_selected(self->detail);
-  if (b < G_N_ELEMENTS(bodies) && d < 3)
-    gtk_label_set_label(self->cost, _(bodies[b].cost[d]));
-}
-
-static void
-on_build(GtkWidget *widget, const char *action, GVariant *param)
-{
-  PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
-  const guint b = adw_combo_row_get_selected(self->body),
-              d = adw_combo_row_get_selected(self->detail);
-  JsonObject *params = json_object_new();
-  json_object_set_string_member(params, "phantom", bodies[b].phantom);
-  json_object_set_double_member(params, "cell_mm", bodies[b].cell_mm[d]);
-  pla_performer_choose(self->stage, PLA_PERFORMER_MUSCLES, NULL);
-  run(self, _("Building the body"), "active-body", params, on_done);
-}
+/* -------------------------------------------------------------------------- pages */
 
 static void
 add_body_row(PlaMusclesPanel *self, const char *title, char *value) /* takes @value */
@@ -258,101 +100,20 @@ on_express(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
   if (!pla_muscle_pose_express(self->pose, g_variant_get_string(param, NULL)))
-    say(self, _("Ready-made expressions need a face, and this body is not one."));
+    pla_muscles_say(self, _("Ready-made expressions need a face, and this body is not one."));
 }
-
-static void
-on_keep(GtkWidget *widget, const char *action, GVariant *param)
-{
-  PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
-  const char *name = pla_muscle_pose_get_name(self->pose);
-  if (!*name) {
-    say(self, _("Give the pose a name first."));
-    return;
-  }
-  JsonObject *params = params_new(self);
-  json_object_set_array_member(params, "controls", pla_muscle_pose_get_controls(self->pose));
-  json_object_set_string_member(params, "name", name);
-  run(self, _("Keeping the pose"), "pose", params, on_done);
-}
-
-/* --------------------------------------------------------------------------- take */
 
 static void
 show_match(PlaMusclesPanel *self)
 {
   const PlaPerformance *p = pla_performer_get(self->stage);
   gtk_widget_set_visible(self->match_group, p && p->take);
-  gtk_widget_set_visible(self->by_place_row, p && p->take);
+  gtk_widget_set_visible(self->by_place, p && p->take);
   if (!p || !p->take)
     return;
   g_autofree char *text = pla_match_text(p);
   gtk_label_set_label(self->match, text);
 }
-
-/* what the body shall say, on its way to phonemes */
-typedef struct {
-  PlaMusclesPanel *self;
-  char *text;
-  PlaPhones phones;
-} Words;
-
-static void
-words_free(gpointer data)
-{
-  Words *words = data;
-  g_object_unref(words->self);
-  g_free(words->text);
-  pla_phones_clear(&words->phones);
-  g_free(words);
-}
-
-static PlaStatus
-find_words(gpointer data, PlaProgress *progress, PlaError *err)
-{
-  Words *words = data;
-  return *words->text ? pla_phones_from_text(words->text, NULL, &words->phones, NULL, err) : PLA_OK;
-}
-
-static void
-on_words(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
-{
-  Words *words = data;
-  PlaMusclesPanel *self = words->self;
-  if (!self->document)
-    return;
-  pla_document_retire_job(self->document, job);
-  if (status != PLA_OK) {
-    finish(self, status == PLA_ERR_CANCELLED ? "" : err->message);
-    return;
-  }
-  JsonObject *params = params_new(self);
-  json_object_set_array_member(params, "phonemes", pla_phones_to_json(&words->phones));
-  json_object_set_boolean_member(params, "markers", TRUE);
-  json_object_set_double_member(params, "noise_mm", gtk_spin_button_get_value(self->noise));
-  json_object_set_double_member(params, "seconds", gtk_spin_button_get_value(self->seconds));
-  json_object_set_string_member(params, "name", _("made-up take"));
-  pla_performer_choose(self->stage, PLA_PERFORMER_MARKERS, NULL);
-  run(self, _("Recording the body"), "perform", params, on_done);
-}
-
-static void
-on_record(GtkWidget *widget, const char *action, GVariant *param)
-{
-  PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
-  Words *words = g_new0(Words, 1);
-  words->self = g_object_ref(self);
-  words->text = g_strstrip(g_strdup(gtk_editable_get_text(GTK_EDITABLE(self->text))));
-  say(self, NULL);
-  self->busy = TRUE;
-  g_autoptr(PlaJob) job =
-      pla_job_start(_("Finding phonemes"), find_words, on_words, words, words_free);
-  pla_document_add_job(self->document, job);
-  watch_job(self, job);
-  update_actions(self);
-}
-
-/* ---------------------------------------------------------------------------- fit */
 
 static void
 show_fit(PlaMusclesPanel *self)
@@ -374,55 +135,6 @@ show_fit(PlaMusclesPanel *self)
   gtk_label_set_label(self->fit_cost, text);
 }
 
-/* shapes of the track @name, so that it can be played; @contact: parts of the body meet */
-static void
-animate(PlaMusclesPanel *self, const char *name, gboolean contact)
-{
-  JsonObject *params = params_new(self);
-  json_object_set_string_member(params, "track", name);
-  json_object_set_boolean_member(params, "contact", contact);
-  run(self, _("Computing shapes"), "animate", params, on_done);
-}
-
-static void
-on_fitted(gpointer owner, const char *failure)
-{
-  PlaMusclesPanel *self = owner;
-  const char *markers = pla_performer_get_name(self->stage, PLA_PERFORMER_MARKERS);
-  if (failure || !markers) {
-    finish(self, failure);
-    return;
-  }
-  g_autofree char *name = g_strdup_printf("%s, activations", markers);
-  pla_performer_choose(self->stage, PLA_PERFORMER_TRACK, name);
-  /* what markers were fitted by has no contact */
-  animate(self, name, FALSE);
-}
-
-static void
-on_fit(GtkWidget *widget, const char *action, GVariant *param)
-{
-  PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
-  JsonObject *params = params_new(self);
-  json_object_set_string_member(params, "markers",
-                                pla_performer_get_name(self->stage, PLA_PERFORMER_MARKERS));
-  json_object_set_boolean_member(params, "jaw", gtk_switch_get_active(self->jaw));
-  json_object_set_boolean_member(params, "head", gtk_switch_get_active(self->head));
-  json_object_set_boolean_member(params, "label", gtk_switch_get_active(self->by_place));
-  json_object_set_double_member(params, "noise_mm", gtk_spin_button_get_value(self->fit_noise));
-  run(self, _("Fitting"), "fit", params, on_fitted);
-}
-
-/* --------------------------------------------------------------------------- play */
-
-static void
-on_animate(GtkWidget *widget, const char *action, GVariant *param)
-{
-  PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
-  animate(self, pla_performer_get_name(self->stage, PLA_PERFORMER_TRACK),
-          gtk_switch_get_active(self->meet));
-}
-
 static void
 show_play(PlaMusclesPanel *self)
 {
@@ -439,7 +151,7 @@ static void
 on_moved(PlaMusclesPanel *self)
 {
   const PlaPerformance *p = pla_performer_get(self->stage);
-  if (self->step != PLAY || !p || !p->track)
+  if (self->step != PLA_STEP_PLAY || !p || !p->track)
     return;
   if (p->track_refused) {
     gtk_label_set_label(self->shown, p->track_refused);
@@ -503,40 +215,10 @@ on_read_phonemes(GtkWidget *widget, const char *action, GVariant *param)
   gtk_native_dialog_show(GTK_NATIVE_DIALOG(self->chooser));
 }
 
-/* the line is in the case: its shapes, then it can be played */
-static void
-on_spoken(gpointer owner, const char *failure)
-{
-  PlaMusclesPanel *self = owner;
-  if (failure) {
-    finish(self, failure);
-    return;
-  }
-  /* a name that was taken got a number: it is the newest track */
-  g_auto(GStrv) names = pla_performer_list(self->stage, PLA_PERFORMER_TRACK);
-  const guint n = g_strv_length(names);
-  if (n == 0) {
-    finish(self, NULL);
-    return;
-  }
-  pla_performer_choose(self->stage, PLA_PERFORMER_TRACK, names[n - 1]);
-  animate(self, names[n - 1], gtk_switch_get_active(self->meet));
-}
-
-static void
-on_say(GtkWidget *widget, const char *action, GVariant *param)
-{
-  PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
-  JsonObject *params = NULL;
-  const char *verb = pla_muscle_speech_get_operation(self->speech, &params);
-  if (verb)
-    run(self, _("Saying it"), verb, params, on_spoken);
-}
-
 static void
 on_speech_failed(PlaMusclesPanel *self, const char *text)
 {
-  say(self, text);
+  pla_muscles_say(self, text);
 }
 
 /* ------------------------------------------------------------------------- export */
@@ -546,7 +228,7 @@ on_table_failed(gpointer owner, const char *failure)
 {
   PlaMusclesPanel *self = owner;
   if (self->document)
-    say(self, failure);
+    pla_muscles_say(self, failure);
 }
 
 void
@@ -606,13 +288,14 @@ show_step(PlaMusclesPanel *self)
 {
   const gboolean shown = gtk_widget_get_mapped(GTK_WIDGET(self));
   pla_performer_set_on(self->stage, shown);
-  static const PlaPlay plays[N_STEPS] = {
-    [TAKE] = PLA_PLAY_TAKE,     [FIT] = PLA_PLAY_TRACK,    [PLAY] = PLA_PLAY_TRACK,
-    [SPEAK] = PLA_PLAY_PREVIEW, [EXPORT] = PLA_PLAY_TRACK,
+  static const PlaPlay plays[PLA_N_STEPS] = {
+    [PLA_STEP_TAKE] = PLA_PLAY_TAKE,    [PLA_STEP_FIT] = PLA_PLAY_TRACK,
+    [PLA_STEP_PLAY] = PLA_PLAY_TRACK,   [PLA_STEP_SPEAK] = PLA_PLAY_PREVIEW,
+    [PLA_STEP_EXPORT] = PLA_PLAY_TRACK,
   };
   pla_performer_set_play(self->stage, plays[self->step]);
-  pla_muscle_speech_set_on(self->speech, shown && self->step == SPEAK);
-  if (self->step == FIT) {
+  pla_muscle_speech_set_on(self->speech, shown && self->step == PLA_STEP_SPEAK);
+  if (self->step == PLA_STEP_FIT) {
     /* what is shown there belongs to the recording that is chosen */
     const char *markers = pla_performer_get_name(self->stage, PLA_PERFORMER_MARKERS);
     g_autofree char *name = markers ? g_strdup_printf("%s, activations", markers) : NULL;
@@ -623,18 +306,18 @@ show_step(PlaMusclesPanel *self)
 }
 
 static void
-set_step(PlaMusclesPanel *self, Step step)
+set_step(PlaMusclesPanel *self, PlaMusclesStep step)
 {
   if (step == self->step)
     return;
   self->step = step;
-  say(self, NULL);
+  pla_muscles_say(self, NULL);
   gtk_stack_set_visible_child_name(self->pages, steps[step]);
   self->following = TRUE;
   gtk_drop_down_set_selected(self->steps, step);
   self->following = FALSE;
   show_step(self);
-  update_actions(self);
+  pla_muscles_update_actions(self);
   g_object_notify_by_pspec(G_OBJECT(self), props[PROP_STEP]);
 }
 
@@ -642,8 +325,8 @@ static void
 on_step_chosen(PlaMusclesPanel *self)
 {
   const guint step = gtk_drop_down_get_selected(self->steps);
-  if (!self->following && step < N_STEPS)
-    set_step(self, (Step)step);
+  if (!self->following && step < PLA_N_STEPS)
+    set_step(self, (PlaMusclesStep)step);
 }
 
 static void
@@ -658,7 +341,7 @@ static void
 on_next(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
-  if (self->step + 1 < N_STEPS)
+  if (self->step + 1 < PLA_N_STEPS)
     set_step(self, self->step + 1);
 }
 
@@ -667,7 +350,7 @@ static void
 on_go_to(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
-  set_step(self, PLAY);
+  set_step(self, PLA_STEP_PLAY);
   pla_tools_seek(pla_document_get_tools(self->document), g_variant_get_int32(param));
 }
 
@@ -703,7 +386,7 @@ on_choice(AdwComboRow *row, GParamSpec *spec, PlaMusclesPanel *self)
 static void
 on_by_place(PlaMusclesPanel *self)
 {
-  pla_performer_set_by_geometry(self->stage, gtk_switch_get_active(self->by_place));
+  pla_performer_set_by_geometry(self->stage, pla_verb_values_get_bool(self->fit, "label"));
 }
 
 /* another case, or none */
@@ -714,7 +397,7 @@ on_case(PlaMusclesPanel *self)
   gtk_widget_set_visible(self->nothing, !open);
   gtk_widget_set_visible(self->stepper, open);
   gtk_widget_set_visible(GTK_WIDGET(self->pages), open);
-  update_actions(self);
+  pla_muscles_update_actions(self);
 }
 
 static void
@@ -740,7 +423,7 @@ on_changed(PlaMusclesPanel *self)
 static void
 on_stage_failed(PlaMusclesPanel *self, const char *text)
 {
-  say(self, text);
+  pla_muscles_say(self, text);
 }
 
 /* --------------------------------------------------------------------------- type */
@@ -777,9 +460,9 @@ static void
 pla_muscles_panel_set_property(GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   PlaMusclesPanel *self = PLA_MUSCLES_PANEL(object);
-  for (int i = 0; id == PROP_STEP && self->document && i < N_STEPS; i++)
+  for (int i = 0; id == PROP_STEP && self->document && i < PLA_N_STEPS; i++)
     if (g_strcmp0(g_value_get_string(value), steps[i]) == 0)
-      set_step(self, (Step)i);
+      set_step(self, (PlaMusclesStep)i);
 }
 
 static void
@@ -792,6 +475,10 @@ pla_muscles_panel_dispose(GObject *object)
   g_clear_pointer(&self->body_rows, g_ptr_array_unref);
   g_clear_pointer(&self->result_rows, g_ptr_array_unref);
   g_clear_object(&self->curves);
+  g_clear_object(&self->build);
+  g_clear_object(&self->record);
+  g_clear_object(&self->fit);
+  g_clear_object(&self->shapes);
   g_clear_object(&self->document);
   G_OBJECT_CLASS(pla_muscles_panel_parent_class)->dispose(object);
 }
@@ -827,7 +514,6 @@ pla_muscles_panel_class_init(PlaMusclesPanelClass *klass)
   CHILD(play_group);
   CHILD(curves_group);
   CHILD(try_group);
-  CHILD(by_place_row);
   CHILD(compute);
   CHILD(steps);
   CHILD(bar);
@@ -863,17 +549,17 @@ pla_muscles_panel_class_init(PlaMusclesPanelClass *klass)
   gtk_widget_class_install_property_action(widget, "muscles.step", "step");
   gtk_widget_class_install_action(widget, "muscles.previous", NULL, on_previous);
   gtk_widget_class_install_action(widget, "muscles.next", NULL, on_next);
-  gtk_widget_class_install_action(widget, "muscles.build", NULL, on_build);
+  gtk_widget_class_install_action(widget, "muscles.build", NULL, pla_muscles_on_build);
   gtk_widget_class_install_action(widget, "muscles.relax", NULL, on_relax);
   gtk_widget_class_install_action(widget, "muscles.express", "s", on_express);
-  gtk_widget_class_install_action(widget, "muscles.keep", NULL, on_keep);
-  gtk_widget_class_install_action(widget, "muscles.record", NULL, on_record);
-  gtk_widget_class_install_action(widget, "muscles.fit", NULL, on_fit);
-  gtk_widget_class_install_action(widget, "muscles.animate", NULL, on_animate);
+  gtk_widget_class_install_action(widget, "muscles.keep", NULL, pla_muscles_on_keep);
+  gtk_widget_class_install_action(widget, "muscles.record", NULL, pla_muscles_on_record);
+  gtk_widget_class_install_action(widget, "muscles.fit", NULL, pla_muscles_on_fit);
+  gtk_widget_class_install_action(widget, "muscles.animate", NULL, pla_muscles_on_animate);
   gtk_widget_class_install_action(widget, "muscles.find-phonemes", NULL, on_find_phonemes);
   gtk_widget_class_install_action(widget, "muscles.read-phonemes", NULL, on_read_phonemes);
-  gtk_widget_class_install_action(widget, "muscles.say", NULL, on_say);
-  gtk_widget_class_install_action(widget, "muscles.cancel", NULL, on_cancel);
+  gtk_widget_class_install_action(widget, "muscles.say", NULL, pla_muscles_on_say);
+  gtk_widget_class_install_action(widget, "muscles.cancel", NULL, pla_muscles_on_cancel);
   gtk_widget_class_install_action(widget, "muscles.go-to", "i", on_go_to);
   gtk_widget_class_install_action(widget, "muscles.export-track", NULL, on_export_track);
   gtk_widget_class_install_action(widget, "muscles.export-residuals", NULL, on_export_residuals);
@@ -885,6 +571,7 @@ pla_muscles_panel_init(PlaMusclesPanel *self)
   self->body_rows = g_ptr_array_new();
   self->result_rows = g_ptr_array_new();
   gtk_widget_init_template(GTK_WIDGET(self));
+  pla_muscles_bind_rows(self);
   adw_combo_row_set_selected(self->detail, 1);
 }
 
@@ -899,7 +586,7 @@ pla_muscles_panel_new(PlaDocument *document)
   pla_muscle_speech_set_performer(self->speech, self->stage);
   g_signal_connect_object(self->speech, "failed", G_CALLBACK(on_speech_failed), self,
                           G_CONNECT_SWAPPED);
-  g_signal_connect_object(self->speech, "changed", G_CALLBACK(update_actions), self,
+  g_signal_connect_object(self->speech, "changed", G_CALLBACK(pla_muscles_update_actions), self,
                           G_CONNECT_SWAPPED);
   g_object_bind_property(self->see_muscles, "active", pla_muscle_pose_get_see(self->pose), "active",
                          G_BINDING_BIDIRECTIONAL | G_BINDING_SYNC_CREATE);
@@ -914,17 +601,20 @@ pla_muscles_panel_new(PlaDocument *document)
   AdwComboRow *const choices[] = { self->bodies, self->takes, self->tracks };
   for (size_t i = 0; i < G_N_ELEMENTS(choices); i++)
     g_signal_connect(choices[i], "notify::selected", G_CALLBACK(on_choice), self);
-  g_signal_connect_swapped(self->body, "notify::selected", G_CALLBACK(show_cost), self);
-  g_signal_connect_swapped(self->detail, "notify::selected", G_CALLBACK(show_cost), self);
-  g_signal_connect_swapped(self->by_place, "notify::active", G_CALLBACK(on_by_place), self);
+  g_signal_connect_object(self->build, "changed::phantom", G_CALLBACK(pla_muscles_show_cost), self,
+                          G_CONNECT_SWAPPED);
+  g_signal_connect_swapped(self->detail, "notify::selected", G_CALLBACK(pla_muscles_show_cost),
+                           self);
+  g_signal_connect_object(self->fit, "changed::label", G_CALLBACK(on_by_place), self,
+                          G_CONNECT_SWAPPED);
   GtkSwitch *const layers[] = { self->see_muscles, self->see_markers, self->see_misfits };
   for (size_t i = 0; i < G_N_ELEMENTS(layers); i++)
     g_signal_connect_swapped(layers[i], "notify::active", G_CALLBACK(on_layers), self);
   g_signal_connect(self, "map", G_CALLBACK(show_step), NULL);
   g_signal_connect(self, "unmap", G_CALLBACK(show_step), NULL);
   gtk_widget_set_visible(self->working, FALSE);
-  say(self, NULL);
-  show_cost(self);
+  pla_muscles_say(self, NULL);
+  pla_muscles_show_cost(self);
   on_changed(self);
   return GTK_WIDGET(self);
 }

@@ -2,8 +2,9 @@
  * moment, and keeps playing in step with the sound. */
 #include "ui/speech/speech-desk.h"
 
-#include "app/base/json.h"
+#include "app/content/made.h"
 #include "app/speech/sound-player.h"
+#include "app/speech/speech-facts.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -109,16 +110,9 @@ is_spoken(PlaStore *store, const Item *item, const char *source)
   PlaBundle bundle;
   if (pla_store_read_bundle(store, &item->hash, &bundle, NULL) != PLA_OK)
     return FALSE;
-  g_autoptr(JsonObject) meta = NULL;
-  PlaStatus st = pla_json_parse_stored(bundle.meta, "its description", &meta, NULL);
+  const gboolean made = pla_spoken_meta_is_of(bundle.meta, source);
   pla_bundle_clear(&bundle, false);
-  if (st != PLA_OK)
-    return FALSE;
-  JsonNode *spoken = json_object_get_member(meta, "spoken");
-  return spoken && JSON_NODE_HOLDS_OBJECT(spoken) &&
-         g_strcmp0(json_object_get_string_member_with_default(json_node_get_object(spoken),
-                                                              "source", NULL),
-                   source) == 0;
+  return made;
 }
 
 /* a track of the coils, rather than of anything else */
@@ -245,8 +239,7 @@ static const char *
 moves_with(PlaEntry *entry)
 {
   PlaContent *content = pla_entry_get_content(entry);
-  return content ? json_object_get_string_member_with_default(content->meta, "moves_with", NULL)
-                 : NULL;
+  return content ? pla_content_get_made(content).moves_with : NULL;
 }
 
 static void

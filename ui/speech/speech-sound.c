@@ -3,6 +3,7 @@
 #include "ui/speech/speech-sound.h"
 
 #include "app/base/quantity.h"
+#include "app/speech/speech-facts.h"
 #include "app/speech/spoken-picture.h"
 #include "app/speech/tongue-picture.h"
 #include "ui/speech/speech-desk.h"
@@ -50,8 +51,7 @@ lanes_of(PlaSpeechSound *self, double height)
 {
   const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
   const gboolean pair = pla_speech_desk_get_pair(self->desk) != NULL;
-  const gboolean sound = u && u->heard.wave,
-                 phonemes = u && json_object_has_member(u->source->meta, "phonemes");
+  const gboolean sound = u && u->heard.wave, phonemes = u && pla_sound_has_phonemes(u->source);
   const double phoneme = phonemes ? LANE : 0.0, apart = pair ? 2.2 * LANE : 0.0;
   const double rest = fmax(0.0, height - AXIS - phoneme - apart);
   const gboolean coils = u && u->spoken;
@@ -223,16 +223,14 @@ static void
 draw_phonemes(PlaSpeechSound *self, const PlaUtterance *u, const Span *span, cairo_t *cr,
               double height, const GdkRGBA *ink)
 {
-  JsonNode *node = json_object_get_member(u->source->meta, "phonemes");
-  JsonArray *list = node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
-  for (guint i = 0; list && i < json_array_get_length(list); i++) {
-    JsonNode *element = json_array_get_element(list, i);
-    JsonObject *one = JSON_NODE_HOLDS_OBJECT(element) ? json_node_get_object(element) : NULL;
-    const char *ipa = one ? json_object_get_string_member_with_default(one, "ipa", "") : "";
-    if (!*ipa)
+  PlaPhones phones = { 0 };
+  if (pla_sound_get_phonemes(u->source, &phones, NULL) != PLA_OK)
+    return; /* the lane stays empty; the operation that uses them says why */
+  for (int i = 0; i < phones.n; i++) {
+    const PlaPhone *one = &phones.phone[i];
+    if (!*one->label)
       continue;
-    const double from = x_of(span, json_object_get_double_member_with_default(one, "from_s", 0.0)),
-                 to = x_of(span, json_object_get_double_member_with_default(one, "to_s", 0.0));
+    const double from = x_of(span, one->start_s), to = x_of(span, one->end_s);
     const double left = fmax(from, 0.0), right = fmin(to, span->width); /* what is seen of it */
     if (right <= left)
       continue;
@@ -240,8 +238,9 @@ draw_phonemes(PlaSpeechSound *self, const PlaUtterance *u, const Span *span, cai
     cairo_rectangle(cr, left + 0.5, 1.0, fmax(1.0, right - left - 1.0), height - 2.0);
     cairo_fill(cr);
     gdk_cairo_set_source_rgba(cr, ink);
-    draw_letters(self, cr, ipa, 0.5 * (left + right), 0.5 * height, 0.5);
+    draw_letters(self, cr, one->label, 0.5 * (left + right), 0.5 * height, 0.5);
   }
+  pla_phones_clear(&phones);
 }
 
 static void

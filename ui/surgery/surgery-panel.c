@@ -3,7 +3,8 @@
 #include "ui/surgery/theatre.h"
 
 #include "app/surgery/plan-export.h"
-#include "app/surgery/surgery-body.h"
+#include "app/verbs/verb-lists.h"
+#include "ui/widgets/param-row.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -54,7 +55,7 @@ pla_theatre_update_actions(PlaSurgeryPanel *self)
   GtkWidget *widget = GTK_WIDGET(self);
   const gboolean idle = !self->working && !pla_document_get_busy(self->document);
   const gboolean there = self->body != NULL;
-  g_autoptr(JsonObject) step =
+  g_autoptr(PlaToolStep) step =
       there && self->instrument != PLA_HOOK ? pla_theatre_build_step(self) : NULL;
   gtk_widget_action_set_enabled(widget, "surgery.prepare",
                                 idle && pla_document_get_labels(self->document) != NULL);
@@ -92,14 +93,16 @@ on_done(gpointer owner, const char *failure)
 }
 
 void
-pla_theatre_run_steps(PlaSurgeryPanel *self, JsonArray *steps, const char *title)
+pla_theatre_run_steps(PlaSurgeryPanel *self, GPtrArray *steps, const char *title)
 {
-  g_autoptr(JsonObject) params = json_object_new();
-  json_object_set_string_member(params, "body", pla_entry_get_name(self->body));
-  json_object_set_array_member(params, "steps", steps);
+  g_autoptr(PlaVerbValues) values = pla_verb_values_new("operate");
+  pla_verb_values_set_text(values, "body", pla_entry_get_name(self->body));
+  for (guint i = 0; i < steps->len; i++)
+    pla_operate_add_step(values, steps->pdata[i]);
+  g_ptr_array_unref(steps);
   self->working = TRUE;
   pla_theatre_say(self, NULL, FALSE);
-  if (!pla_document_run_for(self->document, title, "operate", params, on_done, G_OBJECT(self)))
+  if (!pla_document_run_for(self->document, title, values, on_done, G_OBJECT(self)))
     self->working = FALSE;
   pla_theatre_update_actions(self);
 }
@@ -108,7 +111,7 @@ static void
 on_apply(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaSurgeryPanel *self = PLA_SURGERY_PANEL(widget);
-  JsonArray *steps =
+  GPtrArray *steps =
       self->body && self->instrument != PLA_HOOK ? pla_theatre_build_steps(self) : NULL;
   if (steps)
     pla_theatre_run_steps(self, steps, _("Operating"));
@@ -117,10 +120,8 @@ on_apply(GtkWidget *widget, const char *action, GVariant *param)
 static void
 run_plain(PlaSurgeryPanel *self, const char *tool, const char *title)
 {
-  JsonArray *steps = json_array_new();
-  JsonObject *step = json_object_new();
-  json_object_set_object_member(step, tool, json_object_new());
-  json_array_add_object_element(steps, step);
+  GPtrArray *steps = g_ptr_array_new_with_free_func((GDestroyNotify)pla_tool_step_free);
+  g_ptr_array_add(steps, pla_tool_step_new(tool));
   pla_theatre_run_steps(self, steps, title);
 }
 
@@ -147,18 +148,16 @@ on_prepare(GtkWidget *widget, const char *action, GVariant *param)
   const char *labels = pla_document_get_labels_name(self->document);
   if (!labels)
     return;
-  g_autoptr(JsonObject) params = json_object_new();
-  json_object_set_string_member(params, "item", labels);
-  json_object_set_double_member(params, "lattice_mm", gtk_spin_button_get_value(self->lattice));
-  JsonArray *bones = json_array_new();
+  pla_verb_values_set_text(self->prepare, "item", labels);
+  pla_verb_values_clear_list(self->prepare, "bones");
   for (guint i = 0; i < self->bones->len; i++)
     if (gtk_switch_get_active(self->bones->pdata[i]))
-      json_array_add_string_element(bones, adw_preferences_row_get_title(
-                                               ADW_PREFERENCES_ROW(self->bone_rows->pdata[i])));
-  json_object_set_array_member(params, "bones", bones);
+      pla_verb_values_add_text(self->prepare, "bones",
+                               adw_preferences_row_get_title(
+                                   ADW_PREFERENCES_ROW(self->bone_rows->pdata[i])));
   self->working = TRUE;
-  if (!pla_document_run_for(self->document, _("Preparing the body"), "prepare-body", params,
-                            on_done, G_OBJECT(self)))
+  if (!pla_document_run_for(self->document, _("Preparing the body"), self->prepare, on_done,
+                            G_OBJECT(self)))
     self->working = FALSE;
   pla_theatre_update_actions(self);
 }
@@ -424,11 +423,11 @@ update(PlaSurgeryPanel *self)
     self->live_shown = FALSE;
     g_clear_pointer(&self->content, pla_content_unref);
     self->content = content ? pla_content_ref(content) : NULL;
-    JsonObject *surgery = content ? pla_body_get_surgery(content) : NULL;
-    pla_theatre_offer_from_body(self, surgery);
+    g_autoptr(PlaSurgeryFacts) facts = content ? pla_surgery_facts_new(content) : NULL;
+    pla_theatre_offer_from_body(self, facts);
     show_rows(self);
-    pla_theatre_show_readings(self, surgery);
-    pla_theatre_show_done(self, surgery);
+    pla_theatre_show_readings(self, facts);
+    pla_theatre_show_done(self, facts);
     pla_theatre_show_map(self);
     if (pla_theatre_places(self))
       suggest_name(self);
@@ -507,6 +506,7 @@ pla_surgery_panel_dispose(GObject *object)
   g_clear_pointer(&self->reading_rows, g_ptr_array_unref);
   g_clear_pointer(&self->done_rows, g_ptr_array_unref);
   g_clear_object(&self->body);
+  g_clear_object(&self->prepare);
   g_clear_object(&self->document);
   G_OBJECT_CLASS(pla_surgery_panel_parent_class)->dispose(object);
 }
@@ -611,6 +611,8 @@ pla_surgery_panel_init(PlaSurgeryPanel *self)
   self->reading_rows = g_ptr_array_new();
   self->done_rows = g_ptr_array_new();
   gtk_widget_init_template(GTK_WIDGET(self));
+  self->prepare = pla_verb_values_new("prepare-body");
+  pla_param_row_bind(self->lattice, self->prepare, "lattice_mm");
 }
 
 GtkWidget *

@@ -5,20 +5,17 @@
 #include "ui/widgets/panel-rows.h"
 
 #include <glib/gi18n.h>
+#include <math.h>
 #include <string.h>
 
 static void
-offer_wounds(PlaSurgeryPanel *self, JsonObject *surgery)
+offer_wounds(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
 {
-  JsonArray *list = pla_theatre_array_of(surgery, "wounds");
   g_autoptr(GtkStringList) names = gtk_string_list_new(NULL);
   g_ptr_array_set_size(self->wounds, 0);
-  for (guint i = 0; list && i < json_array_get_length(list); i++) {
-    const char *name =
-        json_object_get_string_member_with_default(json_array_get_object_element(list, i), "name",
-                                                   "");
-    g_ptr_array_add(self->wounds, g_strdup(name));
-    gtk_string_list_append(names, name);
+  for (guint i = 0; facts && i < facts->wounds->len; i++) {
+    g_ptr_array_add(self->wounds, g_strdup(facts->wounds->pdata[i]));
+    gtk_string_list_append(names, facts->wounds->pdata[i]);
   }
   AdwComboRow *const rows[] = { self->from, self->first, self->second };
   for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -30,15 +27,14 @@ offer_wounds(PlaSurgeryPanel *self, JsonObject *surgery)
 
 /* a depth, the bone, and what the body consists of */
 static void
-offer_levels(PlaSurgeryPanel *self, JsonObject *surgery)
+offer_levels(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
 {
-  JsonArray *list = pla_theatre_array_of(surgery, "tissues");
   g_autoptr(GtkStringList) names = gtk_string_list_new(NULL);
   const guint chosen = adw_combo_row_get_selected(self->level);
   gtk_string_list_append(names, _("At a depth"));
   gtk_string_list_append(names, _("On bone (periosteum)"));
-  for (guint i = 0; list && i < json_array_get_length(list); i++)
-    gtk_string_list_append(names, json_array_get_string_element(list, i));
+  for (guint i = 0; facts && i < facts->tissues->len; i++)
+    gtk_string_list_append(names, facts->tissues->pdata[i]);
   adw_combo_row_set_model(self->level, G_LIST_MODEL(names));
   if (chosen < g_list_model_get_n_items(G_LIST_MODEL(names)))
     adw_combo_row_set_selected(self->level, chosen);
@@ -46,14 +42,13 @@ offer_levels(PlaSurgeryPanel *self, JsonObject *surgery)
 
 /* everything, or one of what the body consists of */
 static void
-offer_tissues(PlaSurgeryPanel *self, JsonObject *surgery)
+offer_tissues(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
 {
-  JsonArray *list = pla_theatre_array_of(surgery, "tissues");
   g_autoptr(GtkStringList) names = gtk_string_list_new(NULL);
   const guint chosen = adw_combo_row_get_selected(self->tissue);
   gtk_string_list_append(names, _("Everything"));
-  for (guint i = 0; list && i < json_array_get_length(list); i++)
-    gtk_string_list_append(names, json_array_get_string_element(list, i));
+  for (guint i = 0; facts && i < facts->tissues->len; i++)
+    gtk_string_list_append(names, facts->tissues->pdata[i]);
   adw_combo_row_set_model(self->tissue, G_LIST_MODEL(names));
   if (chosen < g_list_model_get_n_items(G_LIST_MODEL(names)))
     adw_combo_row_set_selected(self->tissue, chosen);
@@ -84,23 +79,20 @@ need_implant(PlaSurgeryPanel *self, const char *name)
 
 /* a new one, or one that lies in the body and is to grow */
 static void
-offer_implants(PlaSurgeryPanel *self, JsonObject *surgery)
+offer_implants(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
 {
-  JsonArray *steps = pla_theatre_array_of(surgery, "steps");
   g_autoptr(GtkStringList) names = gtk_string_list_new(NULL);
   const guint before = self->implants->len, chosen = adw_combo_row_get_selected(self->which);
   g_ptr_array_set_size(self->implants, 0);
-  for (guint i = 0; steps && i < json_array_get_length(steps); i++) {
-    JsonObject *step = json_array_get_object_element(steps, i);
-    if (!json_object_has_member(step, "implant"))
+  for (guint i = 0; facts && i < facts->done->len; i++) {
+    const PlaSurgeryDone *done = &g_array_index(facts->done, PlaSurgeryDone, i);
+    if (strcmp(done->tool, "implant") != 0)
       continue;
-    JsonObject *what = json_object_get_object_member(step, "implant");
-    JsonArray *at = pla_theatre_array_of(what, "at_mm");
-    PlaTheatreImplant *implant =
-        need_implant(self, json_object_get_string_member_with_default(what, "name", ""));
-    implant->radius_mm = json_object_get_double_member_with_default(what, "radius_mm", 0.0);
-    for (guint d = 0; at && d < 3; d++)
-      implant->at_mm[d] = json_array_get_double_element(at, d);
+    PlaTheatreImplant *implant = need_implant(self, done->name ? done->name : "");
+    implant->radius_mm = isfinite(done->radius_mm) ? done->radius_mm : 0.0;
+    for (guint d = 0; d < 3; d++)
+      if (isfinite(done->at_mm[d]))
+        implant->at_mm[d] = done->at_mm[d];
   }
   gtk_string_list_append(names, _("A new one"));
   for (guint i = 0; i < self->implants->len; i++)
@@ -184,13 +176,13 @@ offer_bones(PlaSurgeryPanel *self)
 }
 
 void
-pla_theatre_offer_from_body(PlaSurgeryPanel *self, JsonObject *surgery)
+pla_theatre_offer_from_body(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
 {
   self->following = TRUE;
-  offer_wounds(self, surgery);
-  offer_levels(self, surgery);
-  offer_tissues(self, surgery);
-  offer_implants(self, surgery);
+  offer_wounds(self, facts);
+  offer_levels(self, facts);
+  offer_tissues(self, facts);
+  offer_implants(self, facts);
   self->following = FALSE;
 }
 

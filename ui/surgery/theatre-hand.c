@@ -80,9 +80,8 @@ static void
 hint_at_cells(PlaSurgeryPanel *self)
 {
   const double cells = 4.0; /* across the smallest flap that closes well */
-  JsonObject *surgery = self->content ? pla_body_get_surgery(self->content) : NULL;
-  const double cell =
-      surgery ? json_object_get_double_member_with_default(surgery, "lattice_mm", 0.0) : 0.0;
+  g_autoptr(PlaSurgeryFacts) facts = self->content ? pla_surgery_facts_new(self->content) : NULL;
+  const double cell = facts ? facts->lattice_mm : 0.0;
   const double size = gtk_spin_button_get_value(self->size);
   g_autofree char *text = NULL;
   if (self->instrument == PLA_TEMPLATE && size < cells * cell) {
@@ -104,7 +103,7 @@ pla_theatre_show_sketch(PlaSurgeryPanel *self)
   PlaSketch sketch = { 0 };
   PlaSeams seams = { 0 };
   const gboolean mapped = gtk_widget_get_mapped(GTK_WIDGET(self));
-  g_autoptr(JsonObject) step = mapped && self->sketcher ? pla_theatre_build_step(self) : NULL;
+  g_autoptr(PlaToolStep) step = mapped && self->sketcher ? pla_theatre_build_step(self) : NULL;
   if (self->content && mapped) {
     seams.thread = places_mm(self->content, PLA_BODY_THREADS, 6, 6, &seams.n_threads);
     seams.knot = places_mm(self->content, PLA_BODY_STITCHES, 5, 3, &seams.n_knots);
@@ -119,7 +118,7 @@ pla_theatre_show_sketch(PlaSurgeryPanel *self)
   const PlaTheatreImplant *grows = step ? pla_theatre_chosen_implant(self) : NULL;
   PlaError err = { 0 };
   if (step && self->instrument != PLA_HOOK) {
-    if (pla_sketcher_draw(self->sketcher, step, &sketch, &err) != PLA_OK)
+    if (pla_tool_step_draw(step, self->sketcher, &sketch, &err) != PLA_OK)
       pla_theatre_say(self, err.message, TRUE);
     else
       hint_at_cells(self);

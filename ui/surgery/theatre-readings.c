@@ -11,30 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-JsonArray *
-pla_theatre_array_of(JsonObject *object, const char *key)
-{
-  JsonNode *node = object ? json_object_get_member(object, key) : NULL;
-  return node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
-}
-
-static double
-number_of(JsonObject *object, const char *key)
-{
-  return object ? json_object_get_double_member_with_default(object, key, 0.0) : 0.0;
-}
-
-/* whether the last thing that was done is an equilibrium */
-static gboolean
-is_settled(JsonObject *surgery)
-{
-  JsonArray *found = pla_theatre_array_of(surgery, "found");
-  const guint n = found ? json_array_get_length(found) : 0;
-  return n > 0 &&
-         json_object_get_boolean_member_with_default(json_array_get_object_element(found, n - 1),
-                                                     "converged", FALSE);
-}
-
 static void
 add_reading(PlaSurgeryPanel *self, const char *title, char *value) /* takes @value */
 {
@@ -51,124 +27,100 @@ add_force(PlaSurgeryPanel *self, const char *title, double newton, gboolean sett
                       : g_strdup(_("when it has settled")));
 }
 
+static void
+add_gap(PlaSurgeryPanel *self, const char *title, PlaQuantityId id, double mm)
+{
+  add_reading(self, title, pla_quantity_text(id, mm, PLA_UNIT_MM));
+}
+
 void
-pla_theatre_show_readings(PlaSurgeryPanel *self, JsonObject *surgery)
+pla_theatre_show_readings(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
 {
   pla_panel_rows_clear(self->readings_group, self->reading_rows);
-  JsonObject *r = surgery && json_object_has_member(surgery, "readings")
-                      ? json_object_get_object_member(surgery, "readings")
-                      : NULL;
-  if (!r)
+  if (!facts || !facts->readings.known)
     return;
-  const gboolean settled = is_settled(surgery);
+  const PlaSurgeryNumbers *r = &facts->readings;
+  const gboolean settled = facts->settled;
   add_reading(self, _("Largest stretch anywhere"),
-              pla_quantity_text(PLA_QUANTITY_STRAIN, number_of(r, "max_stretch") - 1.0,
-                                PLA_UNIT_ONE));
-  if (number_of(r, "stitches") > 0.0) {
-    add_reading(self, _("Stitches"), g_strdup_printf("%.0f", number_of(r, "stitches")));
-    add_reading(self, _("Widest gap"),
-                pla_quantity_text(PLA_QUANTITY_GAP, number_of(r, "edge_gap_mm"), PLA_UNIT_MM));
-    if (json_object_has_member(r, "tip_gap_mm"))
-      add_reading(self, _("Gap at the tips"),
-                  pla_quantity_text(PLA_QUANTITY_GAP, number_of(r, "tip_gap_mm"), PLA_UNIT_MM));
-    add_reading(self, _("Dog-ear"),
-                pla_quantity_text(PLA_QUANTITY_DOG_EAR, number_of(r, "dog_ear_mm"), PLA_UNIT_MM));
-    add_force(self, _("Strongest stitch"), number_of(r, "max_tension_n"), settled);
-    add_force(self, _("Closure force"), number_of(r, "closure_force_n"), settled);
+              pla_quantity_text(PLA_QUANTITY_STRAIN, r->max_stretch - 1.0, PLA_UNIT_ONE));
+  if (r->stitches > 0) {
+    add_reading(self, _("Stitches"), g_strdup_printf("%d", r->stitches));
+    add_gap(self, _("Widest gap"), PLA_QUANTITY_GAP, r->edge_gap_mm);
+    if (isfinite(r->tip_gap_mm))
+      add_gap(self, _("Gap at the tips"), PLA_QUANTITY_GAP, r->tip_gap_mm);
+    add_gap(self, _("Dog-ear"), PLA_QUANTITY_DOG_EAR, r->dog_ear_mm);
+    add_force(self, _("Strongest stitch"), r->max_tension_n, settled);
+    add_force(self, _("Closure force"), r->closure_force_n, settled);
   }
-  if (number_of(r, "hooks") > 0.0)
-    add_force(self, _("Strongest hook"), number_of(r, "max_hook_force_n"), settled);
+  if (r->hooks > 0)
+    add_force(self, _("Strongest hook"), r->max_hook_force_n, settled);
 }
 
-/* "Incise “flap”, 43 mm deep 5": a step in words */
+/* "Incise “flap”": a step in words; g_free() */
 static char *
-step_title(JsonObject *step, const char **tool, JsonObject **what)
+step_title(const PlaSurgeryDone *done)
 {
-  JsonObjectIter iter;
-  JsonNode *node = NULL;
-  *what = NULL;
-  json_object_iter_init(&iter, step);
-  if (!json_object_iter_next(&iter, tool, &node))
-    return g_strdup("?");
-  if (JSON_NODE_HOLDS_OBJECT(node))
-    *what = json_node_get_object(node);
-  const char *name = NULL;
-  if (*what && json_object_has_member(*what, "name"))
-    name = json_object_get_string_member_with_default(*what, "name", NULL);
-  if (*what && !name && json_object_has_member(*what, "from"))
-    name = json_object_get_string_member_with_default(*what, "from", NULL);
-  g_autofree char *capital = g_strdup(*tool);
+  g_autofree char *capital = g_strdup(done->tool);
   capital[0] = g_ascii_toupper(capital[0]);
-  return name ? g_strdup_printf("%s “%s”", capital, name) : g_steal_pointer(&capital);
+  return done->name ? g_strdup_printf("%s “%s”", capital, done->name) : g_steal_pointer(&capital);
 }
 
-/* the number under @key, whose ending is its unit, where @words have "%s" */
+/* a value that is known, where @words have "%s" */
 static void
-append(GString *text, const char *words, PlaQuantityId id, JsonObject *object, const char *key)
+append(GString *text, const char *words, PlaQuantityId id, double value, PlaUnit unit)
 {
-  g_autofree char *value = pla_quantity_text(id, number_of(object, key), pla_unit_of_key(key));
+  if (!isfinite(value))
+    return;
+  g_autofree char *number = pla_quantity_text(id, value, unit);
   const char *at = strstr(words, "%s");
   g_return_if_fail(at != NULL);
   g_string_append_len(text, words, at - words);
-  g_string_append(text, value);
+  g_string_append(text, number);
   g_string_append(text, at + 2);
 }
 
-/* what a step measured, in a few words; g_free() */
+/* what a step was told and measured, in a few words; g_free() */
 static char *
-found_text(JsonObject *what, JsonObject *found)
+done_text(const PlaSurgeryDone *done)
 {
   GString *text = g_string_new(NULL);
-  if (what && json_object_has_member(what, "depth_mm"))
-    append(text, _("%s deep, "), PLA_QUANTITY_TOOL, what, "depth_mm");
-  if (what && json_object_has_member(what, "pressure_kpa"))
-    append(text, _("%s added, "), PLA_QUANTITY_TISSUE_PRESSURE, what, "pressure_kpa");
-  else if (what && json_object_has_member(what, "radius_mm"))
-    append(text, _("radius %s, "), PLA_QUANTITY_TOOL, what, "radius_mm");
-  if (what && json_object_has_member(what, "along"))
+  append(text, _("%s deep, "), PLA_QUANTITY_TOOL, done->depth_mm, PLA_UNIT_MM);
+  append(text, _("%s added, "), PLA_QUANTITY_TISSUE_PRESSURE, done->pressure_kpa, PLA_UNIT_KPA);
+  if (!isfinite(done->pressure_kpa))
+    append(text, _("radius %s, "), PLA_QUANTITY_TOOL, done->radius_mm, PLA_UNIT_MM);
+  if (isfinite(done->along))
     g_string_append_printf(text, _("%+.0f %% along, %+.0f %% across, "),
-                           100.0 * (number_of(what, "along") - 1.0),
-                           100.0 * (number_of(what, "across") - 1.0));
-  if (what && json_object_has_member(what, "tissue"))
-    g_string_append_printf(text, _("%s only, "), json_object_get_string_member(what, "tissue"));
-  if (found && json_object_has_member(found, "pieces"))
-    g_string_append_printf(
-        text, g_dngettext(NULL, "%d piece, ", "%d pieces, ", (gulong)number_of(found, "pieces")),
-        (int)number_of(found, "pieces"));
-  if (found && json_object_has_member(found, "specimen_mm3"))
-    append(text, _("%s taken out, "), PLA_QUANTITY_TISSUE_VOLUME, found, "specimen_mm3");
-  if (found && json_object_has_member(found, "specimen_g"))
-    append(text, _("%s, "), PLA_QUANTITY_MASS, found, "specimen_g");
-  if (found && json_object_has_member(found, "stitches"))
-    g_string_append_printf(text, _("%.0f stitches, "), number_of(found, "stitches"));
-  if (found && number_of(found, "open_mm") > 0.05)
-    append(text, _("%s of the edge open at tips, "), PLA_QUANTITY_TOOL, found, "open_mm");
-  if (found && json_object_has_member(found, "converged")) {
-    const gboolean fine = json_object_get_boolean_member(found, "converged");
+                           100.0 * (done->along - 1.0), 100.0 * (done->across - 1.0));
+  if (done->tissue)
+    g_string_append_printf(text, _("%s only, "), done->tissue);
+  if (isfinite(done->pieces))
     g_string_append_printf(text,
-                           fine ? _("in equilibrium, %.0e unbalanced, ")
-                                : _("NOT in equilibrium, %.0e unbalanced, "),
-                           number_of(found, "residual_rel"));
-  }
+                           g_dngettext(NULL, "%d piece, ", "%d pieces, ", (gulong)done->pieces),
+                           (int)done->pieces);
+  append(text, _("%s taken out, "), PLA_QUANTITY_TISSUE_VOLUME, done->specimen_mm3, PLA_UNIT_MM3);
+  append(text, _("%s, "), PLA_QUANTITY_MASS, done->specimen_g, PLA_UNIT_G);
+  if (isfinite(done->stitches))
+    g_string_append_printf(text, _("%.0f stitches, "), done->stitches);
+  if (done->open_mm > 0.05)
+    append(text, _("%s of the edge open at tips, "), PLA_QUANTITY_TOOL, done->open_mm, PLA_UNIT_MM);
+  if (done->solved)
+    g_string_append_printf(text,
+                           done->converged ? _("in equilibrium, %.0e unbalanced, ")
+                                           : _("NOT in equilibrium, %.0e unbalanced, "),
+                           done->residual_rel);
   if (text->len > 2)
     g_string_truncate(text, text->len - 2);
   return g_string_free(text, FALSE);
 }
 
 void
-pla_theatre_show_done(PlaSurgeryPanel *self, JsonObject *surgery)
+pla_theatre_show_done(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
 {
   pla_panel_rows_clear(self->done_group, self->done_rows);
-  JsonArray *steps = pla_theatre_array_of(surgery, "steps"),
-            *found = pla_theatre_array_of(surgery, "found");
-  const guint n = steps ? json_array_get_length(steps) : 0;
+  const guint n = facts ? facts->done->len : 0;
   for (guint i = 0; i < n; i++) {
-    const char *tool = "";
-    JsonObject *what;
-    g_autofree char *title = step_title(json_array_get_object_element(steps, i), &tool, &what);
-    JsonObject *numbers =
-        found && i < json_array_get_length(found) ? json_array_get_object_element(found, i) : NULL;
-    g_autofree char *detail = found_text(what, numbers);
+    const PlaSurgeryDone *done = &g_array_index(facts->done, PlaSurgeryDone, i);
+    g_autofree char *title = step_title(done), *detail = done_text(done);
     g_autofree char *numbered = g_strdup_printf("%u · %s", i + 1, title);
     GtkWidget *row = pla_row_new(numbered, NULL);
     if (*detail)
@@ -178,7 +130,7 @@ pla_theatre_show_done(PlaSurgeryPanel *self, JsonObject *surgery)
   gtk_widget_set_visible(GTK_WIDGET(self->done_group), n > 0);
   gtk_label_set_label(
       self->shown, n == 0 ? _("Shown: the body at rest, untouched.")
-                   : is_settled(surgery)
+                   : facts->settled
                        ? _("Shown: the equilibrium.")
                        : _("Shown: the last shape. It has not been solved since the last step."));
 }

@@ -3,7 +3,6 @@
 #include "ui/surgery/theatre.h"
 
 #include "anatomy/base/mat3.h"
-#include "app/base/json.h"
 #include "app/surgery/surgery-body.h"
 
 #include <glib/gi18n.h>
@@ -63,19 +62,16 @@ hundredths(double mm)
 }
 
 /* the line through the points, as a plan has it */
-static JsonArray *
-path_of(PlaSurgeryPanel *self)
+static void
+add_path(PlaSurgeryPanel *self, PlaToolStep *step)
 {
-  JsonArray *path = json_array_new();
   const int n = (int)self->points->len / 3;
   const double *points = (const double *)(gpointer)self->points->data;
   g_autoptr(GArray) line = NULL;
   if (self->sketcher && gtk_switch_get_active(self->smooth) && n > 2)
     line = pla_sketcher_smooth(self->sketcher, points, n, self->instrument == PLA_EXCISE);
   const GArray *use = line ? line : self->points;
-  for (guint i = 0; i + 2 < use->len; i += 3)
-    json_array_add_array_element(path, pla_json_array_of(&g_array_index(use, double, i), 3));
-  return path;
+  pla_tool_step_set_path(step, (const double *)(gpointer)use->data, (int)use->len / 3);
 }
 
 static const char *
@@ -112,25 +108,24 @@ template_direction(PlaSurgeryPanel *self, double out[3])
 }
 
 static void
-add_template(PlaSurgeryPanel *self, JsonObject *what)
+add_template(PlaSurgeryPanel *self, PlaToolStep *step)
 {
   const PlaTemplateChoice kind = pla_theatre_chosen_template(self);
   double at[3], direction[3];
   template_direction(self, direction);
   for (int d = 0; d < 3; d++)
     at[d] = hundredths(g_array_index(self->points, double, d));
-  json_object_set_string_member(what, "kind", kind.id);
-  json_object_set_string_member(what, "name", gtk_editable_get_text(GTK_EDITABLE(self->name)));
-  json_object_set_array_member(what, "at_mm", pla_json_array_of(at, 3));
-  json_object_set_array_member(what, "direction", pla_json_array_of(direction, 3));
-  json_object_set_double_member(what, "size_mm", gtk_spin_button_get_value(self->size));
+  pla_tool_step_set_text(step, "kind", kind.id);
+  pla_tool_step_set_text(step, "name", gtk_editable_get_text(GTK_EDITABLE(self->name)));
+  pla_tool_step_set_point(step, "at_mm", at);
+  pla_tool_step_set_point(step, "direction", direction);
+  pla_tool_step_set_number(step, "size_mm", gtk_spin_button_get_value(self->size));
   if (kind.angle_deg > 0.0)
-    json_object_set_double_member(what, "angle_deg", gtk_spin_button_get_value(self->angle));
+    pla_tool_step_set_number(step, "angle_deg", gtk_spin_button_get_value(self->angle));
   if (gtk_switch_get_active(self->mirror))
-    json_object_set_boolean_member(what, "mirror", TRUE);
-  json_object_set_double_member(what, "depth_mm",
-                                fmax(0.5, gtk_spin_button_get_value(self->depth)));
-  json_object_set_double_member(what, "spacing_mm", gtk_spin_button_get_value(self->spacing));
+    pla_tool_step_set_flag(step, "mirror", TRUE);
+  pla_tool_step_set_number(step, "depth_mm", fmax(0.5, gtk_spin_button_get_value(self->depth)));
+  pla_tool_step_set_number(step, "spacing_mm", gtk_spin_button_get_value(self->spacing));
 }
 
 const char *
@@ -157,7 +152,7 @@ turn_about(int axis, double angle, double v[3])
 
 /* a plane of the body's axes, tilted and turned, or through three points; FALSE: too few points */
 static gboolean
-add_plane(PlaSurgeryPanel *self, PlaBladeKind kind, JsonObject *what)
+add_plane(PlaSurgeryPanel *self, PlaBladeKind kind, PlaToolStep *step)
 {
   /* the axis that a plane stands on, and those that tilt and turn it */
   static const int axes[3][3] = { { 2, 0, 1 }, { 1, 0, 2 }, { 0, 1, 2 } };
@@ -188,59 +183,35 @@ add_plane(PlaSurgeryPanel *self, PlaBladeKind kind, JsonObject *what)
     at[d] = hundredths(at[d]);
     normal[d] = round(1e6 * normal[d]) / 1e6 + 0.0;
   }
-  json_object_set_array_member(what, "through_mm", pla_json_array_of(at, 3));
-  json_object_set_array_member(what, "normal", pla_json_array_of(normal, 3));
-  json_object_set_double_member(what, "radius_mm", gtk_spin_button_get_value(self->radius));
+  pla_tool_step_set_point(step, "through_mm", at);
+  pla_tool_step_set_point(step, "normal", normal);
+  pla_tool_step_set_number(step, "radius_mm", gtk_spin_button_get_value(self->radius));
   return TRUE;
-}
-
-/* @n_tris triangles, in mm to a thousandth */
-static void
-add_triangles(const double *pos, double to_mm, int n_verts, const int *tri, int n_tris,
-              JsonObject *what)
-{
-  JsonArray *points = json_array_new(), *triangles = json_array_new();
-  for (int i = 0; i < n_verts; i++) {
-    double mm[3];
-    for (int d = 0; d < 3; d++)
-      mm[d] = round(1e3 * to_mm * pos[3 * i + d]) / 1e3 + 0.0;
-    json_array_add_array_element(points, pla_json_array_of(mm, 3));
-  }
-  for (int t = 0; t < n_tris; t++) {
-    JsonArray *corners = json_array_new();
-    for (int k = 0; k < 3; k++)
-      json_array_add_int_element(corners, tri[3 * t + k]);
-    json_array_add_array_element(triangles, corners);
-  }
-  json_object_set_array_member(what, "points_mm", points);
-  json_object_set_array_member(what, "triangles", triangles);
 }
 
 /* the curtain under the line, as an incision would have it */
 static gboolean
-add_curtain(PlaSurgeryPanel *self, JsonObject *what)
+add_curtain(PlaSurgeryPanel *self, PlaToolStep *step)
 {
-  g_autoptr(JsonObject) incise = json_object_new();
-  JsonObject *path = json_object_new();
+  g_autoptr(PlaToolStep) incise = pla_tool_step_new("incise");
   PlaSketch sketch = { 0 };
   const double depth = gtk_spin_button_get_value(self->depth);
-  json_object_set_object_member(incise, "incise", path);
   if (self->points->len < 6 || !self->sketcher)
     return FALSE;
-  json_object_set_array_member(path, "path_mm", path_of(self));
+  add_path(self, incise);
   if (depth > 0.0)
-    json_object_set_double_member(path, "depth_mm", depth);
+    pla_tool_step_set_number(incise, "depth_mm", depth);
   const gboolean drawn =
-      pla_sketcher_draw(self->sketcher, incise, &sketch, &self->trouble) == PLA_OK;
+      pla_tool_step_draw(incise, self->sketcher, &sketch, &self->trouble) == PLA_OK;
   if (drawn)
-    add_triangles(sketch.blade, 1.0, sketch.n_verts, sketch.tri, sketch.n_tris, what);
+    pla_tool_step_set_blade(step, sketch.blade, 1.0, sketch.n_verts, sketch.tri, sketch.n_tris);
   pla_sketch_clear(&sketch);
   return drawn;
 }
 
 /* a surface of the case */
 static gboolean
-add_surface(PlaSurgeryPanel *self, JsonObject *what)
+add_surface(PlaSurgeryPanel *self, PlaToolStep *step)
 {
   const guint i = adw_combo_row_get_selected(self->blade) - PLA_BLADE_SURFACES;
   const PlaMesh *mesh =
@@ -253,22 +224,22 @@ add_surface(PlaSurgeryPanel *self, JsonObject *what)
              mesh->n_tris, MAX_BLADE_TRIS);
     return FALSE;
   }
-  add_triangles(mesh->pos, 1e3, mesh->n_verts, mesh->tri, mesh->n_tris, what);
+  pla_tool_step_set_blade(step, mesh->pos, 1e3, mesh->n_verts, mesh->tri, mesh->n_tris);
   return TRUE;
 }
 
 static gboolean
-add_cut(PlaSurgeryPanel *self, JsonObject *what)
+add_cut(PlaSurgeryPanel *self, PlaToolStep *step)
 {
   const PlaBladeKind kind = pla_theatre_chosen_blade(self);
   const guint tissue = adw_combo_row_get_selected(self->tissue);
   GListModel *tissues = adw_combo_row_get_model(self->tissue);
   if (tissue > 0 && tissue != GTK_INVALID_LIST_POSITION)
-    json_object_set_string_member(what, "tissue",
-                                  gtk_string_list_get_string(GTK_STRING_LIST(tissues), tissue));
-  return kind == PLA_BLADE_LINE       ? add_curtain(self, what)
-         : kind == PLA_BLADE_SURFACES ? add_surface(self, what)
-                                      : add_plane(self, kind, what);
+    pla_tool_step_set_text(step, "tissue",
+                           gtk_string_list_get_string(GTK_STRING_LIST(tissues), tissue));
+  return kind == PLA_BLADE_LINE       ? add_curtain(self, step)
+         : kind == PLA_BLADE_SURFACES ? add_surface(self, step)
+                                      : add_plane(self, kind, step);
 }
 
 /* ---- in it ---- */
@@ -296,22 +267,22 @@ place_inside(PlaSurgeryPanel *self, double at_mm[3])
 }
 
 static gboolean
-add_filling(PlaSurgeryPanel *self, JsonObject *what)
+add_filling(PlaSurgeryPanel *self, PlaToolStep *step)
 {
   const PlaTheatreImplant *there = pla_theatre_chosen_implant(self);
   double at[3];
   if (!there && self->points->len < 3)
     return FALSE;
   if (self->instrument == PLA_IMPLANT)
-    json_object_set_string_member(
-        what, "name", there ? there->name : gtk_editable_get_text(GTK_EDITABLE(self->name)));
+    pla_tool_step_set_text(step, "name",
+                           there ? there->name : gtk_editable_get_text(GTK_EDITABLE(self->name)));
   if (!there) {
     place_inside(self, at);
-    json_object_set_array_member(what, "at_mm", pla_json_array_of(at, 3));
+    pla_tool_step_set_point(step, "at_mm", at);
   }
-  json_object_set_double_member(what, "radius_mm", gtk_spin_button_get_value(self->radius));
+  pla_tool_step_set_number(step, "radius_mm", gtk_spin_button_get_value(self->radius));
   if (self->instrument == PLA_EXPAND)
-    json_object_set_double_member(what, "pressure_kpa", gtk_spin_button_get_value(self->pressure));
+    pla_tool_step_set_number(step, "pressure_kpa", gtk_spin_button_get_value(self->pressure));
   return TRUE;
 }
 
@@ -319,29 +290,21 @@ add_filling(PlaSurgeryPanel *self, JsonObject *what)
 
 /* two points make a line */
 static gboolean
-add_tension(PlaSurgeryPanel *self, JsonObject *what)
+add_tension(PlaSurgeryPanel *self, PlaToolStep *step)
 {
   const double *p = (const double *)(gpointer)self->points->data;
   const guint n = self->points->len / 6;
-  JsonArray *lines = json_array_new();
   for (guint i = 0; i < n; i++, p += 6) {
     double at[3], way[3];
-    JsonObject *line = json_object_new();
     for (int d = 0; d < 3; d++) {
       at[d] = hundredths(0.5 * (p[d] + p[3 + d]));
       way[d] = hundredths(p[3 + d] - p[d]);
     }
-    json_object_set_array_member(line, "at_mm", pla_json_array_of(at, 3));
-    json_object_set_array_member(line, "direction", pla_json_array_of(way, 3));
-    json_array_add_object_element(lines, line);
+    pla_tool_step_add_line(step, at, way);
   }
-  json_object_set_array_member(what, "lines", lines);
-  json_object_set_double_member(what, "along",
-                                1.0 + gtk_spin_button_get_value(self->along) / 100.0);
-  json_object_set_double_member(what, "across",
-                                1.0 + gtk_spin_button_get_value(self->across) / 100.0);
-  json_object_set_double_member(what, "depth_mm",
-                                fmax(0.5, gtk_spin_button_get_value(self->depth)));
+  pla_tool_step_set_number(step, "along", 1.0 + gtk_spin_button_get_value(self->along) / 100.0);
+  pla_tool_step_set_number(step, "across", 1.0 + gtk_spin_button_get_value(self->across) / 100.0);
+  pla_tool_step_set_number(step, "depth_mm", fmax(0.5, gtk_spin_button_get_value(self->depth)));
   return n > 0;
 }
 
@@ -354,10 +317,12 @@ static const char *const tools[PLA_N_INSTRUMENTS] = {
   [PLA_TENSION] = "tension",
 };
 
-JsonObject *
+PlaToolStep *
 pla_theatre_build_step(PlaSurgeryPanel *self)
 {
-  g_autoptr(JsonObject) what = json_object_new();
+  if (!tools[self->instrument])
+    return NULL;
+  g_autoptr(PlaToolStep) step = pla_tool_step_new(tools[self->instrument]);
   const double depth = gtk_spin_button_get_value(self->depth);
   self->trouble = (PlaError){ 0 };
   switch (self->instrument) {
@@ -365,101 +330,87 @@ pla_theatre_build_step(PlaSurgeryPanel *self)
   case PLA_EXCISE:
     if (self->points->len < (self->instrument == PLA_EXCISE ? 9 : 6))
       return NULL;
-    json_object_set_string_member(what, "name", gtk_editable_get_text(GTK_EDITABLE(self->name)));
-    json_object_set_array_member(what, "path_mm", path_of(self));
+    pla_tool_step_set_text(step, "name", gtk_editable_get_text(GTK_EDITABLE(self->name)));
+    add_path(self, step);
     if (depth > 0.0)
-      json_object_set_double_member(what, "depth_mm", depth);
+      pla_tool_step_set_number(step, "depth_mm", depth);
     if (self->instrument == PLA_INCISE && gtk_spin_button_get_value(self->bevel) != 0.0)
-      json_object_set_double_member(what, "bevel_deg", gtk_spin_button_get_value(self->bevel));
+      pla_tool_step_set_number(step, "bevel_deg", gtk_spin_button_get_value(self->bevel));
     break;
   case PLA_UNDERMINE:
     if (!chosen_wound(self, self->from))
       return NULL;
-    json_object_set_string_member(what, "from", chosen_wound(self, self->from));
-    json_object_set_double_member(what, "radius_mm", gtk_spin_button_get_value(self->radius));
+    pla_tool_step_set_text(step, "from", chosen_wound(self, self->from));
+    pla_tool_step_set_number(step, "radius_mm", gtk_spin_button_get_value(self->radius));
     if (pla_theatre_chosen_level(self))
-      json_object_set_string_member(what, "level", pla_theatre_chosen_level(self));
+      pla_tool_step_set_text(step, "level", pla_theatre_chosen_level(self));
     else
-      json_object_set_double_member(what, "depth_mm", fmax(depth, 0.5));
+      pla_tool_step_set_number(step, "depth_mm", fmax(depth, 0.5));
     break;
   case PLA_SUTURE: {
     const char *first = chosen_wound(self, self->first), *second = chosen_wound(self, self->second);
     if (!first || !second)
       return NULL;
-    JsonArray *edges = json_array_new();
-    json_array_add_string_element(edges, first);
-    json_array_add_string_element(edges, second);
-    json_object_set_array_member(what, "edges", edges);
-    json_object_set_double_member(what, "spacing_mm", gtk_spin_button_get_value(self->spacing));
-    json_object_set_double_member(what, "tighten", 0.01 * gtk_spin_button_get_value(self->tighten));
+    pla_tool_step_set_edges(step, first, second);
+    pla_tool_step_set_number(step, "spacing_mm", gtk_spin_button_get_value(self->spacing));
+    pla_tool_step_set_number(step, "tighten", 0.01 * gtk_spin_button_get_value(self->tighten));
     break;
   }
   case PLA_TEMPLATE:
     if (self->points->len < 3)
       return NULL;
-    add_template(self, what);
+    add_template(self, step);
     break;
   case PLA_HOOK:
-    json_object_set_array_member(what, "at_mm", pla_json_array_of(self->hook_at, 3));
-    json_object_set_array_member(what, "pull_mm", pla_json_array_of(self->hook_pull, 3));
+    pla_tool_step_set_point(step, "at_mm", self->hook_at);
+    pla_tool_step_set_point(step, "pull_mm", self->hook_pull);
     break;
   case PLA_CUT:
-    if (!add_cut(self, what))
+    if (!add_cut(self, step))
       return NULL;
     break;
   case PLA_IMPLANT:
   case PLA_EXPAND:
-    if (!add_filling(self, what))
+    if (!add_filling(self, step))
       return NULL;
     break;
   case PLA_TENSION:
-    if (!add_tension(self, what))
+    if (!add_tension(self, step))
       return NULL;
     break;
   default:
     return NULL;
   }
-  JsonObject *step = json_object_new();
-  json_object_set_object_member(step, tools[self->instrument], g_steal_pointer(&what));
-  return step;
-}
-
-static void
-add_solve(JsonArray *steps)
-{
-  JsonObject *solve = json_object_new();
-  json_object_set_object_member(solve, "solve", json_object_new());
-  json_array_add_object_element(steps, solve);
+  return g_steal_pointer(&step);
 }
 
 /* the stage @k of @n of an implant or expander: what @step says is where it ends */
 static void
-set_stage(PlaSurgeryPanel *self, JsonObject *step, double from_mm, int k, int n)
+set_stage(PlaSurgeryPanel *self, PlaToolStep *step, double from_mm, int k, int n)
 {
-  JsonObject *what = json_object_get_object_member(step, tools[self->instrument]);
-  const double all = json_object_get_double_member(what, "radius_mm");
   if (self->instrument == PLA_IMPLANT) {
-    json_object_set_double_member(what, "radius_mm",
-                                  k == n ? all : hundredths(from_mm + (all - from_mm) * k / n));
+    const double all = pla_tool_step_get_number(step, "radius_mm");
+    pla_tool_step_set_number(step, "radius_mm",
+                             k == n ? all : hundredths(from_mm + (all - from_mm) * k / n));
     if (k > 1)
-      json_object_remove_member(what, "at_mm"); /* it lies there */
+      pla_tool_step_remove(step, "at_mm"); /* it lies there */
   } else {
     /* one pressure adds to the other */
-    const double kpa = json_object_get_double_member(what, "pressure_kpa");
-    json_object_set_double_member(what, "pressure_kpa", round(1e4 * kpa / n) / 1e4);
+    const double kpa = pla_tool_step_get_number(step, "pressure_kpa");
+    pla_tool_step_set_number(step, "pressure_kpa", round(1e4 * kpa / n) / 1e4);
   }
 }
 
-JsonArray *
+GPtrArray *
 pla_theatre_build_steps(PlaSurgeryPanel *self)
 {
   const gboolean grows = self->instrument == PLA_IMPLANT || self->instrument == PLA_EXPAND;
   const int n = grows ? gtk_spin_button_get_value_as_int(self->stages) : 1;
   const PlaTheatreImplant *there = pla_theatre_chosen_implant(self);
   double from = there ? there->radius_mm : 0.0;
-  g_autoptr(JsonArray) steps = json_array_new();
+  g_autoptr(GPtrArray) steps = g_ptr_array_new_with_free_func((GDestroyNotify)pla_tool_step_free);
   for (int k = 1; k <= n; k++) {
-    JsonObject *step = pla_theatre_build_step(self);
+    PlaToolStep *step = pla_theatre_build_step(self);
     if (!step)
       return NULL;
     if (grows && k == 1 && !there && self->instrument == PLA_IMPLANT) {
@@ -470,9 +421,9 @@ pla_theatre_build_steps(PlaSurgeryPanel *self)
     }
     if (grows)
       set_stage(self, step, from, k, n);
-    json_array_add_object_element(steps, step);
+    g_ptr_array_add(steps, step);
     if (grows || self->instrument == PLA_TENSION || self->instrument == PLA_HOOK)
-      add_solve(steps);
+      g_ptr_array_add(steps, pla_tool_step_new("solve"));
   }
   return g_steal_pointer(&steps);
 }

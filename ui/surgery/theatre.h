@@ -2,9 +2,11 @@
  * both make, and the read-outs share.  Main thread only. */
 #pragma once
 
-#include "app/surgery/plan-sketch.h"
+#include "app/surgery/plan-step.h"
 #include "app/surgery/plan.h"
+#include "app/surgery/surgery-facts.h"
 #include "app/verbs/live-solve.h"
+#include "app/verbs/verb-values.h"
 #include "ui/surgery/surgery-panel.h"
 
 typedef enum {
@@ -40,6 +42,7 @@ typedef struct {
 
 struct _PlaSurgeryPanel {
   AdwBin parent_instance;
+  GtkWidget *lattice; /* row of a parameter */
   GtkWidget *nothing, *prepare_group, *table, *apply_box, *release_box, *apply;
   GtkWidget *points_row, *smooth_row, *depth_row, *bevel_row, *radius_row, *spacing_row,
       *tighten_row, *live_row, *threshold_row, *size_row, *angle_row, *turn_row, *mirror_row,
@@ -47,14 +50,15 @@ struct _PlaSurgeryPanel {
   AdwPreferencesGroup *step_group, *readings_group, *done_group, *bones_group;
   AdwEntryRow *name;
   AdwComboRow *from, *level, *first, *second, *map, *kind, *blade, *tissue, *which;
-  GtkSpinButton *lattice, *depth, *bevel, *radius, *spacing, *tighten, *threshold, *size, *angle,
-      *turn, *tilt, *pressure, *stages, *along, *across;
+  GtkSpinButton *depth, *bevel, *radius, *spacing, *tighten, *threshold, *size, *angle, *turn,
+      *tilt, *pressure, *stages, *along, *across;
   GtkSwitch *smooth, *live_switch, *mirror;
   GtkLabel *say, *shown, *above;
 
   PlaDocument *document;
-  PlaEntry *body;      /* on the table, or NULL */
-  PlaContent *content; /* of it, as the rows below show it */
+  PlaVerbValues *prepare; /* of "prepare-body" */
+  PlaEntry *body;         /* on the table, or NULL */
+  PlaContent *content;    /* of it, as the rows below show it */
   PlaSketcher *sketcher;
   PlaContent *sketcher_for; /* that is being made, or is made */
   PlaInstrument instrument;
@@ -83,11 +87,11 @@ gboolean pla_theatre_draws(const PlaSurgeryPanel *self);
 gboolean pla_theatre_places(const PlaSurgeryPanel *self);
 /* How many points the instrument takes; 0: as many as are set. */
 int pla_theatre_max_points(PlaSurgeryPanel *self);
-/* The step; NULL where something is missing. */
-JsonObject *pla_theatre_build_step(PlaSurgeryPanel *self);
-/* All that is to be done when it is applied: what grows does so in stages, each to equilibrium.
- * NULL where something is missing. */
-JsonArray *pla_theatre_build_steps(PlaSurgeryPanel *self);
+/* The step; NULL where something is missing.  pla_tool_step_free(). */
+PlaToolStep *pla_theatre_build_step(PlaSurgeryPanel *self);
+/* All that is to be done when it is applied, of PlaToolStep: what grows does so in stages, each to
+ * equilibrium.  NULL where something is missing. */
+GPtrArray *pla_theatre_build_steps(PlaSurgeryPanel *self);
 PlaTemplateChoice pla_theatre_chosen_template(PlaSurgeryPanel *self);
 /* The tissue in whose plane to undermine, NULL: at a depth; borrowed. */
 const char *pla_theatre_chosen_level(PlaSurgeryPanel *self);
@@ -113,21 +117,21 @@ void pla_theatre_stop_live(PlaSurgeryPanel *self);
 
 /* ---- theatre-readings.c: what was done, and what it did ---- */
 
-JsonArray *pla_theatre_array_of(JsonObject *object, const char *key); /* borrowed, or NULL */
-void pla_theatre_show_readings(PlaSurgeryPanel *self, JsonObject *surgery);
-void pla_theatre_show_done(PlaSurgeryPanel *self, JsonObject *surgery);
+/* @facts: of the body, or NULL without one. */
+void pla_theatre_show_readings(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts);
+void pla_theatre_show_done(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts);
 void pla_theatre_show_map(PlaSurgeryPanel *self);
 void pla_theatre_on_map(PlaSurgeryPanel *self);
 
 /* ---- theatre-choices.c: lists to choose from ---- */
 
 void pla_theatre_implant_free(gpointer implant);
-void pla_theatre_offer_from_body(PlaSurgeryPanel *self, JsonObject *surgery);
+void pla_theatre_offer_from_body(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts);
 void pla_theatre_offer_from_case(PlaSurgeryPanel *self);
 
 /* ---- surgery-panel.c ---- */
 
 void pla_theatre_say(PlaSurgeryPanel *self, const char *text, gboolean bad);
 void pla_theatre_update_actions(PlaSurgeryPanel *self);
-void pla_theatre_run_steps(PlaSurgeryPanel *self, JsonArray *steps,
+void pla_theatre_run_steps(PlaSurgeryPanel *self, GPtrArray *steps,
                            const char *title); /* takes @steps */

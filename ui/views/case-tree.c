@@ -2,6 +2,8 @@
  * delete, export, compare. */
 #include "ui/views/case-tree.h"
 
+#include "app/verbs/verb-lists.h"
+
 #include <glib/gi18n.h>
 #include <string.h>
 
@@ -196,20 +198,14 @@ rename_to(PlaCaseTree *self, const char *name)
   const char *item = entry ? item_name(self, entry) : NULL;
   if (!item || !*name || strcmp(name, pla_entry_get_name(entry)) == 0)
     return;
-  g_autoptr(JsonObject) params = json_object_new();
-  json_object_set_string_member(params, "item", item);
-  if (pla_entry_get_kind(entry) == PLA_ENTRY_LABEL) {
-    JsonArray *labels = json_array_new();
-    JsonObject *label = json_object_new();
-    json_object_set_int_member(label, "id", pla_entry_get_label(entry));
-    json_object_set_string_member(label, "name", name);
-    json_array_add_object_element(labels, label);
-    json_object_set_array_member(params, "labels", labels);
-    pla_document_run(self->document, _("Renaming"), "set-labels", params);
-  } else {
-    json_object_set_string_member(params, "name", name);
-    pla_document_run(self->document, _("Renaming"), "rename", params);
-  }
+  const gboolean label = pla_entry_get_kind(entry) == PLA_ENTRY_LABEL;
+  g_autoptr(PlaVerbValues) values = pla_verb_values_new(label ? "set-labels" : "rename");
+  pla_verb_values_set_text(values, "item", item);
+  if (label)
+    pla_set_labels_add_name(values, pla_entry_get_label(entry), name);
+  else
+    pla_verb_values_set_text(values, "name", name);
+  pla_document_run(self->document, _("Renaming"), values);
 }
 
 static void
@@ -242,9 +238,9 @@ on_delete(GtkWidget *widget, const char *action, GVariant *param)
   const char *item = self->asked ? item_name(self, self->asked) : NULL;
   if (!item)
     return;
-  g_autoptr(JsonObject) params = json_object_new();
-  json_object_set_string_member(params, "item", item);
-  pla_document_run(self->document, _("Deleting"), "delete", params);
+  g_autoptr(PlaVerbValues) values = pla_verb_values_new("delete");
+  pla_verb_values_set_text(values, "item", item);
+  pla_document_run(self->document, _("Deleting"), values);
 }
 
 static void

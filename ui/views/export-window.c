@@ -136,7 +136,7 @@ static PlaStatus
 write_shape(gpointer data, PlaProgress *progress, PlaError *err)
 {
   Work *work = data;
-  return pla_content_write_file(work->content, work->path, err);
+  return pla_content_write_file(work->content, work->path, progress, err);
 }
 
 /* -------------------------------------------------------------------- tables */

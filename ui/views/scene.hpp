@@ -118,6 +118,32 @@ void find_coarse_faces(PlaSceneShape *shape);
 void upload_points(PlaSceneShape *shape, bool with_normals);
 void upload_faces(PlaSceneShape *shape);
 
+/* ---- item-look.cpp ---- */
+
+void upload_colours(Item *item); /* after values, style or faces have changed */
+void apply_clip(PlaScene *scene, Item *item);
+/* The plane that cuts an item's solid cells, or NULL. */
+vtkPlane *plane_for(PlaScene *scene, const Item *item);
+void cut_solid(PlaScene *scene, Item *item); /* after it, or the item's obedience to it, changed */
+void apply_style(PlaScene *scene, Item *item);
+/* How light falls on a mesh.  In full quality as VTK does it; while moving, the same five lights
+ * with a highlight of the key light alone and no power function: a software driver draws that in
+ * half the time.  Either way the silhouette of translucent shells stays visible while the middle
+ * lets one look in. */
+void shade_for(Item *item, PlaQuality quality);
+void set_colours(PlaScene *scene, int id, const PlaSceneColours *colours);
+void set_style(PlaScene *scene, int id, const PlaSceneStyle *style);
+void set_clip(PlaScene *scene, const double point_mm[3], const double normal[3]);
+
+/* ---- scene-draw.cpp ---- */
+
+void canvas_clear(Canvas *canvas);
+PlaStatus draw(PlaScene *scene, int width, int height, PlaQuality quality, PlaError *err);
+PlaStatus draw_band(PlaScene *scene, int width, int height, int band, int n_bands, PlaError *err);
+bool show_bands(PlaScene *scene, int width, int height);
+PlaStatus draw_pixels(PlaScene *scene, int width, int height, PlaQuality quality, uint32_t *pixel,
+                      PlaError *err);
+
 /* ---- pick.cpp ---- */
 
 Item *find_item(PlaScene *scene, int id); /* or NULL */

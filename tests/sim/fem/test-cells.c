@@ -69,7 +69,7 @@ test_derivatives(void)
       g_autoptr(GRand) rand = g_rand_new_with_seed(5);
       g_autofree int *start = g_new(int, nc + 1), *muscle = g_new(int, 2 * nc);
       g_autofree double *fibre = g_new(double, 6 * nc), *overlap = g_new(double, 2 * nc);
-      g_autofree double *prestretch = g_new(double, 9 * nc);
+      g_autofree double *prestretch = g_new(double, 9 * nc), *filled = g_new(double, nc);
       const double shape[4] = { 0.0, 0.0, 0.4, 0.7 }, activation[2] = { 0.6, 0.3 };
       for (int c = 0; c <= nc; c++)
         start[c] = 2 * c;
@@ -82,15 +82,18 @@ test_derivatives(void)
         overlap[i] = g_rand_double_range(rand, 0.1, 0.5);
         muscle[i] = i % 2;
       }
-      for (int c = 0; c < nc; c++)
+      for (int c = 0; c < nc; c++) {
         pla_prestretch_skin(fibre + 6 * c, (double[3]){ 0, 0, 1 }, 1.15, 1.05, prestretch + 9 * c);
+        filled[c] = g_rand_double_range(rand, 0.05, 1.0);
+      }
       set_cells(model, &(PlaFemCells){ .prestretch = prestretch,
                                        .fibre_start = start,
                                        .fibre = fibre,
                                        .overlap = overlap,
                                        .muscle = muscle,
                                        .n_muscles = 2,
-                                       .shape = shape });
+                                       .shape = shape,
+                                       .filled = filled });
       pla_fem_model_set_activations(model, activation);
       g_assert_cmpint(pla_fem_model_n_muscles(model), ==, 2);
 

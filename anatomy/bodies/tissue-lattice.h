@@ -1,0 +1,32 @@
+/* What a carved body is made of: the closed surface of soft tissues at the accuracy of the scan,
+ * and a body-centred cubic lattice of tetrahedra that covers it. */
+#pragma once
+
+#include "anatomy/base/progress.h"
+#include "anatomy/base/status.h"
+#include "anatomy/mesh/mesh.h"
+#include "anatomy/volume/volume.h"
+
+/* What a triangle of the surface borders on. */
+typedef enum {
+  PLA_BORDER_AIR,
+  PLA_BORDER_CAVITY, /* an airway, a sinus */
+  PLA_BORDER_BONE,   /* holds the body */
+  PLA_BORDER_END     /* of the scan: holds it too */
+} PlaBorder;
+
+typedef struct {
+  PlaMesh *surface;      /* triangles, normals outwards, m */
+  unsigned char *border; /* PlaBorder of each triangle */
+  PlaMesh *lattice;      /* tets, m */
+  int *tissue;           /* of each tet: index into the ids, of what fills most of it */
+  double deviation_mm;   /* largest distance of the skin in the scan from the surface */
+} PlaTissueLattice;
+
+/* @ids: labels of soft tissues, @n_ids of them; @rigid: whether a label is bone (65536).  @cell_mm:
+ * side of the lattice's cubes.  PLA_ERR_EMPTY without such tissue; PLA_ERR_MEMORY when the lattice
+ * would be too fine.  Same bits for any number of threads. */
+PlaStatus pla_tissue_lattice_init(PlaTissueLattice *self, const PlaLabelMap *map, const int *ids,
+                                  int n_ids, const unsigned char *rigid, double cell_mm,
+                                  PlaProgress *progress, PlaError *err);
+void pla_tissue_lattice_clear(PlaTissueLattice *self);

@@ -1,0 +1,94 @@
+/* Bodies carved out of a lattice along the surface of the tissue, and what holds them: points on
+ * bone that springs keep in their place. */
+#include "sim/surgery/surgery-private.h"
+
+#include "anatomy/base/mat3.h"
+#include "anatomy/base/memory.h"
+#include "anatomy/mesh/tet-locator.h"
+
+#include <stdlib.h>
+
+/* One support for each tet that borders on bone, in the middle of that border.  A support gives way
+ * as a layer of tissue of a twentieth of a cell would: a linear element that is held rigidly at a
+ * surface inside it locks. */
+PlaStatus
+pla_surgery_add_supports(PlaSurgery *self, PlaError *err)
+{
+  const double layers = 20.0;
+  const PlaCutMeshView view = pla_cut_mesh_get(self->cut);
+  PlaCutSurface s = { 0 };
+  PlaStatus st = pla_cut_mesh_surface(self->cut, &s, err);
+  double *pos = st == PLA_OK ? pla_array_new(3 * (size_t)s.n_verts, sizeof *pos) : NULL;
+  /* area of the border, and times its place, of each tet */
+  double *sum = pla_array_new0((size_t)view.mesh.n_tets, 4 * sizeof *sum);
+  if (st == PLA_OK && (!pos || !sum))
+    st = pla_fail_memory(err, "the supports");
+  if (st == PLA_OK)
+    pla_cut_surface_place(&s, self->cut, view.mesh.rest, pos);
+  for (int t = 0; st == PLA_OK && t < s.n_tris; t++) {
+    if (s.carved[t] < 0 || self->bone[s.carved[t]] < PLA_BORDER_BONE)
+      continue;
+    const double *a = &pos[3 * s.tri[3 * t]], *b = &pos[3 * s.tri[3 * t + 1]],
+                 *c = &pos[3 * s.tri[3 * t + 2]];
+    double e[3], f[3], normal[3], *to = &sum[4 * s.owner[t]];
+    pla_vec3_sub(b, a, e);
+    pla_vec3_sub(c, a, f);
+    pla_vec3_cross(e, f, normal);
+    const double area = 0.5 * pla_vec3_norm(normal);
+    to[0] += area;
+    for (int d = 0; d < 3; d++)
+      to[1 + d] += area * (a[d] + b[d] + c[d]) / 3.0;
+  }
+  for (int t = 0; st == PLA_OK && t < view.mesh.n_tets; t++) {
+    const PlaFemMaterial *m = &self->material[self->cell_material[view.tet_source[t]]];
+    double mu, lambda, vol, place[3];
+    PlaSurgeryThread thread = { .share = 0.0 };
+    if (!(sum[4 * t] > 0.0))
+      continue;
+    for (int d = 0; d < 3; d++)
+      place[d] = thread.place[d] = sum[4 * t + 1 + d] / sum[4 * t];
+    for (int k = 0; k < 4; k++)
+      thread.end[k / 2].at[k % 2].tet = t;
+    for (int k = 0; k < 2; k++)
+      pla_tet_weights(&view.mesh, t, place, thread.end[0].at[k].weight);
+    m->material->moduli(m->constants, &mu, &lambda, &vol);
+    thread.share =
+        layers * (2.0 * mu + lambda) * sum[4 * t] / self->cell / PLA_SURGERY_THREAD_STIFFNESS;
+    PlaSurgeryThreads *list = &self->supports;
+    if (!pla_array_reserve(&list->thread, list->n + 1, &list->capacity, sizeof thread))
+      st = pla_fail_memory(err, "the supports");
+    else
+      list->thread[list->n++] = thread;
+  }
+  pla_cut_surface_clear(&s);
+  free(pos);
+  free(sum);
+  return st;
+}
+
+PlaStatus
+pla_surgery_new_carved(const PlaTetMesh *lattice, const PlaTriMesh *surface,
+                       const unsigned char *border, const PlaFemMaterial *materials,
+                       int n_materials, const int *cell_material, PlaProgress *progress,
+                       PlaSurgery **out, PlaError *err)
+{
+  PlaCutReport report;
+  *out = NULL;
+  PlaSurgery *self = pla_array_new0(1, sizeof *self);
+  PlaStatus st = self ? pla_cut_mesh_carve(lattice, surface, progress, &self->cut, &report, err)
+                      : pla_fail_memory(err, "the body");
+  if (st == PLA_OK) {
+    self->cell = pla_surgery_typical_edge(lattice);
+    self->bone = pla_array_dup(border, (size_t)surface->n_tris, sizeof *border);
+    self->held = pla_array_new0((size_t)pla_cut_mesh_get(self->cut).mesh.n_verts, 1);
+    if (!self->bone || !self->held)
+      st = pla_fail_memory(err, "the body");
+  }
+  if (st == PLA_OK)
+    st = pla_surgery_complete(self, materials, n_materials, cell_material, lattice->n_tets, err);
+  if (st == PLA_OK)
+    *out = self;
+  else
+    pla_surgery_free(self);
+  return st;
+}
