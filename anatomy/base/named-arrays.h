@@ -28,7 +28,8 @@ void *pla_named_arrays_add(PlaNamedArrays *self, const char *name, PlaDType dtyp
 bool pla_named_arrays_put(PlaNamedArrays *self, const char *name, PlaDType dtype, int width,
                           size_t n, const void *data);
 
-/* Whether there is an array @name: those that came later are missing in states of earlier builds. */
+/* Whether there is an array @name: those that came later are missing in states of earlier builds.
+ */
 bool pla_named_arrays_has(const PlaNamedArrays *self, const char *name);
 /* Borrows the array @name, which must have this type and width and, where *n is not negative, that
  * many tuples; *n then tells how many (up to INT_MAX).  PLA_ERR_FORMAT with a sentence otherwise.

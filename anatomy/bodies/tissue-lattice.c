@@ -15,7 +15,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,8 +211,6 @@ reduce_surface(PlaTissueLattice *self, const PlaMesh *full, const PlaLevelSet *o
     if (st == PLA_OK)
       st = measure_skin(self, full, outer, err);
     fine = self->deviation_mm <= 0.4 * voxel_mm;
-    fprintf(stderr, "%d of %d: %.3f\n", self->surface ? self->surface->n_tris : 0, full->n_tris,
-            self->deviation_mm);
   }
   return st;
 }

@@ -12,8 +12,6 @@
 #include <glib.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void
@@ -245,31 +243,6 @@ pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, const char *const 
   Tissues tissues;
   pla_mesh_result_init(&result);
   PlaStatus st = tissues_init(&tissues, map, bones, err);
-  if (st == PLA_OK && getenv("PLA_CARVED")) {
-    g_autofree guint8 *rigid = g_new0(guint8, 65536);
-    for (int i = 0; i < 65536; i++)
-      rigid[i] = g_hash_table_contains(tissues.rigid, GINT_TO_POINTER(i));
-    PlaTissueLattice made;
-    gint64 t0 = g_get_monotonic_time();
-    st = pla_tissue_lattice_init(&made, map, (const int *)(void *)tissues.ids->data, (int)tissues.ids->len, rigid, lattice_mm, progress, err);
-    gint64 t1 = g_get_monotonic_time();
-    if (st == PLA_OK) {
-      const PlaTetMesh lat = pla_mesh_tets(made.lattice);
-      const PlaTriMesh tris = pla_mesh_tris(made.surface);
-      double ar[4]={0}; int nn[4]={0};
-      for (int t=0;t<tris.n_tris;t++){ const double*a=&tris.pos[3*tris.tri[3*t]],*b=&tris.pos[3*tris.tri[3*t+1]],*c=&tris.pos[3*tris.tri[3*t+2]]; double e[3],f[3],nx[3]; for(int d=0;d<3;d++){e[d]=b[d]-a[d];f[d]=c[d]-a[d];} nx[0]=e[1]*f[2]-e[2]*f[1];nx[1]=e[2]*f[0]-e[0]*f[2];nx[2]=e[0]*f[1]-e[1]*f[0]; ar[made.border[t]]+=0.5e4*sqrt(nx[0]*nx[0]+nx[1]*nx[1]+nx[2]*nx[2]); nn[made.border[t]]++;}
-      fprintf(stderr, "air %d %.0f cm2 cavity %d %.0f bone %d %.0f end %d %.0f\n", nn[0],ar[0],nn[1],ar[1],nn[2],ar[2],nn[3],ar[3]);
-      fprintf(stderr, "surface %d tris dev %.3f mm, lattice %d tets: %.2f s\n", tris.n_tris, made.deviation_mm, lat.n_tets, 1e-6*(t1-t0));
-      st = pla_surgery_new_carved(&lat, &tris, made.border, (const PlaFemMaterial *)(void *)tissues.materials->data,
-                           (int)tissues.materials->len, made.tissue, progress, out, err);
-      *n_tets = lat.n_tets;
-      fprintf(stderr, "carved %d tets: %.2f s\n", st == PLA_OK ? pla_cut_mesh_get(pla_surgery_get_mesh(*out)).mesh.n_tets : 0, 1e-6*(g_get_monotonic_time()-t1));
-    }
-    if (st == PLA_OK)
-      st = pla_surgery_set_tissues(*out, (const char *const *)tissues.names->pdata, err);
-    tissues_clear(&tissues);
-    return st;
-  }
   if (st == PLA_OK)
     st = pla_mesh_method_find("tets", &method, err);
   if (st == PLA_OK) {

@@ -182,9 +182,10 @@ pla_surgery_save(const PlaSurgery *self, PlaNamedArrays *out, PlaError *err)
   ok = material && save_wounds(self, out) &&
        save_threads(&self->stitches, "body/stitch_tet", "body/stitch", out) &&
        save_threads(&self->gauges, "body/gauge_tet", "body/gauge", out) &&
-       save_threads(&self->hooks, "body/hook_tet", "body/hook", out) &&
-       save_threads(&self->supports, "body/support_tet", "body/support", out) &&
-       pla_named_arrays_put(out, "body/bone", PLA_U8, 1, self->bone ? n_carved : 0, self->bone);
+       save_threads(&self->hooks, "body/hook_tet", "body/hook", out);
+  ok = ok &&
+       (!self->bone || (save_threads(&self->supports, "body/support_tet", "body/support", out) &&
+                        pla_named_arrays_put(out, "body/bone", PLA_U8, 1, n_carved, self->bone)));
   ok = ok && pla_named_arrays_put(out, "body/prestretch", PLA_F64, 9,
                                   self->prestretch ? (size_t)self->n_cells : 0, self->prestretch);
   double *expander =
