@@ -10,7 +10,8 @@
 #include "anatomy/surface/surface.h"
 #include "app/base/quantity.h"
 #include "app/bench/bench-private.h"
-#include "app/speech/tongue-motion.h"
+#include "app/speech/tongue-build.h"
+#include "io/formats/fixed-dofs.h"
 #include "io/formats/format.h"
 #include "sim/solve/solve.h"
 #include "sim/tongue/tongue-volume.h"
@@ -110,7 +111,7 @@ build(const Recordings *recordings, bool quasistatic, bool without_volume, PlaTo
   if (recordings->real) {
     st = pla_item_read(DATA "/tongue_tuned_v3.1.node", &read, &item, err);
     if (st == PLA_OK)
-      st = pla_tongue_fixed_read(DATA "/fixed-dofs.txt", &fixed, &options.n_fixed, err);
+      st = pla_fixed_dofs_read(DATA "/fixed-dofs.txt", &fixed, &options.n_fixed, err);
     options.mesh = item.mesh;
     options.fixed = fixed;
   }

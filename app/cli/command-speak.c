@@ -6,9 +6,9 @@
 #include "app/show/picture.h"
 #include "app/speech/speech-live.h"
 #include "app/speech/speech-net.h"
-#include "app/speech/tongue-motion.h"
 #include "app/speech/tongue-picture.h"
 #include "app/verbs/verbs.h"
+#include "io/formats/fixed-dofs.h"
 #include "io/formats/format.h"
 #include "sim/speech/speech-model.h"
 
@@ -158,7 +158,7 @@ add_fixed(const char *path, JsonObject *params, PlaError *err)
 {
   g_autofree int *fixed = NULL;
   int n = 0;
-  PlaStatus st = pla_tongue_fixed_read(path, &fixed, &n, err);
+  PlaStatus st = pla_fixed_dofs_read(path, &fixed, &n, err);
   JsonArray *list = json_array_new();
   for (int i = 0; i < n; i++)
     json_array_add_int_element(list, fixed[i]);

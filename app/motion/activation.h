@@ -7,7 +7,7 @@
  * stand for 0, in any order; one that the body does not have is refused by name. */
 #pragma once
 
-#include "app/motion/active-body.h"
+#include "app/motion/active-item.h"
 #include "sim/active/forward.h"
 #include "sim/fit/fit.h"
 #include "sim/fit/identify.h"

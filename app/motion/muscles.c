@@ -2,218 +2,8 @@
 #include "app/motion/muscles.h"
 
 #include "anatomy/base/memory.h"
-#include "anatomy/mesher/pieces.h"
-#include "anatomy/mesher/tets.h"
-#include "sim/material/presets.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* ---- what shapes borrow ---- */
-
-/* a part of a phantom, less the bones that cut into it */
-typedef struct {
-  const PlaPhantomModel *model;
-  int label;
-  int n_bones;
-  const int *bone; /* labels */
-} PhantomPart;
-
-typedef struct {
-  PlaMesh *mesh;
-  PlaTriMesh tris;
-  PlaTriTree *tree;
-  PlaWinding *winding;
-  PlaMuscleSurface both;
-} Surface;
-
-typedef struct PlaMuscleSources {
-  PlaPhantomModel *phantom;
-  GPtrArray *parts;    /* PhantomPart */
-  GPtrArray *levels;   /* PlaLevelSet */
-  GPtrArray *surfaces; /* Surface */
-  GPtrArray *names;    /* of bones */
-  GArray *bones;       /* their labels in the phantom (int) */
-  PlaFibreSamples *vectors;
-} PlaMuscleSources;
-
-static void
-surface_free(gpointer data)
-{
-  Surface *s = data;
-  pla_tri_tree_free(s->tree);
-  pla_winding_free(s->winding);
-  pla_mesh_free(s->mesh);
-  g_free(s);
-}
-
-static void
-levels_free(gpointer data)
-{
-  pla_levelset_free(data);
-}
-
-static PlaMuscleModel *
-model_new(void)
-{
-  PlaMuscleModel *self = g_new0(PlaMuscleModel, 1);
-  self->sources = g_new0(PlaMuscleSources, 1);
-  self->sources->parts = g_ptr_array_new_with_free_func(g_free);
-  self->sources->levels = g_ptr_array_new_with_free_func(levels_free);
-  self->sources->surfaces = g_ptr_array_new_with_free_func(surface_free);
-  self->sources->names = g_ptr_array_new_with_free_func(g_free);
-  self->sources->bones = g_array_new(FALSE, FALSE, sizeof(int));
-  return self;
-}
-
-void
-pla_muscle_model_free(PlaMuscleModel *self)
-{
-  if (!self)
-    return;
-  pla_muscle_list_clear(&self->list);
-  g_free(self->shape);
-  g_free(self->vectors);
-  g_free(self->bone);
-  pla_phantom_model_free(self->sources->phantom);
-  pla_fibre_samples_free(self->sources->vectors);
-  g_ptr_array_unref(self->sources->parts);
-  g_ptr_array_unref(self->sources->levels);
-  g_ptr_array_unref(self->sources->surfaces);
-  g_ptr_array_unref(self->sources->names);
-  g_array_unref(self->sources->bones);
-  g_free(self->sources);
-  g_free(self);
-}
-
-static bool
-has_bone(const PlaMuscleModel *self, const char *name)
-{
-  for (int b = 0; b < self->n_bones; b++)
-    if (strcmp(self->bone[b].name, name) == 0)
-      return true;
-  return false;
-}
-
-static void
-add_bone(PlaMuscleModel *self, const char *name, PlaMuscleShape shape)
-{
-  char *copy = g_strdup(name);
-  g_ptr_array_add(self->sources->names, copy);
-  self->bone = g_renew(PlaMuscleBone, self->bone, self->n_bones + 1);
-  self->bone[self->n_bones++] = (PlaMuscleBone){ copy, shape };
-}
-
-/* ---- phantoms ---- */
-
-static double
-part_distance(const double pos_mm[3], const void *data)
-{
-  const PhantomPart *part = data;
-  double d = pla_phantom_shape_distance(part->model, part->label, pos_mm);
-  for (int b = 0; b < part->n_bones && d < 0.0; b++)
-    d = fmax(d, -pla_phantom_shape_distance(part->model, part->bone[b], pos_mm));
-  return d;
-}
-
-static PlaMuscleShape
-part_shape(PlaMuscleModel *self, int label)
-{
-  PhantomPart *part = g_new0(PhantomPart, 1);
-  const PlaShapeScene *scene = pla_phantom_model_scene(self->sources->phantom);
-  *part = (PhantomPart){ .model = self->sources->phantom, .label = label };
-  g_ptr_array_add(self->sources->parts, part);
-  PlaMuscleShape shape = { .distance = part_distance, .data = part };
-  pla_scene_part_bounds(scene, pla_scene_find_label(scene, label), shape.lo_mm, shape.hi_mm);
-  return shape;
-}
-
-PlaStatus
-pla_muscle_model_from_phantom(const char *name, PlaMuscleModel **out, PlaError *err)
-{
-  const double coarse_mm = 8.0; /* only the table of labels is asked for */
-  PlaPhantom phantom = { 0 };
-  PlaMuscleModel *self = model_new();
-  PlaStatus st = pla_phantom_model_new(name, &self->sources->phantom, err);
-  if (st == PLA_OK)
-    st = pla_phantom_make(name, coarse_mm, NULL, &phantom, err);
-  if (st == PLA_OK)
-    st = pla_muscle_list_from_phantom(&phantom, &self->list, err);
-  if (st == PLA_OK) {
-    self->shape = g_new0(PlaMuscleShape, self->list.n);
-    for (int m = 0; m < self->list.n; m++)
-      self->shape[m] = part_shape(self, self->list.muscle[m].label);
-    for (int m = 0; m < self->list.n; m++)
-      for (int h = 0; h < self->list.muscle[m].n_heads; h++) {
-        const PlaMuscleHead *head = &self->list.muscle[m].head[h];
-        const char *ends[2] = { head->origin, head->insertion };
-        for (int e = 0; e < 2; e++) {
-          const PlaLabel *label = pla_label_table_find_name(&phantom.labels->table, ends[e]);
-          if (ends[e][0] && label && !has_bone(self, ends[e])) {
-            add_bone(self, ends[e], part_shape(self, label->id));
-            g_array_append_val(self->sources->bones, label->id);
-          }
-        }
-      }
-    /* muscles reach into the bones they hold on to; that part is bone */
-    for (int m = 0; m < self->list.n; m++) {
-      PhantomPart *part = g_ptr_array_index(self->sources->parts, m);
-      part->n_bones = (int)self->sources->bones->len;
-      part->bone = (const int *)(void *)self->sources->bones->data;
-    }
-  }
-  pla_phantom_clear(&phantom);
-  if (st == PLA_OK)
-    *out = self;
-  else
-    pla_muscle_model_free(self);
-  return st;
-}
-
-double
-pla_muscle_phantom_cell_mm(const char *phantom)
-{
-  return strcmp(phantom, "tongue") == 0 ? 3.0 : strcmp(phantom, "arm") == 0 ? 7.0 : 5.0;
-}
-
-/* muscles, and every label whose tissue is known and not rigid */
-static bool
-is_soft(const PlaMuscleList *list, const PlaLabel *label)
-{
-  for (int m = 0; m < list->n; m++)
-    if (list->muscle[m].label == label->id)
-      return true;
-  const PlaPreset *preset = pla_preset_find(label->name);
-  return preset && !preset->rigid;
-}
-
-PlaStatus
-pla_muscle_phantom_mesh(const char *phantom, double cell_mm, PlaProgress *progress, PlaMesh **out,
-                        PlaError *err)
-{
-  PlaPhantom made = { 0 };
-  PlaMuscleList list = { 0 };
-  g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(int));
-  PlaTetOptions opts = pla_tet_options_default();
-  opts.cell_mm = cell_mm;
-  opts.levels = 1;
-  PlaStatus st = pla_phantom_make(phantom, fmin(2.0, 0.5 * cell_mm), NULL, &made, err);
-  if (st == PLA_OK)
-    st = pla_muscle_list_from_phantom(&made, &list, err);
-  for (int i = 0; st == PLA_OK && i < made.labels->table.n; i++)
-    if (is_soft(&list, &made.labels->table.label[i]))
-      g_array_append_val(ids, made.labels->table.label[i].id);
-  if (st == PLA_OK)
-    st = pla_tets_from_labels(made.labels, (const int *)(void *)ids->data,
-                              (const int[2]){ 0, (int)ids->len }, 1, &opts, progress, out, NULL,
-                              err);
-  if (st == PLA_OK)
-    st = pla_mesh_keep_pieces(out, 0.05, 0, NULL, err);
-  pla_muscle_list_clear(&list);
-  pla_phantom_clear(&made);
-  return st;
-}
 
 /* ---- descriptions ---- */
 
@@ -451,20 +241,6 @@ typedef struct {
 } Reader;
 
 static PlaStatus
-label_shape(Reader *r, int id, PlaProgress *progress, PlaMuscleShape *out, PlaError *err)
-{
-  PlaLabelLevelSetOptions opts = pla_label_levelset_options_default();
-  opts.band_mm = INFINITY;
-  PlaLevelSet *ls = NULL;
-  PlaStatus st = pla_levelset_from_labels(r->map, &id, 1, &opts, progress, &ls, NULL, err);
-  if (st == PLA_OK) {
-    g_ptr_array_add(r->model->sources->levels, ls);
-    *out = pla_muscle_shape_levelset(ls);
-  }
-  return st;
-}
-
-static PlaStatus
 surface_shape(Reader *r, PlaJson at, PlaMuscleShape *out, PlaError *err)
 {
   g_autofree char *name = NULL;
@@ -473,25 +249,16 @@ surface_shape(Reader *r, PlaJson at, PlaMuscleShape *out, PlaError *err)
     st = pla_json_fail(at, err, "names a surface, which this input cannot have");
   if (st != PLA_OK)
     return st;
-  Surface *s = g_new0(Surface, 1);
-  st = r->load(name, r->load_data, &s->mesh, err);
-  if (st == PLA_OK) {
-    PlaMeshSummary summary;
-    s->tris = pla_mesh_tris(s->mesh);
-    st = pla_mesh_summary(s->mesh, &summary, err);
-    if (st == PLA_OK && (s->tris.n_tris == 0 || !summary.closed))
-      st = pla_json_fail(at, err, "is no closed surface; close '%s' first", name);
-  }
+  PlaMesh *surface = NULL;
+  PlaMeshSummary summary;
+  st = r->load(name, r->load_data, &surface, err);
   if (st == PLA_OK)
-    st = pla_tri_tree_new(&s->tris, &s->tree, err);
+    st = pla_mesh_summary(surface, &summary, err);
+  if (st == PLA_OK && (surface->n_tris == 0 || !summary.closed))
+    st = pla_json_fail(at, err, "is no closed surface; close '%s' first", name);
   if (st == PLA_OK)
-    st = pla_winding_new(&s->tris, &s->winding, err);
-  if (st == PLA_OK) {
-    s->both = (PlaMuscleSurface){ s->tree, s->winding };
-    g_ptr_array_add(r->model->sources->surfaces, s);
-    *out = pla_muscle_shape_surface(&s->both, &s->tris);
-  } else
-    surface_free(s);
+    return pla_muscle_model_take_surface(r->model, surface, out, err);
+  pla_mesh_free(surface);
   return st;
 }
 
@@ -532,7 +299,7 @@ find_shape(Reader *r, PlaJson json, const char *name, PlaProgress *progress, int
                          "has neither \"label\" nor \"surface\", and no label is called '%s'",
                          name);
   *id = label->id;
-  return label_shape(r, label->id, progress, out, err);
+  return pla_muscle_model_label_shape(r->model, r->map, label->id, progress, out, err);
 }
 
 /* the bones that the heads name and the description does not: labels of that name */
@@ -549,11 +316,11 @@ find_bones(Reader *r, PlaProgress *progress, PlaError *err)
         const PlaLabel *label =
             r->map && ends[e][0] ? pla_label_table_find_name(&r->map->table, ends[e]) : NULL;
         PlaMuscleShape shape;
-        if (!label || has_bone(self, ends[e]))
+        if (!label || pla_muscle_model_has_bone(self, ends[e]))
           continue;
-        st = label_shape(r, label->id, progress, &shape, err);
+        st = pla_muscle_model_label_shape(self, r->map, label->id, progress, &shape, err);
         if (st == PLA_OK)
-          add_bone(self, ends[e], shape);
+          st = pla_muscle_model_add_bone(self, ends[e], shape, err);
       }
     }
   return st;
@@ -564,9 +331,11 @@ pla_muscle_model_from_labels(const PlaLabelMap *map, PlaJson description, PlaSur
                              void *load_data, PlaProgress *progress, PlaMuscleModel **out,
                              PlaError *err)
 {
-  PlaMuscleModel *self = model_new();
+  PlaMuscleModel *self = pla_muscle_model_new();
   Reader reader = { self, map, load, load_data };
   PlaJson list, one, at;
+  if (!self)
+    return pla_fail_memory(err, "the muscles");
   PlaStatus st = pla_muscle_list_from_json(description, &self->list, err);
   self->shape = pla_array_new0((size_t)self->list.n, sizeof *self->shape);
   if (st == PLA_OK && !self->shape)
@@ -600,7 +369,7 @@ pla_muscle_model_from_labels(const PlaLabelMap *map, PlaJson description, PlaSur
       if (st == PLA_OK)
         st = find_shape(&reader, one, name, NULL, &id, &shape, err);
       if (st == PLA_OK)
-        add_bone(self, name, shape);
+        st = pla_muscle_model_add_bone(self, name, shape, err);
     }
   pla_progress_phase(progress, "Finding bones", 1.0);
   if (st == PLA_OK)
@@ -625,39 +394,4 @@ pla_muscle_list_set_fibres(PlaMuscleList *list, const char *method, PlaError *er
   for (int m = 0; m < list->n; m++)
     list->muscle[m].method = (PlaFibreMethod)which;
   return PLA_OK;
-}
-
-PlaStatus
-pla_muscle_model_set_vectors(PlaMuscleModel *self, const PlaMesh *mesh, PlaError *err)
-{
-  const PlaField *field = pla_mesh_find_field(mesh, "fibre", PLA_ON_CELLS);
-  if (!field)
-    field = pla_mesh_find_field(mesh, "fibre", PLA_ON_VERTS);
-  if (!field || field->n_components != 3 || (field->dtype != PLA_F32 && field->dtype != PLA_F64))
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "The mesh has no field \"fibre\" of three numbers on its cells or vertices.");
-  const bool on_cells = field->place == PLA_ON_CELLS;
-  const int n = on_cells ? mesh->n_tets : mesh->n_verts;
-  const size_t skip = on_cells ? (size_t)mesh->n_tris : 0;
-  g_autofree double *pos = pla_array_new((size_t)n, 3 * sizeof *pos);
-  g_autofree double *dir = pla_array_new((size_t)n, 3 * sizeof *dir);
-  if (!pos || !dir)
-    return pla_fail_memory(err, "the fibres");
-  for (size_t i = 0; i < (size_t)n; i++)
-    for (size_t d = 0; d < 3; d++) {
-      double x = 0.0;
-      for (size_t c = 0; c < 4 && on_cells; c++)
-        x += 250.0 * mesh->pos[3 * (size_t)mesh->tet[4 * i + c] + d];
-      pos[3 * i + d] = on_cells ? x : 1000.0 * mesh->pos[3 * i + d];
-      const size_t at = 3 * (skip + i) + d;
-      dir[3 * i + d] = field->dtype == PLA_F32 ? (double)((const float *)field->data)[at]
-                                               : ((const double *)field->data)[at];
-    }
-  PlaStatus st = pla_fibre_samples_new(n, pos, dir, &self->sources->vectors, err);
-  if (st == PLA_OK) {
-    self->vectors = g_new0(const PlaFibreSamples *, self->list.n);
-    for (int m = 0; m < self->list.n; m++)
-      self->vectors[m] = self->sources->vectors;
-  }
-  return st;
 }

@@ -14,24 +14,10 @@
  * Everything but names and heads may be left out. */
 #pragma once
 
-#include "anatomy/muscle/muscle.h"
+#include "anatomy/muscle/muscle-model.h"
 #include "app/base/json.h"
 #include "app/content/content.h"
 #include "app/show/picture.h"
-
-/* Muscles with their shapes and bones, ready to be put into a mesh. */
-typedef struct {
-  PlaMuscleList list;
-  PlaMuscleShape *shape;           /* list.n */
-  const PlaFibreSamples **vectors; /* list.n, entries may be NULL; NULL: none given */
-  int n_bones;
-  PlaMuscleBone *bone;
-  struct PlaMuscleSources *sources; /* what the shapes borrow */
-} PlaMuscleModel;
-void pla_muscle_model_free(PlaMuscleModel *self); /* NULL is fine */
-
-/* The muscles and bones of a phantom, with exact shapes. */
-PlaStatus pla_muscle_model_from_phantom(const char *name, PlaMuscleModel **out, PlaError *err);
 
 /* Loads a surface that a description names.  Caller frees *out. */
 typedef PlaStatus (*PlaSurfaceLoad)(const char *name, void *data, PlaMesh **out, PlaError *err);
@@ -42,10 +28,6 @@ PlaStatus pla_muscle_model_from_labels(const PlaLabelMap *map, PlaJson descripti
                                        PlaSurfaceLoad load, void *load_data, PlaProgress *progress,
                                        PlaMuscleModel **out, PlaError *err);
 
-/* Fibre vectors for all muscles from the cell or vertex field "fibre" of a mesh; used by muscles
- * whose fibres are "vectors". */
-PlaStatus pla_muscle_model_set_vectors(PlaMuscleModel *self, const PlaMesh *mesh, PlaError *err);
-
 /* The list as JSON of the form above, without surfaces. */
 JsonNode *pla_muscle_list_to_json(const PlaMuscleList *list);
 PlaStatus pla_muscle_list_from_json(PlaJson description, PlaMuscleList *out, PlaError *err);
@@ -55,11 +37,6 @@ PlaStatus pla_muscle_list_set_fibres(PlaMuscleList *list, const char *method, Pl
 PlaContent *pla_muscle_description_new(const PlaMuscleList *list);
 PlaStatus pla_muscle_description_read(const char *path, PlaContent **out, PlaError *err);
 PlaStatus pla_muscle_description_write(const PlaContent *content, const char *path, PlaError *err);
-
-/* Tets for the muscles of a phantom: all its soft tissue, cells of @cell_mm at the surface. */
-PlaStatus pla_muscle_phantom_mesh(const char *phantom, double cell_mm, PlaProgress *progress,
-                                  PlaMesh **out, PlaError *err);
-double pla_muscle_phantom_cell_mm(const char *phantom); /* a size that suits it */
 
 /* A set as an item of kind "muscles"; @mesh_name: the item it belongs to. */
 PlaStatus pla_muscle_set_to_content(const PlaMuscleSet *set, const char *mesh_name,

@@ -2,7 +2,7 @@
  * and surfaces that are put in its way. */
 #pragma once
 
-#include "app/motion/active-body.h"
+#include "app/motion/active-item.h"
 #include "sim/active/forward.h"
 
 #include <glib.h>

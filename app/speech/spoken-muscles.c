@@ -1,6 +1,7 @@
 /* Runs the tongue's muscles over the frames of a spoken motion and returns their activations. */
 #include "app/speech/spoken-muscles.h"
 
+#include "app/motion/active-item.h"
 #include "app/speech/speech-text.h"
 #include "app/speech/spoken-tongue.h"
 #include "sim/speech/speech-model.h"
@@ -9,6 +10,18 @@
 
 _Static_assert(PLA_SENSOR_CHANNELS == 2 * PLA_N_COILS,
                "sensors of speech are the coils, in their order");
+
+PlaStatus
+pla_tongue_muscles_from_phantom(const PlaTongue *tongue, PlaProgress *progress,
+                                PlaTongueMuscles **out, PlaError *err)
+{
+  PlaActiveBodyOptions options = pla_active_body_options_default();
+  PlaActiveBody *body = NULL;
+  *out = NULL;
+  options.cell_mm = 9.0; /* of the flesh whose answers are asked for */
+  PlaStatus st = pla_active_body_from_phantom("tongue", &options, progress, &body, err);
+  return st == PLA_OK ? pla_tongue_muscles_new(tongue, body, progress, out, err) : st;
+}
 
 /* the coils as they were asked for; turned forward and up, they stay so when they are read again */
 static PlaStatus
@@ -54,7 +67,8 @@ pla_spoken_explain(const PlaSpoken *self, double cell_mm, PlaProgress *progress,
   pla_progress_phase(progress, "Building the muscles", 0.5);
   span = pla_progress_push(progress);
   if (st == PLA_OK)
-    st = pla_tongue_muscles_new(pla_tongue_motion_get_tongue(motion), progress, &muscles, err);
+    st = pla_tongue_muscles_from_phantom(pla_tongue_motion_get_tongue(motion), progress, &muscles,
+                                         err);
   pla_progress_pop(progress, span);
   if (st == PLA_OK)
     st = pla_tongue_activations_init(out, muscles, track, err);

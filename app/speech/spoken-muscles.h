@@ -2,7 +2,12 @@
 #pragma once
 
 #include "app/speech/spoken.h"
-#include "app/speech/tongue-muscles.h"
+#include "sim/bodies/tongue-muscles.h"
+
+/* The muscles of the phantom's tongue for motions of @tongue, which is borrowed.  Their body comes
+ * from the cache after the first time. */
+PlaStatus pla_tongue_muscles_from_phantom(const PlaTongue *tongue, PlaProgress *progress,
+                                          PlaTongueMuscles **out, PlaError *err);
 
 /* Moves the built-in tongue along the coils of @self once more and finds what its muscles do in
  * every frame.

@@ -2,6 +2,8 @@
  * cancelled. */
 #include "app/speech/spoken-tongue.h"
 
+#include "app/speech/tongue-build.h"
+
 #include "app/speech/speech-text.h"
 #include "sim/speech/sounds.h"
 

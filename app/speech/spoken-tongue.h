@@ -3,7 +3,7 @@
  * their own. */
 #pragma once
 
-#include "app/speech/tongue-motion.h"
+#include "sim/tongue/tongue-motion.h"
 
 /* @measured: the recorded coils of a speaker; NULL: predicted ones.  Waits while another has it.
  * Give *out back soon, by pla_spoken_tongue_release() with the same @measured. */

@@ -9,10 +9,10 @@
 
 #include "anatomy/base/progress.h"
 #include "app/content/content.h"
-#include "app/speech/tongue-motion.h"
 #include "sim/speech/formants.h"
 #include "sim/speech/spectrum.h"
 #include "sim/tongue/airway.h"
+#include "sim/tongue/tongue-motion.h"
 
 enum { PLA_PALATE_ROWS = 14, PLA_PALATE_COLUMNS = 12 }; /* of the contact map; the front is first */
 

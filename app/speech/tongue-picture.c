@@ -3,7 +3,7 @@
 #include "app/speech/tongue-picture.h"
 
 #include "app/base/quantity.h"
-#include "app/speech/tongue-muscles.h"
+#include "sim/bodies/tongue-muscles.h"
 
 #include <glib.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * drawn.  And what its muscles do. */
 #pragma once
 
-#include "app/speech/tongue-motion.h"
+#include "sim/tongue/tongue-motion.h"
 
 #include <cairo.h>
 

@@ -3,8 +3,8 @@
  * that were given, and the formants of the sound where there is one. */
 #pragma once
 
-#include "app/speech/tongue-motion.h"
 #include "sim/speech/formants.h"
+#include "sim/tongue/tongue-motion.h"
 
 /* The channels of @track and room for the others.  @heard: resonances of the sound (frames x
  * PLA_FORMANTS), or NULL.  Caller frees *out. */

@@ -5,7 +5,7 @@
 
 #include "anatomy/base/memory.h"
 #include "app/base/json.h"
-#include "app/motion/active-body.h"
+#include "app/motion/active-item.h"
 #include "app/simulate/simulation.h"
 #include "app/surgery/surgery-body.h"
 #include "app/verbs/verbs.h"

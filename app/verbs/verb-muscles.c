@@ -2,6 +2,7 @@
 #include "app/base/json.h"
 #include "app/motion/muscles.h"
 #include "app/verbs/verbs.h"
+#include "sim/bodies/phantom-flesh.h"
 
 #include <string.h>
 
@@ -199,11 +200,11 @@ load_mesh(PlaWork *work, PlaContent **out, const char **name, PlaError *err)
     return pla_fail(err, PLA_ERR_USAGE,
                     "\"mesh\" must name the mesh that the muscles are put into");
   *out = pla_content_new(PLA_ITEM_MESH);
-  PlaStatus st = pla_muscle_phantom_mesh(phantom,
-                                         pla_work_is_null(work, "cell_mm")
-                                             ? pla_muscle_phantom_cell_mm(phantom)
-                                             : pla_work_number(work, "cell_mm"),
-                                         pla_work_progress(work), &(*out)->mesh, err);
+  PlaStatus st =
+      pla_phantom_flesh_mesh(phantom,
+                             pla_work_is_null(work, "cell_mm") ? pla_phantom_flesh_cell_mm(phantom)
+                                                               : pla_work_number(work, "cell_mm"),
+                             pla_work_progress(work), &(*out)->mesh, err);
   if (st == PLA_OK) {
     g_autofree char *own = g_strdup_printf("%s soft tissue", phantom);
     *name = pla_work_add(work, own, pla_content_ref(*out));

@@ -3,9 +3,10 @@
 #include "app/content/phonemes.h"
 #include "app/speech/speech-net.h"
 #include "app/speech/speech-text.h"
+#include "app/speech/spoken-muscles.h"
 #include "app/speech/spoken-tongue.h"
 #include "app/speech/spoken.h"
-#include "app/speech/tongue-muscles.h"
+#include "app/speech/tongue-build.h"
 #include "app/speech/tongue-track.h"
 #include "app/verbs/verbs.h"
 #include "sim/speech/speech-features.h"
@@ -306,8 +307,8 @@ move_tongue(PlaWork *work, Tongue *self, PlaError *err)
   if (st == PLA_OK && pla_work_bool(work, "activations")) {
     pla_progress_phase(progress, "Building the muscles", 0.6);
     span = pla_progress_push(progress);
-    st = pla_tongue_muscles_new(pla_tongue_motion_get_tongue(self->motion), progress,
-                                &self->muscles, err);
+    st = pla_tongue_muscles_from_phantom(pla_tongue_motion_get_tongue(self->motion), progress,
+                                         &self->muscles, err);
     pla_progress_pop(progress, span);
     if (st == PLA_OK)
       st = pla_tongue_activations_init(&self->explained, self->muscles, coils, err);

@@ -1,6 +1,7 @@
 /* Torque: the activations that hold a limb's pose against its load. */
 #include "app/base/json.h"
-#include "app/motion/limb.h"
+#include "app/motion/active-item.h"
+#include "app/motion/limb-json.h"
 #include "app/verbs/verbs.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * bound. */
 #include "app/base/cache.h"
 #include "app/base/json.h"
-#include "app/motion/active-body.h"
+#include "app/motion/active-item.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

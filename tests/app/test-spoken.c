@@ -7,6 +7,7 @@
 #include "app/speech/speech-text.h"
 #include "app/speech/spoken-muscles.h"
 #include "app/speech/spoken-picture.h"
+#include "app/speech/tongue-build.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -252,7 +253,8 @@ check_muscles(const PlaSpoken *spoken, const PlaTrack *track)
   options.own_plane = spoken->own_plane;
   ok(pla_spoken_explain(spoken, 8.0, NULL, &found, &err), &err);
   ok(pla_tongue_motion_new(&options, &track, 1, &motion, &err), &err);
-  ok(pla_tongue_muscles_new(pla_tongue_motion_get_tongue(motion), NULL, &muscles, &err), &err);
+  ok(pla_tongue_muscles_from_phantom(pla_tongue_motion_get_tongue(motion), NULL, &muscles, &err),
+     &err);
   ok(pla_tongue_activations_init(&direct, muscles, track, &err), &err);
   ok(pla_tongue_motion_start(motion, track, &err), &err);
   double most = 0.0;

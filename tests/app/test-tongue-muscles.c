@@ -1,6 +1,7 @@
 /* Stretches that run side by side against one run, and the muscles behind a motion. */
 #include "anatomy/base/memory.h"
-#include "app/speech/tongue-muscles.h"
+#include "app/speech/spoken-muscles.h"
+#include "app/speech/tongue-build.h"
 #include "app/speech/tongue-picture.h"
 #include "sim/speech/sounds.h"
 
@@ -79,7 +80,8 @@ test_muscles(void)
   PlaTongueMusclesFrame found;
   PlaError err;
   bool more;
-  if (pla_tongue_muscles_new(pla_tongue_motion_get_tongue(motion), NULL, &muscles, &err) != PLA_OK)
+  if (pla_tongue_muscles_from_phantom(pla_tongue_motion_get_tongue(motion), NULL, &muscles, &err) !=
+      PLA_OK)
     g_error("%s", err.message);
   const int n = pla_tongue_muscles_count(muscles);
   g_assert_cmpint(n, ==, 22);

@@ -1,6 +1,7 @@
 /* Readers of files, the parsers under them, and what comes back from helper processes. */
 #include "tests/fuzz/fuzz.h"
 
+#include "io/formats/fixed-dofs.h"
 #include "io/formats/format-inv3.h"
 #include "io/formats/formats.h"
 #include "io/formats/label-files.h"
@@ -276,6 +277,20 @@ run_label_files(const uint8_t *data, size_t size)
 {
   static const char *const name[] = { "a.label", "a.tsv", "a.ctbl", "a.txt" };
   probe_and_read(&pla_format_label_table, name[size % G_N_ELEMENTS(name)], data, size);
+}
+
+static void
+run_fixed_dofs(const uint8_t *data, size_t size)
+{
+  PlaError err = { 0 };
+  int *fixed = NULL, n = 0;
+  const PlaStatus st =
+      pla_fixed_dofs_read(pla_fuzz_write("fixed.txt", data, size), &fixed, &n, &err);
+  pla_fuzz_check(st, &err);
+  for (int i = 0; i < n; i++)
+    if (fixed[i] < 0)
+      pla_fuzz_fault("entry %d is %d", i, fixed[i]);
+  free(fixed);
 }
 
 static void
@@ -612,6 +627,7 @@ const PlaFuzzTarget pla_fuzz_targets[] = {
   { "dicom", run_dicom },
   { "ema-text", run_ema_text },
   { "est", run_est },
+  { "fixed-dofs", run_fixed_dofs },
   { "gmsh", run_gmsh },
   { "helper-replies", run_helper_replies },
   { "inv3", run_inv3 },

@@ -6,14 +6,15 @@
  * about pulleys, no nearer to an axis than it lies at rest. */
 #pragma once
 
-#include "app/base/json.h"
-#include "app/motion/active-body.h"
+#include "sim/bodies/active-body.h"
 #include "sim/fit/torque.h"
+
+#define PLA_LIMB_GRAVITY 9.81 /* m/s^2 */
 
 enum { PLA_LIMB_JOINTS = 16, PLA_LIMB_LOADS = 32 };
 
 typedef struct {
-  char *name;
+  char *name;            /* owned */
   double from[3], to[3]; /* of its axis, in the pose of the body's mesh, m */
   double angle;          /* rad, right-handed about from -> to; 0: that pose */
   uint64_t moves;        /* bit b: it moves bone b of the body's muscles */
@@ -31,15 +32,13 @@ typedef struct {
   PlaLimbLoad load[PLA_LIMB_LOADS];
 } PlaLimb;
 void pla_limb_clear(PlaLimb *self);
+/* The bone of the body's muscles called @name, or -1. */
+int pla_limb_find_bone(const PlaActiveBody *body, const char *name);
 
 /* The elbow of phantom:arm, bent by @bend_deg, the forearm's own weight and @load_kg in the hand.
  * z is up. */
 PlaStatus pla_limb_arm(const PlaActiveBody *body, double bend_deg, double load_kg, PlaLimb *out,
                        PlaError *err);
-/* From JSON: {"joints": [{"name", "from_mm", "to_mm", "moves": [bones], "angle_deg"}], "loads":
- * [{"bone", "at_mm", "kg" or "force_n"}]}; kg pull along -z. */
-PlaStatus pla_limb_from_json(PlaJson json, const PlaActiveBody *body, PlaLimb *out, PlaError *err);
-PlaStatus pla_limb_read(const char *path, const PlaActiveBody *body, PlaLimb *out, PlaError *err);
 
 typedef struct {
   double activation;                 /* mean of its streamlines; above 1: it cannot */

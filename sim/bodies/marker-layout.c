@@ -1,9 +1,10 @@
 /* Marker layouts as tables: across and height on the face, seen from the front. */
-#include "app/motion/marker-layout.h"
+#include "sim/bodies/marker-layout.h"
 
+#include "anatomy/base/memory.h"
 #include "anatomy/phantom/phantom.h"
 
-#include <glib.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -37,19 +38,26 @@ static const FacePlace face_places[] = {
   { "jaw-front", 24, -77 },     { "jaw-low", 36, -80 },
 };
 
-typedef struct {
-  GPtrArray *names;
-  GArray *pos; /* double, m */
-} Points;
+enum { N_FACE_PLACES = sizeof face_places / sizeof face_places[0] };
+enum { TONGUE_ROWS = 5, TONGUE_COLUMNS = 4 };
 
+typedef struct {
+  int n;
+  bool short_of_memory;
+  char *name[2 * N_FACE_PLACES];     /* owned; most places are on both sides */
+  double pos[2 * N_FACE_PLACES * 3]; /* m */
+} Points;
+_Static_assert(TONGUE_ROWS *TONGUE_COLUMNS + 2 <= 2 * N_FACE_PLACES, "the tongue's points fit");
+
+/* owns @name */
 static void
 add_point(Points *to, char *name, const double p_mm[3])
 {
-  g_ptr_array_add(to->names, name);
-  for (int d = 0; d < 3; d++) {
-    const double x = p_mm[d] / 1000.0;
-    g_array_append_val(to->pos, x);
-  }
+  to->short_of_memory |= !name;
+  to->name[to->n] = name;
+  for (int d = 0; d < 3; d++)
+    to->pos[3 * to->n + d] = p_mm[d] / 1000.0;
+  to->n++;
 }
 
 /* the outermost point of @part in front of (x, z) */
@@ -57,38 +65,39 @@ static void
 face_points(const PlaShapeScene *scene, Points *to)
 {
   const int skin = pla_scene_find_name(scene, "skin");
-  for (size_t i = 0; i < G_N_ELEMENTS(face_places); i++) {
+  for (int i = 0; i < N_FACE_PLACES; i++) {
     const FacePlace *f = &face_places[i];
     double p[3] = { f->x_mm, 130.0, f->z_mm };
     while (p[1] > 0.0 && pla_scene_distance(scene, skin, p) > 0.05)
       p[1] -= 0.05;
     if (f->x_mm == 0.0) {
-      add_point(to, g_strdup(f->name), p);
+      add_point(to, pla_strdup(f->name), p);
       continue;
     }
-    add_point(to, g_strdup_printf("%s-R", f->name), p);
+    add_point(to, pla_strdup_printf("%s-R", f->name), p);
     p[0] = -p[0];
-    add_point(to, g_strdup_printf("%s-L", f->name), p);
+    add_point(to, pla_strdup_printf("%s-L", f->name), p);
   }
 }
 
 static void
 tongue_points(const PlaShapeScene *scene, Points *to)
 {
-  static const char *const rows[] = { "rear", "dorsum-rear", "dorsum", "blade-rear", "blade" };
+  static const char *const rows[TONGUE_ROWS] = { "rear", "dorsum-rear", "dorsum", "blade-rear",
+                                                 "blade" };
   const int tongue = pla_scene_find_name(scene, "tongue body");
   double tip[3] = { 0, 79, -52 }, front[3] = { 0, 75, -47 };
-  for (int r = 0; r < 5; r++)
-    for (int c = 0; c < 4; c++) {
-      static const char *const columns[] = { "RR", "R", "L", "LL" };
+  for (int r = 0; r < TONGUE_ROWS; r++)
+    for (int c = 0; c < TONGUE_COLUMNS; c++) {
+      static const char *const columns[TONGUE_COLUMNS] = { "RR", "R", "L", "LL" };
       double p[3] = { 13.0 - 26.0 / 3.0 * c, 38.0 + 8.0 * r, -36.0 };
       pla_scene_snap(scene, tongue, 0.0, p);
-      add_point(to, g_strdup_printf("%s-%s", rows[r], columns[c]), p);
+      add_point(to, pla_strdup_printf("%s-%s", rows[r], columns[c]), p);
     }
   pla_scene_snap(scene, tongue, 0.0, front);
-  add_point(to, g_strdup("front"), front);
+  add_point(to, pla_strdup("front"), front);
   pla_scene_snap(scene, tongue, 0.0, tip);
-  add_point(to, g_strdup("tip"), tip);
+  add_point(to, pla_strdup("tip"), tip);
 }
 
 PlaStatus
@@ -99,14 +108,18 @@ pla_marker_layout(const char *body, const PlaMesh *mesh, PlaMarkerSet *out, PlaE
   PlaStatus st = pla_phantom_model_new(face ? "head" : body, &model, err);
   if (st != PLA_OK)
     return st;
-  g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-  g_autoptr(GArray) pos = g_array_new(FALSE, FALSE, sizeof(double));
-  Points points = { names, pos };
-  if (face)
-    face_points(pla_phantom_model_scene(model), &points);
-  else if (strcmp(body, "tongue") == 0)
-    tongue_points(pla_phantom_model_scene(model), &points);
+  Points *points = pla_array_new0(1, sizeof *points);
+  if (points && face)
+    face_points(pla_phantom_model_scene(model), points);
+  else if (points && strcmp(body, "tongue") == 0)
+    tongue_points(pla_phantom_model_scene(model), points);
   pla_phantom_model_free(model);
-  return pla_marker_set_bind(mesh, (int)names->len, (const char *const *)names->pdata,
-                             (const double *)(void *)pos->data, true, out, err);
+  st = points && !points->short_of_memory
+           ? pla_marker_set_bind(mesh, points->n, (const char *const *)points->name, points->pos,
+                                 true, out, err)
+           : pla_fail_memory(err, "the markers");
+  for (int i = 0; points && i < points->n; i++)
+    free(points->name[i]);
+  free(points);
+  return st;
 }

@@ -10,14 +10,15 @@
  * large motions; what it leaves is reported. */
 #pragma once
 
-#include "app/speech/tongue-motion.h"
+#include "sim/bodies/active-body.h"
+#include "sim/tongue/tongue-motion.h"
 
 typedef struct PlaTongueMuscles PlaTongueMuscles;
 
 /* For the frames of motions of @tongue, which must be the phantom's (PLA_ERR_USAGE for another) and
- * is borrowed. The body comes from the cache after the first time. */
-PlaStatus pla_tongue_muscles_new(const PlaTongue *tongue, PlaProgress *progress,
-                                 PlaTongueMuscles **out, PlaError *err);
+ * is borrowed.  @body, the phantom's too, is this object's from now on, after a failure too. */
+PlaStatus pla_tongue_muscles_new(const PlaTongue *tongue, PlaActiveBody *body,
+                                 PlaProgress *progress, PlaTongueMuscles **out, PlaError *err);
 void pla_tongue_muscles_free(PlaTongueMuscles *self); /* NULL is fine */
 int pla_tongue_muscles_count(const PlaTongueMuscles *self);
 const char *pla_tongue_muscles_name(const PlaTongueMuscles *self,

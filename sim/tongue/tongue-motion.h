@@ -1,5 +1,4 @@
-/* The motion of a tongue from recorded or predicted coils: what the verb `speak` and the Speech
- * workspace share.  Build once for a speaker, then step frame by frame; plain C, no display. */
+/* The motion of a tongue along recorded or predicted coils, frame by frame. */
 #pragma once
 
 #include "anatomy/base/progress.h"
@@ -8,31 +7,11 @@
 #include "sim/tongue/airway.h"
 #include "sim/tongue/tongue.h"
 
-typedef struct {
-  const PlaMesh *mesh;      /* of tets; NULL: the tongue of the built-in phantom */
-  const int *fixed;         /* its fixed degrees of freedom, 3 v + axis (n_fixed) */
-  int n_fixed;              /* 0: the lowest seventh of the mesh is held */
-  double mesh_unit_mm;      /* size of a unit of the mesh; 0: as fits the speaker */
-  const char *forward, *up; /* "x", "-y", ...; NULL: guessed */
-  double cell_mm;           /* of the phantom's tets; 0: 3.5 */
-  bool own_plane; /* tracks lie in the phantom's own plane, as those of texts and of the built-in
-                     model do: they are taken as they are, without a fit; no mesh then */
-  bool quasistatic;
-  bool without_volume, without_contact;
-  PlaProgress *progress;
-} PlaTongueMotionOptions;
-PlaTongueMotionOptions pla_tongue_motion_options_default(void);
-
-/* Fixed degrees of freedom from a file: their count, then each.  Caller frees *out (g_free). */
-PlaStatus pla_tongue_fixed_read(const char *path, int **out, int *n, PlaError *err);
-
 typedef struct PlaTongueMotion PlaTongueMotion;
 
-/* The tongue of one speaker.  @tracks: recordings of that speaker, which the fit and the palate are
- * made from; names as TT_x, TT_y, in mm. */
-PlaStatus pla_tongue_motion_new(const PlaTongueMotionOptions *options,
-                                const PlaTrack *const *tracks, int n_tracks, PlaTongueMotion **out,
-                                PlaError *err);
+/* @tongue is the motion's from now on, after a failure too. */
+PlaStatus pla_tongue_motion_take(PlaTongue *tongue, const PlaTongueBodyOptions *options,
+                                 PlaTongueMotion **out, PlaError *err);
 /* Another motion of the same tongue, which is borrowed: for stretches that run side by side. */
 PlaStatus pla_tongue_motion_fork(const PlaTongueMotion *self, PlaTongueMotion **out, PlaError *err);
 void pla_tongue_motion_free(PlaTongueMotion *self); /* NULL is fine */

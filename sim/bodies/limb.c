@@ -1,26 +1,23 @@
 /* Limbs: posing streamlines and loads, and the balance of torques. */
-#include "app/motion/limb.h"
+#include "sim/bodies/limb.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "app/base/json.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double gravity = 9.81; /* m/s^2 */
-
 void
 pla_limb_clear(PlaLimb *self)
 {
   for (int j = 0; j < self->n_joints; j++)
-    g_free(self->joint[j].name);
+    free(self->joint[j].name);
   *self = (PlaLimb){ 0 };
 }
 
-static int
-find_bone(const PlaActiveBody *body, const char *name)
+int
+pla_limb_find_bone(const PlaActiveBody *body, const char *name)
 {
   for (int b = 0; b < body->muscles.n_bones && b < 64; b++)
     if (strcmp(body->muscles.bone[b], name) == 0)
@@ -35,14 +32,17 @@ pla_limb_arm(const PlaActiveBody *body, double bend_deg, double load_kg, PlaLimb
   /* forearm and hand of an adult, 2.2 % of 75 kg, at 0.43 of their length; the palm is 60 mm beyond
    * the wrist (Winter 2009) */
   static const double forearm_kg = 1.65;
-  const int radius = find_bone(body, "radius"), ulna = find_bone(body, "ulna");
+  const int radius = pla_limb_find_bone(body, "radius"), ulna = pla_limb_find_bone(body, "ulna");
   *out = (PlaLimb){ 0 };
   if (radius < 0 || ulna < 0)
     return pla_fail(err, PLA_ERR_USAGE, "'%s' has no radius and ulna; describe the limb in JSON",
                     body->name);
+  char *name = pla_strdup("elbow");
+  if (!name)
+    return pla_fail_memory(err, "the limb");
   out->n_joints = 1;
   /* the axis from the left to the right: a positive angle brings the hand forward and up */
-  out->joint[0] = (PlaLimbJoint){ .name = g_strdup("elbow"),
+  out->joint[0] = (PlaLimbJoint){ .name = name,
                                   .from = { -0.03, 0.001, 0.0 },
                                   .to = { 0.03, 0.001, 0.0 },
                                   .angle = bend_deg * (M_PI / 180.0),
@@ -50,141 +50,11 @@ pla_limb_arm(const PlaActiveBody *body, double bend_deg, double load_kg, PlaLimb
   out->n_loads = 2;
   out->load[0] = (PlaLimbLoad){ .at = { 0.0, 0.001, -0.145 },
                                 .bone = ulna,
-                                .force = { 0.0, 0.0, -forearm_kg * gravity } };
+                                .force = { 0.0, 0.0, -forearm_kg * PLA_LIMB_GRAVITY } };
   out->load[1] = (PlaLimbLoad){ .at = { 0.0, 0.001, -0.312 },
                                 .bone = radius,
-                                .force = { 0.0, 0.0, -load_kg * gravity } };
+                                .force = { 0.0, 0.0, -load_kg * PLA_LIMB_GRAVITY } };
   return PLA_OK;
-}
-
-/* ---- from JSON ---- */
-
-static PlaStatus
-read_bone(PlaJson json, const PlaActiveBody *body, int *out, PlaError *err)
-{
-  g_autofree char *name = NULL;
-  PlaStatus st = pla_json_text_value(json, &name, err);
-  *out = st == PLA_OK ? find_bone(body, name) : -1;
-  if (st == PLA_OK && *out < 0)
-    st = pla_json_fail(json, err, "names no bone of the body, whose first is '%s'",
-                       body->muscles.n_bones ? body->muscles.bone[0] : "");
-  return st;
-}
-
-static PlaStatus
-read_point(PlaJson object, const char *key, double out[3], PlaError *err)
-{
-  PlaJson json;
-  if (!pla_json_get(object, key, &json))
-    return pla_json_fail(object, err, "needs '%s'", key);
-  PlaStatus st = pla_json_vector(json, 3, out, err);
-  for (int d = 0; d < 3; d++)
-    out[d] /= 1000.0;
-  return st;
-}
-
-static PlaStatus
-read_joint(PlaJson json, const PlaActiveBody *body, PlaLimbJoint *out, PlaError *err)
-{
-  static const char *const known[] = { "name", "from_mm", "to_mm", "moves", "angle_deg", NULL };
-  PlaJson value, one;
-  double axis[3], deg = 0.0;
-  PlaStatus st = pla_json_check_keys(json, known, err);
-  if (st == PLA_OK && pla_json_get(json, "name", &value))
-    st = pla_json_text_value(value, &out->name, err);
-  if (st == PLA_OK)
-    st = read_point(json, "from_mm", out->from, err);
-  if (st == PLA_OK)
-    st = read_point(json, "to_mm", out->to, err);
-  if (st == PLA_OK && pla_json_get(json, "angle_deg", &value))
-    st = pla_json_number_value(value, &deg, err);
-  out->angle = deg * (M_PI / 180.0);
-  pla_vec3_sub(out->to, out->from, axis);
-  if (st == PLA_OK && !(pla_vec3_norm(axis) > 0.0))
-    st = pla_json_fail(json, err, "has an axis without a direction");
-  if (st == PLA_OK && (!pla_json_get(json, "moves", &value) || pla_json_length(value) == 0))
-    st = pla_json_fail(json, err, "needs 'moves', a list of bones");
-  for (int i = 0; st == PLA_OK && i < pla_json_length(value); i++) {
-    int bone = 0;
-    st = pla_json_at(value, i, &one, err);
-    if (st == PLA_OK)
-      st = read_bone(one, body, &bone, err);
-    if (st == PLA_OK)
-      out->moves |= UINT64_C(1) << bone;
-  }
-  return st;
-}
-
-static PlaStatus
-read_load(PlaJson json, const PlaActiveBody *body, PlaLimbLoad *out, PlaError *err)
-{
-  static const char *const known[] = { "bone", "at_mm", "kg", "force_n", NULL };
-  PlaJson value;
-  double kg = 0.0;
-  PlaStatus st = pla_json_check_keys(json, known, err);
-  if (st == PLA_OK && !pla_json_get(json, "bone", &value))
-    st = pla_json_fail(json, err, "needs 'bone', which carries it");
-  if (st == PLA_OK)
-    st = read_bone(value, body, &out->bone, err);
-  if (st == PLA_OK)
-    st = read_point(json, "at_mm", out->at, err);
-  if (st == PLA_OK && pla_json_has(json, "kg") == pla_json_has(json, "force_n"))
-    return pla_json_fail(json, err, "needs either 'kg' or 'force_n'");
-  if (st == PLA_OK && pla_json_get(json, "kg", &value)) {
-    st = pla_json_number_value(value, &kg, err);
-    out->force[2] = -kg * gravity;
-  } else if (st == PLA_OK && pla_json_get(json, "force_n", &value))
-    st = pla_json_vector(value, 3, out->force, err);
-  return st;
-}
-
-PlaStatus
-pla_limb_from_json(PlaJson root, const PlaActiveBody *body, PlaLimb *out, PlaError *err)
-{
-  static const char *const known[] = { "joints", "loads", NULL };
-  PlaJson list, one;
-  *out = (PlaLimb){ 0 };
-  PlaStatus st = pla_json_check_keys(root, known, err);
-  if (st == PLA_OK && (!pla_json_get(root, "joints", &list) || pla_json_length(list) < 1 ||
-                       pla_json_length(list) > PLA_LIMB_JOINTS))
-    st = pla_json_fail(root, err, "needs 1 to %d 'joints'", PLA_LIMB_JOINTS);
-  for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
-    st = pla_json_at(list, i, &one, err);
-    if (st == PLA_OK) {
-      out->n_joints = i + 1;
-      st = read_joint(one, body, &out->joint[i], err);
-    }
-    if (!out->joint[i].name)
-      out->joint[i].name = g_strdup_printf("joint %d", i + 1);
-  }
-  if (st == PLA_OK && pla_json_get(root, "loads", &list)) {
-    if (pla_json_length(list) > PLA_LIMB_LOADS)
-      st = pla_json_fail(list, err, "has more than %d loads", PLA_LIMB_LOADS);
-    for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
-      st = pla_json_at(list, i, &one, err);
-      if (st == PLA_OK)
-        st = read_load(one, body, &out->load[i], err);
-      out->n_loads = i + 1;
-    }
-  }
-  if (st != PLA_OK)
-    pla_limb_clear(out);
-  return st;
-}
-
-PlaStatus
-pla_limb_read(const char *path, const PlaActiveBody *body, PlaLimb *out, PlaError *err)
-{
-  PlaJsonFile *file = NULL;
-  PlaJson root;
-  *out = (PlaLimb){ 0 };
-  PlaStatus st = pla_json_file_load(path, &file, &root, err);
-  if (st == PLA_OK)
-    st = pla_limb_from_json(root, body, out, err);
-  if (st != PLA_OK)
-    pla_fail_within(err, "%s", path);
-  pla_json_file_free(file);
-  return st;
 }
 
 /* ---- posing ---- */
@@ -255,7 +125,7 @@ end_bone(const PlaActiveBody *body, int m, bool insertion, const double x[3])
   int best = -1;
   for (int h = 0; h < muscle->n_heads; h++) {
     const char *name = insertion ? muscle->head[h].insertion : muscle->head[h].origin;
-    const int bone = name && *name ? find_bone(body, name) : -1;
+    const int bone = name && *name ? pla_limb_find_bone(body, name) : -1;
     if (bone < 0 || bone == best)
       continue;
     double least = 1e3; /* farther than anything: a bone without vertices counts when it is alone */
@@ -303,7 +173,7 @@ find_pulley(const PlaLimb *limb, int j, int n, const double *x)
   }
   double arm[3], along[3], moment[3];
   pla_vec3_sub(x + 3 * at, joint->from, arm);
-  pla_vec3_sub(x + 3 * MIN(n - 1, at + 1), x + 3 * MAX(0, at - 1), along);
+  pla_vec3_sub(x + 3 * (at + 1 < n ? at + 1 : n - 1), x + 3 * (at > 0 ? at - 1 : 0), along);
   pla_vec3_cross(arm, along, moment);
   out.side = pla_vec3_dot(moment, axis) < 0.0 ? -1.0 : 1.0;
   out.place = n > 1 ? (double)at / (n - 1) : 0.0;
@@ -445,7 +315,7 @@ pose_line(const PlaActiveBody *body, const PlaLimb *limb, const PlaTorqueJoint *
   pose(limb, moved[1], end[1]);
   const double now = taut(n_pulleys, pulley, posed, end[0], end[1], next);
   out->length = before > 0.0 ? now / before : 1.0;
-  out->sigma = set->report[m].force_n / MAX(1, set->report[m].n_lines);
+  out->sigma = set->report[m].force_n / fmax(1.0, set->report[m].n_lines);
   for (int e = 0; e < 2; e++) {
     memcpy(out->end[e].point, end[e], sizeof end[e]);
     direction(end[e], next[e], out->end[e].force);
@@ -453,41 +323,34 @@ pose_line(const PlaActiveBody *body, const PlaLimb *limb, const PlaTorqueJoint *
   }
 }
 
-PlaStatus
-pla_limb_balance(const PlaActiveBody *body, const PlaLimb *limb, PlaLimbMuscle *muscle,
-                 PlaLimbReport *report, PlaError *err)
+/* W and the torques of the loads, of all lines in the posed limb */
+static void
+assemble(const PlaActiveBody *body, const PlaLimb *limb, const double *point, PlaTorqueLine *line,
+         double *w, double *b, double *load_nm)
 {
-  const PlaMuscleSet *set = &body->muscles;
-  const int nl = set->n_lines, nj = limb->n_joints;
-  *report = (PlaLimbReport){ 0 };
-  if (nl == 0)
-    return pla_fail(err, PLA_ERR_USAGE, "the muscles of '%s' have no streamlines", body->name);
-  g_autofree double *all = pla_array_new((size_t)set->point.n_points, 3 * sizeof *all);
-  g_autofree double *w = pla_array_new0((size_t)nl, (size_t)nj * sizeof *w);
-  g_autofree double *a = pla_array_new0((size_t)nl, sizeof *a);
-  g_autofree double *weight = pla_array_new((size_t)nl, sizeof *weight);
-  g_autofree PlaTorqueLine *line = pla_array_new0((size_t)nl, sizeof *line);
-  if (!all || !w || !a || !weight || !line)
-    return pla_fail_memory(err, "the lines of muscles");
+  const int nl = body->muscles.n_lines, nj = limb->n_joints;
   PlaTorqueJoint joint[PLA_LIMB_JOINTS];
   PlaTorquePull load[PLA_LIMB_LOADS];
-  double b[PLA_LIMB_JOINTS];
-  pla_embedding_apply(&set->point, body->mesh->tet, body->mesh->pos, all);
   for (int j = 0; j < nj; j++)
     joint[j] = posed_joint(limb, j);
-  for (int l = 0; l < nl; l++) {
-    pose_line(body, limb, joint, l, all, &line[l]);
-    weight[l] = line[l].sigma;
-  }
+  for (int l = 0; l < nl; l++)
+    pose_line(body, limb, joint, l, point, &line[l]);
   for (int i = 0; i < limb->n_loads; i++) {
     load[i].moved_by = moved_by(limb, limb->load[i].bone);
     memcpy(load[i].point, limb->load[i].at, sizeof load[i].point);
     memcpy(load[i].force, limb->load[i].force, sizeof load[i].force);
     pose(limb, load[i].moved_by, load[i].point);
   }
-  pla_torque_assemble(nj, joint, 0, NULL, limb->n_loads, load, w, report->load_nm);
+  pla_torque_assemble(nj, joint, 0, NULL, limb->n_loads, load, w, load_nm);
   pla_torque_assemble(nj, joint, nl, line, limb->n_loads, load, w, b);
-  PlaStatus st = pla_torque_balance(nj, nl, w, b, weight, 0.0, a, &report->balance, err);
+}
+
+/* lines with activations @a, as means and sums of their muscles */
+static void
+sum_up(const PlaMuscleSet *set, int nj, const PlaTorqueLine *line, const double *w, const double *a,
+       PlaLimbMuscle *muscle)
+{
+  const int nl = set->n_lines;
   memset(muscle, 0, (size_t)set->list.n * sizeof *muscle);
   for (int l = 0; l < nl; l++) {
     PlaLimbMuscle *of = &muscle[set->line_muscle[l]];
@@ -504,11 +367,43 @@ pla_limb_balance(const PlaActiveBody *body, const PlaLimb *limb, PlaLimbMuscle *
     of->n_lines++;
   }
   for (int m = 0; m < set->list.n; m++) {
-    const double n = MAX(1, muscle[m].n_lines);
+    const double n = fmax(1.0, muscle[m].n_lines);
     muscle[m].activation /= n;
     muscle[m].length /= n;
     for (int j = 0; j < nj; j++)
       muscle[m].arm_m[j] /= n;
   }
+}
+
+PlaStatus
+pla_limb_balance(const PlaActiveBody *body, const PlaLimb *limb, PlaLimbMuscle *muscle,
+                 PlaLimbReport *report, PlaError *err)
+{
+  const PlaMuscleSet *set = &body->muscles;
+  const int nl = set->n_lines, nj = limb->n_joints;
+  double b[PLA_LIMB_JOINTS];
+  *report = (PlaLimbReport){ 0 };
+  if (nl == 0)
+    return pla_fail(err, PLA_ERR_USAGE, "the muscles of '%s' have no streamlines", body->name);
+  double *point = pla_array_new((size_t)set->point.n_points, 3 * sizeof *point);
+  double *w = pla_array_new0((size_t)nl, (size_t)nj * sizeof *w);
+  double *a = pla_array_new0((size_t)nl, sizeof *a);
+  double *weight = pla_array_new((size_t)nl, sizeof *weight);
+  PlaTorqueLine *line = pla_array_new0((size_t)nl, sizeof *line);
+  PlaStatus st =
+      point && w && a && weight && line ? PLA_OK : pla_fail_memory(err, "the lines of muscles");
+  if (st == PLA_OK) {
+    pla_embedding_apply(&set->point, body->mesh->tet, body->mesh->pos, point);
+    assemble(body, limb, point, line, w, b, report->load_nm);
+    for (int l = 0; l < nl; l++)
+      weight[l] = line[l].sigma;
+    st = pla_torque_balance(nj, nl, w, b, weight, 0.0, a, &report->balance, err);
+    sum_up(set, nj, line, w, a, muscle);
+  }
+  free(point);
+  free(w);
+  free(a);
+  free(weight);
+  free(line);
   return st;
 }

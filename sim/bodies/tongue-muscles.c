@@ -1,18 +1,16 @@
 /* Activations by a box-constrained least-squares problem per frame; the columns of J are the
  * sensitivities of 22 surface points at rest. */
-#include "app/speech/tongue-muscles.h"
+#include "sim/bodies/tongue-muscles.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "app/motion/active-body.h"
 #include "sim/fit/box-qp.h"
 
-#include <glib.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CELL_MM 9.0  /* of the flesh whose answers are asked for */
 #define NOISE_M 1e-3 /* of a place in one axis: how well other flesh can follow */
 #define PRIOR 0.5    /* spread of activations about 0 */
 
@@ -39,13 +37,13 @@ pla_tongue_muscles_free(PlaTongueMuscles *self)
   if (!self)
     return;
   pla_active_body_free(self->body);
-  g_free(self->place);
-  g_free(self->posture);
-  g_free(self->column);
-  g_free(self->curvature);
-  g_free(self->lo);
-  g_free(self->hi);
-  g_free(self);
+  free(self->place);
+  free(self->posture);
+  free(self->column);
+  free(self->curvature);
+  free(self->lo);
+  free(self->hi);
+  free(self);
 }
 
 /* barycentric weights of @x in a tet; the least of them */
@@ -87,8 +85,10 @@ static PlaStatus
 place_all(PlaTongueMuscles *self, PlaError *err)
 {
   const PlaMarkerSet *set = &self->body->markers;
+  self->place = pla_array_new((size_t)set->n, sizeof *self->place);
+  if (!self->place)
+    return pla_fail_memory(err, "the muscles of the tongue");
   self->n_places = set->n;
-  self->place = g_new(Place, set->n);
   for (int i = 0; i < set->n; i++) {
     double x[3], inside;
     pla_marker_place(&set->site[i], self->body->mesh->pos, x);
@@ -112,22 +112,26 @@ take_posture(PlaTongueMuscles *self, PlaError *err)
   PlaStatus st = pla_tongue_body_new(self->tongue, &options, &body, err);
   if (st == PLA_OK)
     st = pla_tongue_body_step(body, &pla_tongue_get_fit(self->tongue)->rest_mm[0][0], &report, err);
-  if (st == PLA_OK)
-    self->posture =
-        g_memdup2(pla_tongue_body_get_pos(body),
-                  3 * sizeof(double) * (size_t)pla_tongue_get_mesh(self->tongue)->n_verts);
+  if (st == PLA_OK) {
+    self->posture = pla_array_dup(pla_tongue_body_get_pos(body),
+                                  (size_t)pla_tongue_get_mesh(self->tongue)->n_verts,
+                                  3 * sizeof *self->posture);
+    st = self->posture ? PLA_OK : pla_fail_memory(err, "the muscles of the tongue");
+  }
   pla_tongue_body_free(body);
   return st;
 }
 
 /* how every place follows every muscle, and the program's curvature from it */
-static void
-take_columns(PlaTongueMuscles *self, const double *sensitivity)
+static PlaStatus
+take_columns(PlaTongueMuscles *self, const double *sensitivity, PlaError *err)
 {
   const size_t n_verts = (size_t)self->body->mesh->n_verts, n = 3 * (size_t)self->n_places;
   const int m = self->n_muscles;
-  self->column = g_new0(double, (size_t)m *n);
-  self->curvature = g_new0(double, (size_t)m *(size_t)m);
+  self->column = pla_array_new0((size_t)m, n * sizeof *self->column);
+  self->curvature = pla_array_new0((size_t)m, (size_t)m * sizeof *self->curvature);
+  if (!self->column || !self->curvature)
+    return pla_fail_memory(err, "the muscles of the tongue");
   for (int c = 0; c < m; c++)
     for (int i = 0; i < self->n_places; i++) {
       const PlaMarkerSite *site = &self->body->markers.site[i];
@@ -145,6 +149,7 @@ take_columns(PlaTongueMuscles *self, const double *sensitivity)
             self->column[(size_t)a * n + i] * self->column[(size_t)b * n + i] / (NOISE_M * NOISE_M);
       self->curvature[a * m + b] = sum;
     }
+  return PLA_OK;
 }
 
 static PlaStatus
@@ -155,36 +160,41 @@ ask_flesh(PlaTongueMuscles *self, PlaProgress *progress, PlaError *err)
   PlaActiveSolver *solver = NULL;
   PlaActiveState state = { 0 };
   PlaActiveReport report = { 0 };
-  g_autofree double *columns = g_new0(double, 3 * n_controls * (size_t)self->body->mesh->n_verts);
-  PlaStatus st = pla_active_solver_new(model, &solver, err);
+  double *columns =
+      pla_array_new0(n_controls * (size_t)self->body->mesh->n_verts, 3 * sizeof *columns);
+  self->lo = pla_array_new(n_controls, sizeof *self->lo);
+  self->hi = pla_array_new(n_controls, sizeof *self->hi);
+  PlaStatus st = columns && self->lo && self->hi
+                     ? pla_active_solver_new(model, &solver, err)
+                     : pla_fail_memory(err, "the muscles of the tongue");
   if (st == PLA_OK)
     st = pla_active_state_init(&state, model, err);
   if (st == PLA_OK)
     st = pla_active_sensitivity(solver, &state, progress, columns, &report, err);
   if (st == PLA_OK) {
     self->n_muscles = pla_active_n_muscles(model);
-    self->lo = g_new(double, n_controls);
-    self->hi = g_new(double, n_controls);
     pla_active_limits(model, self->lo, self->hi);
-    take_columns(self, columns);
+    st = take_columns(self, columns, err);
   }
+  free(columns);
   pla_active_state_clear(&state);
   pla_active_solver_free(solver);
   return st;
 }
 
 PlaStatus
-pla_tongue_muscles_new(const PlaTongue *tongue, PlaProgress *progress, PlaTongueMuscles **out,
-                       PlaError *err)
+pla_tongue_muscles_new(const PlaTongue *tongue, PlaActiveBody *body, PlaProgress *progress,
+                       PlaTongueMuscles **out, PlaError *err)
 {
-  PlaTongueMuscles *self = g_new0(PlaTongueMuscles, 1);
-  PlaActiveBodyOptions options = pla_active_body_options_default();
+  PlaTongueMuscles *self = pla_array_new0(1, sizeof *self);
   *out = NULL;
+  if (!self) {
+    pla_active_body_free(body);
+    return pla_fail_memory(err, "the muscles of the tongue");
+  }
   self->tongue = tongue;
-  options.cell_mm = CELL_MM;
-  PlaStatus st = pla_active_body_from_phantom("tongue", &options, progress, &self->body, err);
-  if (st == PLA_OK)
-    st = place_all(self, err);
+  self->body = body;
+  PlaStatus st = place_all(self, err);
   if (st == PLA_OK)
     st = take_posture(self, err);
   if (st == PLA_OK)
@@ -237,9 +247,14 @@ pla_tongue_muscles_explain(const PlaTongueMuscles *self, const PlaTongueMotion *
                            double *activation, PlaTongueMusclesFrame *frame, PlaError *err)
 {
   const size_t n = 3 * (size_t)self->n_places, m = (size_t)self->n_muscles;
-  g_autofree double *y = g_new(double, n), *slope = g_new0(double, m);
+  double *y = pla_array_new(n, sizeof *y), *slope = pla_array_new0(m, sizeof *slope);
   double moved = 0.0, left = 0.0;
   PlaBoxReport report;
+  if (!y || !slope) {
+    free(y);
+    free(slope);
+    return pla_fail_memory(err, "the muscles of the tongue");
+  }
   measure(self, motion, y);
   for (size_t c = 0; c < m; c++) {
     activation[c] = 0.0;
@@ -256,6 +271,8 @@ pla_tongue_muscles_explain(const PlaTongueMuscles *self, const PlaTongueMotion *
   }
   frame->motion_mm = 1000.0 * sqrt(moved / self->n_places);
   frame->residual_mm = 1000.0 * sqrt(left / self->n_places);
+  free(y);
+  free(slope);
   return st;
 }
 
@@ -279,8 +296,9 @@ pla_tongue_activations_init(PlaTongueActivations *self, const PlaTongueMuscles *
   if (st == PLA_OK) {
     self->track->rate_hz = like->rate_hz;
     self->track->start_s = like->start_s;
-    self->moved = g_new0(double, like->n_samples);
-    self->left = g_new0(double, like->n_samples);
+    self->moved = pla_array_new0((size_t)like->n_samples, sizeof *self->moved);
+    self->left = pla_array_new0((size_t)like->n_samples, sizeof *self->left);
+    st = self->moved && self->left ? PLA_OK : pla_fail_memory(err, "the activations");
   }
   return st;
 }
@@ -289,8 +307,8 @@ void
 pla_tongue_activations_clear(PlaTongueActivations *self)
 {
   pla_track_free(self->track);
-  g_free(self->moved);
-  g_free(self->left);
+  free(self->moved);
+  free(self->left);
   *self = (PlaTongueActivations){ 0 };
 }
 
@@ -298,7 +316,7 @@ PlaStatus
 pla_tongue_activations_explain(PlaTongueActivations *self, const PlaTongueMuscles *muscles,
                                const PlaTongueMotion *motion, int frame, PlaError *err)
 {
-  PlaTongueMusclesFrame found;
+  PlaTongueMusclesFrame found = { 0 };
   double *row = self->track->value + (size_t)frame * (size_t)self->track->n_channels;
   const PlaStatus st = pla_tongue_muscles_explain(muscles, motion, row, &found, err);
   self->moved[frame] = found.motion_mm * found.motion_mm;
@@ -340,7 +358,7 @@ pla_tongue_lane_next(const PlaTrack *activations, PlaTongueLane *lane)
          muscle_length(activations->name[c + lane->n]) == length &&
          strncmp(activations->name[c + lane->n], name, length) == 0)
     lane->n++;
-  g_snprintf(lane->name, sizeof lane->name, "%.*s", (int)length, name);
+  snprintf(lane->name, sizeof lane->name, "%.*s", (int)length, name);
   return true;
 }
 
@@ -351,5 +369,5 @@ pla_tongue_lane_at(const PlaTrack *activations, const PlaTongueLane *lane, int f
   double sum = 0.0;
   for (int c = lane->first; c < lane->first + lane->n; c++)
     sum += row[c] / lane->n;
-  return CLAMP(sum, 0.0, 1.0);
+  return fmin(1.0, fmax(0.0, sum));
 }
