@@ -31,18 +31,9 @@ PlaStatus pla_plan_make_body(const PlaLabelMap *labels, double lattice_mm, const
  * @warp leads to, in mm.  Lengths, depths and angles stay. */
 void pla_plan_warp(const PlaWarp *warp, PlaJson operations, double (*box_mm)[3]);
 
-/* The voxels of @labels whose middles lie in the box from box_mm[0] to box_mm[1], RAS: where a plan
- * works in a part of the body, all of it need not be meshed.  PLA_ERR_EMPTY when there are none. */
-PlaStatus pla_plan_crop(const PlaLabelMap *labels, const double box_mm[2][3], PlaLabelMap **out,
-                        PlaError *err);
-
-/* All labels of soft tissue as one of the name @tissue, which must be that of a soft tissue itself;
- * rigid ones stay. */
-PlaStatus pla_plan_merge(const PlaLabelMap *labels, const char *tissue, PlaLabelMap **out,
-                         PlaError *err);
-
-/* Both: what a plan is carried out on.  NULL for no box, and for tissues as they are; *out is NULL
- * where both are. */
+/* What a plan is carried out on, where it works in a part of the body alone: the voxels in the box
+ * from box_mm[0] to box_mm[1], RAS (NULL: all), with all labels of soft tissue as one of the name
+ * @tissue (NULL: as they are).  *out is NULL where both are. */
 PlaStatus pla_plan_part(const PlaLabelMap *labels, const double (*box_mm)[3], const char *tissue,
                         PlaLabelMap **out, PlaError *err);
 

@@ -5,7 +5,7 @@
 #include "anatomy/base/memory.h"
 #include "app/base/json.h"
 #include "app/base/quantity.h"
-#include "app/surgery/cutting.h"
+#include "sim/bodies/cut-body.h"
 #include "sim/surgery/surgery-map.h"
 #include "sim/surgery/surgery-state.h"
 

@@ -1,8 +1,8 @@
 /* Cut: a mesh of tetrahedra along triangulated surfaces. */
 #include "app/base/json.h"
 #include "app/base/quantity.h"
-#include "app/surgery/cutting.h"
 #include "app/verbs/verbs.h"
+#include "sim/bodies/cut-body.h"
 
 static PlaStatus
 load_body(PlaWork *work, int64_t *item, PlaContent **out, PlaError *err)

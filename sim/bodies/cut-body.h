@@ -1,4 +1,4 @@
-/* Cut meshes as items of files and cases. */
+/* Cut meshes as plain ones, with what the mesh before the cuts had on its vertices and cells. */
 #pragma once
 
 #include "anatomy/mesh/mesh.h"

@@ -1,5 +1,5 @@
-/* Cut meshes as items of files and cases. */
-#include "app/surgery/cutting.h"
+/* Cut meshes as plain ones, with what the mesh before the cuts had on its vertices and cells. */
+#include "sim/bodies/cut-body.h"
 
 #include "anatomy/base/memory.h"
 
