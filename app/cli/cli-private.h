@@ -1,32 +1,39 @@
-/* Shared between the command line and its verbs. */
+/* The list of commands, and what they share with the command line. */
 #pragma once
 
 #include "anatomy/mesh/mesh.h"
 #include "app/cli/command.h"
 #include "io/formats/format.h"
 
-extern const PlaCommand pla_command_bench;
-extern const PlaCommand pla_command_case;
-extern const PlaCommand pla_command_convert;
-extern const PlaCommand pla_command_cut;
-extern const PlaCommand pla_command_demo;
-extern const PlaCommand pla_command_fit;
-extern const PlaCommand pla_command_info;
-extern const PlaCommand pla_command_mesh;
-extern const PlaCommand pla_command_muscles;
-extern const PlaCommand pla_command_operate;
-extern const PlaCommand pla_command_phantom;
-extern const PlaCommand pla_command_physemes;
-extern const PlaCommand pla_command_register;
-extern const PlaCommand pla_command_report;
-extern const PlaCommand pla_command_segment;
-extern const PlaCommand pla_command_simulate;
-extern const PlaCommand pla_command_speak;
-extern const PlaCommand pla_command_speech_corpus;
-extern const PlaCommand pla_command_speech_eval;
-extern const PlaCommand pla_command_speech_train;
-extern const PlaCommand pla_command_surface;
-extern const PlaCommand pla_command_warp;
+/* Every command, in the order shown by --help.  A row declares pla_command_NAME and lists it; its
+ * source also goes into meson.build. */
+/* clang-format off */
+#define PLA_COMMANDS(ROW) \
+  ROW(info)               \
+  ROW(convert)            \
+  ROW(phantom)            \
+  ROW(segment)            \
+  ROW(surface)            \
+  ROW(mesh)               \
+  ROW(muscles)            \
+  ROW(physemes)           \
+  ROW(warp)               \
+  ROW(register)           \
+  ROW(fit)                \
+  ROW(simulate)           \
+  ROW(cut)                \
+  ROW(operate)            \
+  ROW(speak)              \
+  ROW(speech_train)       \
+  ROW(speech_eval)        \
+  ROW(speech_corpus)      \
+  ROW(case)               \
+  ROW(report)             \
+  ROW(demo)               \
+  ROW(bench)
+/* clang-format on */
+#define PLA_COMMAND_DECLARE(name) extern const PlaCommand pla_command_##name;
+PLA_COMMANDS(PLA_COMMAND_DECLARE)
 
 /* `run` of commands that only run their verb. */
 PlaStatus pla_run_verb(PlaInvocation *inv, PlaError *err);

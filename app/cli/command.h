@@ -1,8 +1,8 @@
 /* The command line: a table of commands, each with a table of options.
  *
  * `--help`, the man page and the shell completion are made from these tables, and nothing else
- * knows an option's name twice.  A command is one file app/cli/command-NAME.c that declares one
- * `const PlaCommand`; listing it in app/cli/commands.c is all there is to do.  Most commands run a
+ * knows an option's name twice.  A command is one file app/cli/command-NAME.c that defines one
+ * `const PlaCommand`, and one row of PLA_COMMANDS in app/cli/cli-private.h.  Most commands run a
  * verb (app/verbs) from file to file: the verb has the parameters and the function, the command
  * its help. */
 #pragma once
@@ -40,13 +40,13 @@ typedef struct {
   const PlaVerb *verb;
 } PlaCommandPart;
 
-/* One parsed command line, alive while the verb runs. */
+/* One parsed command line, alive while the command runs. */
 typedef struct PlaInvocation PlaInvocation;
 
 typedef struct {
   const char *name;         /* "segment" */
   const char *args;         /* "VOLUME -o LABELS", for the usage line */
-  const char *summary;      /* one line for the list of verbs */
+  const char *summary;      /* one line for the list of commands */
   const char *description;  /* paragraphs for --help and the man page */
   const char *example;      /* one worked example: the whole command line */
   int min_files, max_files; /* positional arguments; max -1: any number */
@@ -81,7 +81,7 @@ int pla_invocation_int(const PlaInvocation *inv, const char *option, int otherwi
 double pla_invocation_number(const PlaInvocation *inv, const char *option, double otherwise);
 bool pla_invocation_range(const PlaInvocation *inv, const char *option, double range[2]);
 
-bool pla_invocation_knows(const PlaInvocation *inv, const char *option); /* the verb has it */
+bool pla_invocation_knows(const PlaInvocation *inv, const char *option); /* the command has it */
 const PlaCommand *pla_invocation_command(const PlaInvocation *inv);
 
 PlaProgress *pla_invocation_progress(PlaInvocation *inv); /* cancelled by Ctrl-C */

@@ -7,52 +7,8 @@
 
 #include <string.h>
 
-/* in the order shown by `case operations` */
-/* clang-format off */
-static const PlaVerb *const verbs[] = {
-  &pla_verb_import,
-  &pla_verb_phantom,
-  &pla_verb_segment,
-  &pla_verb_surface,
-  &pla_verb_repair_surface,
-  &pla_verb_mesh,
-  &pla_verb_cut,
-  &pla_verb_prepare_body,
-  &pla_verb_operate,
-  &pla_verb_simulate,
-  &pla_verb_compare,
-  &pla_verb_edit_label,
-  &pla_verb_fill_outline,
-  &pla_verb_grow_label,
-  &pla_verb_interpolate_slices,
-  &pla_verb_split_label,
-  &pla_verb_keep_component,
-  &pla_verb_mirror_label,
-  &pla_verb_muscles,
-  &pla_verb_torque,
-  &pla_verb_active_body,
-  &pla_verb_activate,
-  &pla_verb_fit,
-  &pla_verb_pose,
-  &pla_verb_animate,
-  &pla_verb_perform,
-  &pla_verb_set_phonemes,
-  &pla_verb_say_line,
-  &pla_verb_say,
-  &pla_verb_speak,
-  &pla_verb_register,
-  &pla_verb_warp,
-  &pla_verb_set_labels,
-  &pla_verb_rename,
-  &pla_verb_delete,
-  &pla_verb_note,
-  &pla_verb_landmark,
-  &pla_verb_measure,
-  &pla_verb_snapshot,
-  &pla_verb_recover,
-  NULL,
-};
-/* clang-format on */
+#define VERB_ROW(name) &pla_verb_##name,
+static const PlaVerb *const verbs[] = { PLA_VERBS(VERB_ROW) NULL };
 
 const PlaVerb *const *
 pla_verbs_get(void)

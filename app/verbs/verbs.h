@@ -1,4 +1,4 @@
-/* Every operation, for the table in app/verbs/verb.c. */
+/* The list of verbs, and what several of them share. */
 #pragma once
 
 #include "anatomy/surface/repair.h"
@@ -8,46 +8,53 @@
 #include "app/simulate/simulation.h"
 #include "app/verbs/verb.h"
 
-extern const PlaVerb pla_verb_import;
-extern const PlaVerb pla_verb_phantom;
-extern const PlaVerb pla_verb_segment;
-extern const PlaVerb pla_verb_surface;
-extern const PlaVerb pla_verb_repair_surface;
-extern const PlaVerb pla_verb_mesh;
-extern const PlaVerb pla_verb_cut;
-extern const PlaVerb pla_verb_prepare_body;
-extern const PlaVerb pla_verb_operate;
-extern const PlaVerb pla_verb_muscles;
-extern const PlaVerb pla_verb_torque;
-extern const PlaVerb pla_verb_active_body;
-extern const PlaVerb pla_verb_activate;
-extern const PlaVerb pla_verb_fit;
-extern const PlaVerb pla_verb_pose;
-extern const PlaVerb pla_verb_animate;
-extern const PlaVerb pla_verb_perform;
-extern const PlaVerb pla_verb_set_phonemes;
-extern const PlaVerb pla_verb_say_line;
-extern const PlaVerb pla_verb_say;
-extern const PlaVerb pla_verb_speak;
-extern const PlaVerb pla_verb_register;
-extern const PlaVerb pla_verb_warp;
-extern const PlaVerb pla_verb_simulate;
-extern const PlaVerb pla_verb_compare;
-extern const PlaVerb pla_verb_edit_label;
-extern const PlaVerb pla_verb_fill_outline;
-extern const PlaVerb pla_verb_grow_label;
-extern const PlaVerb pla_verb_interpolate_slices;
-extern const PlaVerb pla_verb_split_label;
-extern const PlaVerb pla_verb_keep_component;
-extern const PlaVerb pla_verb_mirror_label;
-extern const PlaVerb pla_verb_rename;
-extern const PlaVerb pla_verb_delete;
-extern const PlaVerb pla_verb_set_labels;
-extern const PlaVerb pla_verb_note;
-extern const PlaVerb pla_verb_landmark;
-extern const PlaVerb pla_verb_measure;
-extern const PlaVerb pla_verb_snapshot;
-extern const PlaVerb pla_verb_recover;
+/* Every verb, in the order shown by `case operations`.  A row declares pla_verb_NAME and lists it;
+ * its source also goes into meson.build. */
+/* clang-format off */
+#define PLA_VERBS(ROW)     \
+  ROW(import)              \
+  ROW(phantom)             \
+  ROW(segment)             \
+  ROW(surface)             \
+  ROW(repair_surface)      \
+  ROW(mesh)                \
+  ROW(cut)                 \
+  ROW(prepare_body)        \
+  ROW(operate)             \
+  ROW(simulate)            \
+  ROW(compare)             \
+  ROW(edit_label)          \
+  ROW(fill_outline)        \
+  ROW(grow_label)          \
+  ROW(interpolate_slices)  \
+  ROW(split_label)         \
+  ROW(keep_component)      \
+  ROW(mirror_label)        \
+  ROW(muscles)             \
+  ROW(torque)              \
+  ROW(active_body)         \
+  ROW(activate)            \
+  ROW(fit)                 \
+  ROW(pose)                \
+  ROW(animate)             \
+  ROW(perform)             \
+  ROW(set_phonemes)        \
+  ROW(say_line)            \
+  ROW(say)                 \
+  ROW(speak)               \
+  ROW(register)            \
+  ROW(warp)                \
+  ROW(set_labels)          \
+  ROW(rename)              \
+  ROW(delete)              \
+  ROW(note)                \
+  ROW(landmark)            \
+  ROW(measure)             \
+  ROW(snapshot)            \
+  ROW(recover)
+/* clang-format on */
+#define PLA_VERB_DECLARE(name) extern const PlaVerb pla_verb_##name;
+PLA_VERBS(PLA_VERB_DECLARE)
 
 /* The scene that the parameters of "simulate" describe, unsolved, and the mesh that it is about.
  * Caller frees both. */
