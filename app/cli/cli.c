@@ -20,7 +20,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* what every verb understands */
+/* options of every command */
 static const PlaOpt common_options[] = {
   { "output", 'o', PLA_OPT_OUTPUT, "FILE", "where to write the result" },
   { "json", 0, PLA_OPT_FLAG, NULL, "print exactly one JSON object" },
@@ -141,7 +141,7 @@ close_progress_line(PlaInvocation *inv)
   inv->line_open = false;
 }
 
-/* ---- what verbs ask ----------------------------------------------------------------------- */
+/* ---- what commands ask -------------------------------------------------------------------- */
 
 static const PlaOpt *
 find_option(const PlaOpt *table, const char *name, size_t len)
@@ -434,7 +434,7 @@ print_options(FILE *out, const PlaOpt *table)
 }
 
 static void
-print_verb_help(FILE *out, const PlaCommand *command)
+print_command_help(FILE *out, const PlaCommand *command)
 {
   fprintf(out, "platysma-cli %s %s\n\n%s\n\n", command->name, command->args, command->description);
   const PlaOpt *own = pla_command_options(command);
@@ -451,14 +451,14 @@ print_verb_help(FILE *out, const PlaCommand *command)
 static void
 print_help(FILE *out)
 {
-  fputs("platysma-cli VERB [FILES] [OPTIONS]\n\n"
+  fputs("platysma-cli COMMAND [FILES] [OPTIONS]\n\n"
         "Platysma without a window: surgical and anatomy simulation.\n"
-        "Research use only, not a medical device.\n\nVerbs:\n",
+        "Research use only, not a medical device.\n\nCommands:\n",
         out);
   for (const PlaCommand *const *command = pla_commands_get(); *command; command++)
     fprintf(out, "  %-14s %s\n", (*command)->name, (*command)->summary);
-  fputs("\n'platysma-cli VERB --help' explains a verb with an example; --version prints the "
-        "version.\n"
+  fputs("\n'platysma-cli COMMAND --help' explains a command with an example; --version prints\n"
+        "the version.\n"
         "Exit status: 0 done; 1 ran, but did not reach its goal; 2 bad usage or unusable\n"
         "input; 130 interrupted.\n",
         out);
@@ -476,13 +476,25 @@ put_roff(FILE *out, const char *text)
       fputs("\\e", out);
     else if (*text == '-')
       fputs("\\-", out);
-    else if (*text == '\n' && text[1] == '\n') {
-      fputs("\n.PP", out);
-    } else
+    else
       fputc(*text, out);
     line_start = *text == '\n';
   }
   fputc('\n', out);
+}
+
+/* paragraphs; one with columns keeps its lines */
+static void
+put_roff_description(FILE *out, const char *text)
+{
+  g_auto(GStrv) paragraphs = g_strsplit(text, "\n\n", -1);
+  for (int i = 0; paragraphs[i]; i++) {
+    const bool columns = strstr(paragraphs[i], "   ") != NULL;
+    fputs(i > 0 ? ".PP\n" : "", out);
+    fputs(columns ? ".nf\n" : "", out);
+    put_roff(out, paragraphs[i]);
+    fputs(columns ? ".fi\n" : "", out);
+  }
 }
 
 static void
@@ -507,27 +519,28 @@ print_man(FILE *out)
   fprintf(out, ".TH PLATYSMA\\-CLI 1 \"\" \"Platysma %s\" \"User commands\"\n", PLA_VERSION);
   fputs(
       ".SH NAME\nplatysma\\-cli \\- surgical and anatomy simulation from the command line\n"
-      ".SH SYNOPSIS\n.B platysma\\-cli\n\\fIVERB\\fR [\\fIFILES\\fR] [\\fIOPTIONS\\fR]\n"
+      ".SH SYNOPSIS\n.B platysma\\-cli\n\\fICOMMAND\\fR [\\fIFILES\\fR] [\\fIOPTIONS\\fR]\n"
       ".SH DESCRIPTION\nEverything that the Platysma workstation does to data, without a window.\n"
       "Research use only, not a medical device.\n.SH COMMON OPTIONS\n",
       out);
   put_roff_options(out, common_options);
-  fputs(".SH VERBS\n", out);
+  fputs(".SH COMMANDS\n", out);
   for (const PlaCommand *const *command = pla_commands_get(); *command; command++) {
     fprintf(out, ".SS %s ", (*command)->name);
     put_roff(out, (*command)->args);
-    put_roff(out, (*command)->description);
+    put_roff_description(out, (*command)->description);
     put_roff_options(out, pla_command_options(*command));
     fputs(".PP\nExample:\n.PP\n.nf\n", out);
     put_roff(out, (*command)->example);
     fputs(".fi\n", out);
   }
   fputs(
-      ".SH EXIT STATUS\n0 done; 1 the work ran but did not reach what was asked; 2 bad usage or\n"
-      "unusable input; 130 interrupted.\n"
+      ".SH EXIT STATUS\n0 done; 1 ran, but did not reach its goal; 2 bad usage or unusable\n"
+      "input; 130 interrupted.\n"
       ".SH ENVIRONMENT\n.TP\nPLATYSMA_KERNEL\n\"plain\" chooses the kernels that run on any CPU.\n"
-      ".TP\nPLATYSMA_CACHE\nthe folder for bodies that were built once (default: platysma in\n"
-      "$XDG_CACHE_HOME); \"none\" keeps nothing.\n",
+      ".TP\nPLATYSMA_CACHE\nthe folder in which built bodies are kept between runs (default: "
+      "platysma in\n"
+      "$XDG_CACHE_HOME); \"none\" keeps none.\n",
       out);
 }
 
@@ -614,7 +627,7 @@ check_output(const PlaOpt *opt, const char *path, PlaError *err)
 {
   g_autofree char *folder = g_path_get_dirname(path);
   if (g_file_test(path, G_FILE_TEST_EXISTS) && !g_file_test(path, G_FILE_TEST_IS_REGULAR))
-    return PLA_OK; /* a folder to fill or a device: the verb knows */
+    return PLA_OK; /* a folder to fill or a device: the command decides */
   if (!g_file_test(folder, G_FILE_TEST_IS_DIR))
     return pla_fail(err, PLA_ERR_IO, "there is no folder %s to write %s into; make it first",
                     folder, path);
@@ -675,7 +688,7 @@ run_in_set(PlaInvocation *inv, PlaError *err)
 }
 
 static int
-run_verb(const PlaCommand *command, int argc, char **argv)
+run_command(const PlaCommand *command, int argc, char **argv)
 {
   PlaError err = { 0 };
   PlaInvocation inv = {
@@ -695,7 +708,7 @@ run_verb(const PlaCommand *command, int argc, char **argv)
   if (st == PLA_OK && !help)
     st = check_invocation(&inv, &err);
   if (st == PLA_OK && help) {
-    print_verb_help(stdout, command);
+    print_command_help(stdout, command);
   } else if (st == PLA_OK) {
     pla_threads_set(pla_invocation_int(&inv, "threads", 0));
     watch_signals(&inv.progress, 0);
@@ -729,7 +742,7 @@ run_verb(const PlaCommand *command, int argc, char **argv)
 }
 
 static int
-unknown_verb(const char *name, bool json)
+unknown_command(const char *name, bool json)
 {
   PlaError err = { 0 };
   const char *nearest = NULL;
@@ -739,7 +752,7 @@ unknown_verb(const char *name, bool json)
       best = edit_distance(name, (*command)->name);
       nearest = (*command)->name;
     }
-  pla_fail(&err, PLA_ERR_USAGE, "there is no verb '%s'; %s%s%s", name,
+  pla_fail(&err, PLA_ERR_USAGE, "there is no command '%s'; %s%s%s", name,
            nearest ? "did you mean '" : "'platysma-cli --help", nearest ? nearest : "",
            nearest ? "'?" : "' lists them");
   report_error(json, &err);
@@ -775,6 +788,6 @@ pla_cli_main(int argc, char **argv)
   }
   for (const PlaCommand *const *command = pla_commands_get(); *command; command++)
     if (strcmp((*command)->name, first) == 0)
-      return run_verb(*command, argc - 2, argv + 2);
-  return unknown_verb(first, asks_for_json(argc, argv));
+      return run_command(*command, argc - 2, argv + 2);
+  return unknown_command(first, asks_for_json(argc, argv));
 }

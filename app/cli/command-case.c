@@ -601,9 +601,14 @@ run_operations(PlaInvocation *inv, PlaError *err)
       pla_json_text(json, "default", param->otherwise);
       pla_json_text(json, "help", param->help);
       json_builder_end_object(json);
+      const bool optional = g_strcmp0(param->otherwise, "null") == 0;
+      const bool standard = param->otherwise && !optional;
       pla_say(inv, "  %-12s %s%s%s%s%s%s", param->name, param->help, param->unit ? ", " : "",
-              param->unit ? param->unit : "", param->otherwise ? " (default " : "",
-              param->otherwise ? param->otherwise : "", param->otherwise ? ")" : "");
+              param->unit ? param->unit : "", standard ? " (default: " : "",
+              standard   ? param->otherwise
+              : optional ? " (optional)"
+                         : "",
+              standard ? ")" : "");
     }
     json_builder_end_array(json);
     json_builder_end_object(json);
@@ -617,7 +622,7 @@ run_operations(PlaInvocation *inv, PlaError *err)
 
 static const struct {
   const char *name, *args;
-  int min_words, max_words; /* after the sub-verb */
+  int min_words, max_words; /* after this one */
   PlaStatus (*run)(PlaInvocation *inv, PlaError *err);
 } subs[] = {
   { "new", "CASE [--title T]", 1, 1, run_new },
@@ -668,19 +673,19 @@ static const PlaOpt options[] = {
 
 const PlaCommand pla_command_case = {
   .name = "case",
-  .args = "SUB CASE ...",
+  .args = "WORD CASE ...",
   .summary = "makes, fills, checks and repairs case files",
   .description =
       "new CASE [--title T]               makes a case file\n"
       "import CASE FILE... [--name N]     volumes, meshes and recordings become items\n"
       "list CASE, log CASE                items and branches; every operation\n"
-      "export CASE ITEM -o FILE           writes an item (any format; .json: what is known of it)\n"
+      "export CASE ITEM -o FILE           writes an item (any format; .json: its metadata)\n"
       "table CASE -o FILE.csv             volumes, sizes and measurements as numbers\n"
-      "apply CASE OPERATION [JSON|@FILE]  does one operation; 'case operations' lists them\n"
+      "apply CASE OPERATION [JSON|@FILE]  runs an operation; 'case operations' lists them\n"
       "undo CASE, redo CASE               one step back or forward\n"
-      "branch CASE [NAME] [--at ID]       lists, makes or goes to a branch\n"
-      "title CASE TITLE                   another title\n"
-      "plans CASE                         the body before surgery and on every branch, in numbers\n"
+      "branch CASE [NAME] [--at ID]       lists branches, or makes or selects one\n"
+      "title CASE TITLE                   changes the title\n"
+      "plans CASE                         compares the body before surgery and on each branch\n"
       "verify CASE                        checks every stored byte and hash, and that every item\n"
       "                                   and step of the history can be read\n"
       "replay CASE                        runs the log again and compares the results\n"

@@ -28,16 +28,20 @@ option_name(const PlaVerbParam *param)
   return param->option ? g_strdup(param->option) : g_strdelimit(g_strdup(param->name), "_", '-');
 }
 
-/* the help of a parameter with its unit and default */
+/* the help of a parameter with its unit and default; a flag that turns a default off is "without"
+ */
 static char *
 option_help(const PlaVerbParam *param)
 {
   const bool number = param->type == PLA_PARAM_NUMBER || param->type == PLA_PARAM_INT;
   const char *standard = param->otherwise;
+  const bool off =
+      param->type == PLA_PARAM_BOOL && !param->words && g_strcmp0(standard, "true") == 0;
   if (param->type == PLA_PARAM_BOOL || param->type == PLA_PARAM_LIST ||
-      (standard && strcmp(standard, "null") == 0))
+      g_strcmp0(standard, "null") == 0 || g_strcmp0(standard, "[]") == 0)
     standard = NULL;
-  g_autoptr(GString) text = g_string_new(param->help);
+  g_autoptr(GString) text = g_string_new(off ? "without " : NULL);
+  g_string_append(text, param->help);
   if (number && param->unit && standard)
     g_string_append_printf(text, " (%s, default: %s)", param->unit, standard);
   else if (number && param->unit)

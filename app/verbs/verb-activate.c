@@ -221,15 +221,15 @@ check(JsonObject *params, PlaError *err)
   if (json_object_get_null_member(params, "track") &&
       json_object_get_null_member(params, "random") && is_empty(params, "set"))
     return pla_fail(err, PLA_ERR_USAGE,
-                    "give the activations: a track after the model, --set \"NAME=0.5\", or "
-                    "--random SEED");
+                    "there are no activations; give a track, values of muscles (set), or a "
+                    "random seed (random)");
   if (json_object_get_boolean_member(params, "markers") &&
       (json_object_get_boolean_member(params, "contact") ||
        json_object_get_boolean_member(params, "dynamic") || !is_empty(params, "colliders") ||
        !is_empty(params, "jaw_colliders")))
     return pla_fail(err, PLA_ERR_USAGE,
-                    "--markers are computed for static equilibria only; write them in a run "
-                    "without --contact, --collider and --dynamic");
+                    "markers are computed for static equilibria only; compute them in a run "
+                    "without contact, colliders and inertia");
   return PLA_OK;
 }
 
@@ -245,7 +245,8 @@ static const PlaVerbParam params[] = {
   { "random", PLA_PARAM_INT, NULL, 0, 1e9, "null", "a random performance", .arg = "SEED" },
   { "seconds", PLA_PARAM_NUMBER, NULL, 0.001, 3600, "5", "its length, s", .arg = "T" },
   { "rate_hz", PLA_PARAM_NUMBER, NULL, 1, 10000, "60", "its frames in a second", .arg = "F" },
-  { "frame", PLA_PARAM_INT, NULL, 1, 1e9, "null", "whose shape is kept (default: the last)" },
+  { "frame", PLA_PARAM_INT, NULL, 1, 1e9, "null",
+    "the frame whose shape is kept (default: the last)" },
   { "shape", PLA_PARAM_BOOL, NULL, 0, 0, "true", "keep the shape of that frame", .option = "" },
   { "keep_track", PLA_PARAM_BOOL, NULL, 0, 0, "false", "also the activations that were used",
     .kinds = PLA_ITEM_TRACK, .option = "track", .arg = "CSV", .file = true },

@@ -225,7 +225,7 @@ read_sought(const char *text, bool *strengths, bool *stiffness, PlaError *err)
       *stiffness = true;
     else
       return pla_fail(err, PLA_ERR_USAGE,
-                      "--identify is 'strength', 'stiffness' or 'strength,stiffness', not '%s'",
+                      "identify is 'strength', 'stiffness' or 'strength,stiffness', not '%s'",
                       *name);
   }
   return PLA_OK;
@@ -432,7 +432,7 @@ check(JsonObject *params, PlaError *err)
     return PLA_OK;
   if (json_object_get_null_member(params, "activations"))
     return pla_fail(err, PLA_ERR_USAGE,
-                    "--identify needs known activations: give them by --activations CSV");
+                    "to identify strength or stiffness, also give the known activations");
   return read_sought(sought, &strengths, &stiffness, err);
 }
 
@@ -443,15 +443,15 @@ static const PlaVerbParam params[] = {
     .positional = true },
   PLA_FLESH_PARAMS,
   { "head", PLA_PARAM_BOOL, NULL, 0, 0, "true",
-    N_("whether the head moves: solved in every frame (default), or fixed: stabilised data"),
-    .arg = "HOW", .words = "fixed solved",
+    N_("the head: solved in every frame (default), or fixed, for stabilised data"), .arg = "HOW",
+    .words = "fixed solved",
     .panel = { .title = N_("The _head moves"),
                .spoken = N_("The head moves"),
                .subtitle = N_("Off: the recording is stabilised") } },
-  { "jaw", PLA_PARAM_BOOL, NULL, 0, 0, "true", N_("the jaw is free (on) or stays closed (off)"),
-    .option = "no-jaw", .panel = { .title = N_("The _jaw moves"), .spoken = N_("The jaw moves") } },
+  { "jaw", PLA_PARAM_BOOL, NULL, 0, 0, "true", N_("motion of the jaw"), .option = "no-jaw",
+    .panel = { .title = N_("The _jaw moves"), .spoken = N_("The jaw moves") } },
   { "label", PLA_PARAM_BOOL, NULL, 0, 0, "false",
-    N_("label markers by where they are, whatever their names"),
+    N_("label markers by their positions, not by their names"),
     .panel = { .title = N_("Match by _place"),
                .spoken = N_("Match by place"),
                .subtitle = N_("Ignores the names of markers") } },
@@ -478,7 +478,7 @@ static const PlaVerbParam params[] = {
     "known activations of the take: fit the strengths of the muscles, and write them instead",
     .kinds = PLA_ITEM_TRACK, .arg = "CSV" },
   { "identify", PLA_PARAM_TEXT, NULL, 1, 40, "null",
-    "with --activations: strength (default), stiffness of the flesh, or strength,stiffness",
+    "with known activations: strength (default), stiffness of the flesh, or strength,stiffness",
     .arg = "WHAT" },
   { "truth", PLA_PARAM_ITEM, NULL, 0, 0, "null", "known activations to compare with",
     .kinds = PLA_ITEM_TRACK, .arg = "CSV" },

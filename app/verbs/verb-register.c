@@ -87,8 +87,8 @@ by_surfaces(PlaWork *work, const Sides *sides, PlaRigid *out, PlaError *err)
                r.rms_mm, r.n_used, r.median_mm, r.iterations);
   if (!r.converged)
     pla_work_fall_short(work,
-                        "the surfaces were still moving after %d iterations (rms %.3f mm); try "
-                        "--search or --trim",
+                        "the surfaces were still moving after %d iterations (rms %.3f mm); search "
+                        "all positions (search), or leave out more points (trim)",
                         r.iterations, r.rms_mm);
   return PLA_OK;
 }
@@ -182,7 +182,7 @@ align(PlaWork *work, const Sides *sides, PlaRigid *out, PlaError *err)
   if (volume_of(c[0]) && volume_of(c[1]))
     return by_volumes(work, sides, out, err);
   return pla_fail(err, PLA_ERR_USAGE,
-                  "%s is a %s and %s a %s; two volumes, two surfaces, or with --landmarks two sets "
+                  "%s is a %s and %s a %s; two volumes, two surfaces, or by landmarks two sets "
                   "of points can be aligned",
                   pla_work_item_name(work, sides->item[0]), c[0]->kind,
                   pla_work_item_name(work, sides->item[1]), c[1]->kind);

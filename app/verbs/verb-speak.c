@@ -573,11 +573,11 @@ check(JsonObject *params, PlaError *err)
   if (mesh && json_object_get_boolean_member(params, "activations"))
     return pla_fail(
         err, PLA_ERR_USAGE,
-        "Activations are those of the phantom's muscles; a tongue given by --mesh has none");
+        "activations are those of the phantom's muscles; a tongue given as a mesh has none");
   if (!mesh && (json_array_get_length(json_object_get_array_member(params, "fixed")) > 0 ||
                 is_given(params, "forward") || is_given(params, "up")))
     return pla_fail(err, PLA_ERR_USAGE,
-                    "--fixed, --forward and --up describe a tongue given by --mesh");
+                    "fixed, forward and up describe a tongue that is given as a mesh");
   return PLA_OK;
 }
 
@@ -616,9 +616,8 @@ static const PlaVerbParam params[] = {
     "also the muscle activations that explain the motion, 0..1 per frame", .kinds = PLA_ITEM_TRACK,
     .arg = "OUT.csv", .file = true },
   { "quasistatic", PLA_PARAM_BOOL, NULL, 0, 0, "false", "without inertia and damping" },
-  { "volume", PLA_PARAM_BOOL, NULL, 0, 0, "true", "without the volume constraint, for comparison",
-    .option = "no-volume" },
-  { "contact", PLA_PARAM_BOOL, NULL, 0, 0, "true", "without contact with palate and teeth",
+  { "volume", PLA_PARAM_BOOL, NULL, 0, 0, "true", "the volume constraint", .option = "no-volume" },
+  { "contact", PLA_PARAM_BOOL, NULL, 0, 0, "true", "contact with palate and teeth",
     .option = "no-contact" },
   { "track_only", PLA_PARAM_BOOL, NULL, 0, 0, "false", "write the track only, without a tongue" },
   { "track", PLA_PARAM_BOOL, NULL, 0, 0, "false",

@@ -13,7 +13,7 @@ check(JsonObject *params, PlaError *err)
       (!json_object_get_null_member(params, "bend_deg") ||
        !json_object_get_null_member(params, "load_kg")))
     return pla_fail(err, PLA_ERR_USAGE,
-                    "--limb has angles and loads of its own: leave --bend-deg and --load-kg out");
+                    "the limb has angles and loads of its own: leave out bend_deg and load_kg");
   return PLA_OK;
 }
 
@@ -153,8 +153,7 @@ static const PlaVerbParam params[] = {
   { "poisson", PLA_PARAM_NUMBER, NULL, 0.01, 0.4999, "null", "Poisson's ratio of that flesh" },
   { "strength", PLA_PARAM_NUMBER, NULL, 0.01, 100, "null",
     "factor on the peak stress of all muscles" },
-  { "bend_deg", PLA_PARAM_NUMBER, "deg", 0, 145, "null",
-    "how far the elbow is bent; 90 without it" },
+  { "bend_deg", PLA_PARAM_NUMBER, "deg", 0, 145, "null", "angle of the elbow; 90 without it" },
   { "load_kg", PLA_PARAM_NUMBER, "kg", 0, 1000, "null", "mass in the hand" },
   { "limb", PLA_PARAM_OBJECT, NULL, 0, 0, "null", "other joints, angles and loads" },
   { "name", PLA_PARAM_TEXT, NULL, 1, 200, "\"torque\"", "name of the track of activations",

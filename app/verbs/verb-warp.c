@@ -95,7 +95,7 @@ read_template(PlaWork *work, Template *out, PlaError *err)
   else if (pla_work_is_null(work, "item"))
     st = pla_fail(err, PLA_ERR_USAGE, "name what to warp: an item or a phantom");
   else if (!marked)
-    st = pla_fail(err, PLA_ERR_USAGE, "give the landmarks of the template: --from LANDMARKS.csv");
+    st = pla_fail(err, PLA_ERR_USAGE, "the template has no landmarks; give them (from)");
   else {
     st = pla_work_item(work, "item", NULL, &item, err);
     if (st == PLA_OK)
@@ -111,8 +111,7 @@ read_template(PlaWork *work, Template *out, PlaError *err)
     st = read_description(work, &out->muscles, err);
   if (st == PLA_OK && out->muscles.n == 0 && !pla_work_is_null(work, "muscles") &&
       pla_work_bool(work, "muscles"))
-    st = pla_fail(err, PLA_ERR_USAGE,
-                  "the template has no muscles; give their description with --description");
+    st = pla_fail(err, PLA_ERR_USAGE, "the template has no muscles; give their description");
   return st;
 }
 
@@ -300,7 +299,7 @@ static const PlaVerbParam params[] = {
   { "description", PLA_PARAM_ITEM, NULL, 0, 0, "null",
     "muscles of the template, as `muscles` reads them", .kinds = PLA_ITEM_MUSCLES },
   { "muscles", PLA_PARAM_BOOL, NULL, 0, 0, "null",
-    "also the description of the warped muscles; in a case where there are some",
+    "also the description of the warped muscles (in a case: if there are any)",
     .kinds = PLA_ITEM_MUSCLES, .arg = "FILE", .file = true },
   { "landmarks", PLA_PARAM_BOOL, NULL, 0, 0, "false", "also all the template's landmarks, warped",
     .kinds = PLA_ITEM_LANDMARKS, .arg = "FILE", .file = true },

@@ -1,11 +1,11 @@
 /* What can be done to a case, or from file to file.
  *
- * A verb is one file app/verbs/verb-NAME.c that declares one `const PlaVerb`: its name, a title for
- * the Undo menu, a table of parameters, a table of results and a function.  Listing it in
- * app/verbs/verb.c is all there is to do for cases: undo, redo, the log, replay, `platysma-cli case
- * apply` and the window work from the table.  A row in app/cli/commands.c makes it a command of
- * platysma-cli, whose options come from the same table (app/cli/run-verb.c).  An operation is one
- * run of a verb: a row of a case's log.
+ * A verb is one file app/verbs/verb-NAME.c that defines one `const PlaVerb` (its name, a title for
+ * the Undo menu, a table of parameters, a table of results and a function), and one row of
+ * PLA_VERBS in app/verbs/verbs.h.  Undo, redo, the log, replay, `platysma-cli case apply` and the
+ * window work from that table.  A command (app/cli/command.h) runs it from file to file; its
+ * options come from the same table (app/cli/run-verb.c).  An operation is one run of a verb: a row
+ * of a case's log.
  *
  * The function reads items and parameters through its PlaWork and leaves results there; it never
  * sees a file.  It must be a function of these alone: no clock (but for result keys that say so),
@@ -57,17 +57,17 @@ typedef struct {
   const char *unit;      /* "mm", or NULL */
   double min, max;       /* of numbers and text lengths; both 0: any */
   const char *otherwise; /* JSON text used when not given; NULL: must be given */
-  const char *help;      /* one line, lower case */
+  const char *help;      /* one line, lower case; of a bool that is true by default: what it adds */
   const char *kinds;     /* of items: those it may be, with blanks between them; NULL: any.  With
                             @file: the kind of what is made besides */
-  /* on the command line, where the name with dashes instead of underscores does not tell it all */
+  /* on the command line, where more is needed than the name with dashes instead of underscores */
   bool positional;     /* a word without an option; of a list of items: all further words */
   const char *option;  /* another name; "": it has no option */
   const char *arg;     /* what --help calls its value; NULL: by its type */
   int part;            /* 1, 2: the first and second value of an option that has two */
   bool file;           /* of a bool: the option's value is the file for what is made besides */
   const char *words;   /* of a bool: what the option's value is for false and true, with a blank
-                          between them; NULL: a flag that turns the default round */
+                          between them; NULL: a flag that inverts the default */
   PlaParamPanel panel; /* in the window */
 } PlaVerbParam;
 

@@ -1,6 +1,8 @@
-/* The rules that every verb keeps: help with an example, one sentence and the right exit status on
- * bad usage, one JSON object and nothing else with --json. */
+/* The rules that every command keeps: help with an example, one sentence and the right exit status
+ * on bad usage, one JSON object and nothing else with --json. */
 #include "app/cli/command.h"
+#include "sim/dynamics/dynamics.h"
+#include "sim/surgery/template.h"
 
 #include <gio/gio.h>
 #include <glib.h>
@@ -64,36 +66,36 @@ check_json_error(const Result *result)
 }
 
 static void
-test_every_verb(void)
+test_every_command(void)
 {
-  for (const PlaCommand *const *verb = pla_commands_get(); *verb; verb++) {
-    g_assert_nonnull((*verb)->example);
-    g_assert_true(g_str_has_prefix((*verb)->example, "platysma-cli "));
-    g_assert_nonnull((*verb)->summary);
-    g_assert_nonnull((*verb)->description);
+  for (const PlaCommand *const *command = pla_commands_get(); *command; command++) {
+    g_assert_nonnull((*command)->example);
+    g_assert_true(g_str_has_prefix((*command)->example, "platysma-cli "));
+    g_assert_nonnull((*command)->summary);
+    g_assert_nonnull((*command)->description);
 
-    g_autofree char *help = g_strdup_printf("%s --help", (*verb)->name);
+    g_autofree char *help = g_strdup_printf("%s --help", (*command)->name);
     Result result = run(help);
     g_assert_cmpint(result.status, ==, 0);
-    g_assert_nonnull(strstr(result.out, (*verb)->example));
-    for (const PlaOpt *opt = pla_command_options(*verb); opt && opt->name; opt++) {
+    g_assert_nonnull(strstr(result.out, (*command)->example));
+    for (const PlaOpt *opt = pla_command_options(*command); opt && opt->name; opt++) {
       g_assert_nonnull(strstr(result.out, opt->name));
       g_assert_true(opt->type == PLA_OPT_FLAG || opt->arg != NULL);
     }
     g_assert_cmpstr(result.err, ==, "");
     result_clear(&result);
 
-    g_autofree char *bad = g_strdup_printf("%s --no-such-option --json", (*verb)->name);
+    g_autofree char *bad = g_strdup_printf("%s --no-such-option --json", (*command)->name);
     result = run(bad);
     g_assert_cmpint(result.status, ==, 2);
     check_sentence(&result);
     check_json_error(&result);
     result_clear(&result);
 
-    /* every file that a verb needs may be missing */
-    if ((*verb)->min_files > 0) {
+    /* every file that a command needs may be missing */
+    if ((*command)->min_files > 0) {
       g_autofree char *missing =
-          g_strdup_printf("%s /nowhere/a.nii /nowhere/b.vtu -o /nowhere/out.nii", (*verb)->name);
+          g_strdup_printf("%s /nowhere/a.nii /nowhere/b.vtu -o /nowhere/out.nii", (*command)->name);
       result = run(missing);
       g_assert_cmpint(result.status, ==, 2);
       check_sentence(&result);
@@ -106,7 +108,7 @@ static void
 test_usage(void)
 {
   const char *const bad[] = { "",
-                              "nosuchverb",
+                              "nosuchcommand",
                               "info",
                               "info a b",
                               "bench nosuch",
@@ -128,21 +130,36 @@ test_usage(void)
   result_clear(&result);
 }
 
-/* the manual page and the completion name every verb and option */
+/* the manual page and the completion name every command and option; columns of the page keep their
+ * lines */
 static void
 test_generated(void)
 {
   Result man = run("--man"), completion = run("--bash-completion");
-  for (const PlaCommand *const *verb = pla_commands_get(); *verb; verb++) {
-    g_autofree char *section = g_strdup_printf(".SS %s", (*verb)->name);
+  for (const PlaCommand *const *command = pla_commands_get(); *command; command++) {
+    g_autofree char *section = g_strdup_printf(".SS %s", (*command)->name);
     g_assert_nonnull(strstr(man.out, section));
-    for (const PlaOpt *opt = pla_command_options(*verb); opt && opt->name; opt++) {
+    for (const PlaOpt *opt = pla_command_options(*command); opt && opt->name; opt++) {
       g_autofree char *option = g_strdup_printf("--%s", opt->name);
       g_assert_nonnull(strstr(completion.out, option));
     }
   }
+  g_assert_nonnull(strstr(man.out, ".nf\nnew CASE"));
   result_clear(&man);
   result_clear(&completion);
+}
+
+/* lists that descriptions repeat are complete */
+static void
+test_lists_in_help(void)
+{
+  Result operate = run("operate --help"), simulate = run("simulate --help");
+  for (const PlaTemplate *const *row = pla_templates_get(); *row; row++)
+    g_assert_nonnull(strstr(operate.out, (*row)->id));
+  for (const PlaIntegrator *const *row = pla_integrators_get(); *row; row++)
+    g_assert_nonnull(strstr(simulate.out, (*row)->name));
+  result_clear(&operate);
+  result_clear(&simulate);
 }
 
 /* the headless program needs neither a toolkit nor a renderer to start */
@@ -162,9 +179,10 @@ main(int argc, char **argv)
   g_test_init(&argc, &argv, NULL);
   cli = g_getenv("PLATYSMA_CLI");
   g_assert_nonnull(cli);
-  g_test_add_func("/cli/every-verb", test_every_verb);
+  g_test_add_func("/cli/every-command", test_every_command);
   g_test_add_func("/cli/usage", test_usage);
   g_test_add_func("/cli/generated", test_generated);
+  g_test_add_func("/cli/lists-in-help", test_lists_in_help);
   g_test_add_func("/cli/links", test_links);
   return g_test_run();
 }
