@@ -110,8 +110,8 @@ const PlaCommand pla_command_bench = {
   .args = "NAME",
   .summary = "runs a named benchmark",
   .description =
-      "Measures one thing and the plain alternative to it in the same run, and prints the median\n"
-      "time and the ratios.",
+      "Measures a method and its plain alternative in the same run, and prints the median times\n"
+      "and their ratios.",
   .example = "platysma-cli bench svd --json",
   .max_files = 1,
   .options = options,

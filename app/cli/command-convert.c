@@ -70,9 +70,9 @@ const PlaCommand pla_command_convert = {
   .args = "IN OUT",
   .summary = "converts any volume or mesh format into another",
   .description =
-      "Reads IN, whatever it is (a DICOM folder and an InVesalius .inv3 too), and writes OUT in\n"
-      "the format that its ending names.  Voxels, connectivity, fields and NIfTI affines come\n"
-      "through bit for bit wherever both formats hold them.",
+      "Reads IN in any supported format, also a DICOM folder or an InVesalius project (.inv3),\n"
+      "and writes OUT in the format that its ending names.  Voxels, connectivity, fields and\n"
+      "NIfTI affines are preserved bit for bit where both formats can store them.",
   .example = "platysma-cli convert scan-folder/ head.nii.gz",
   .min_files = 1,
   .max_files = 2,

@@ -90,7 +90,7 @@ const PlaCommand pla_command_fit = {
       "phantom:arm.  MARKERS is a C3D, TRC or CSV file.  Markers are matched by name, or by\n"
       "their position in a rest frame when names are unknown.  Another length unit, exchanged\n"
       "markers, markers that stand still and dropped frames are repaired and reported.\n\n"
-      "Every frame is an equilibrium of the body, so outliers do not dent the face.\n"
+      "Every frame is an equilibrium of the body, so single outliers do not distort it.\n"
       "Activations lie in 0..1.  Muscles that the markers do not determine are reported as not\n"
       "identifiable, with their posterior deviation at the noise of the take.\n\n"
       "With --activations the body is fitted instead: strengths of the muscles, or the\n"

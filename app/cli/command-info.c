@@ -87,9 +87,9 @@ const PlaCommand pla_command_info = {
   .args = "FILE",
   .summary = "describes any supported file",
   .description =
-      "Reads a volume, mesh, marker take, sensor track, sound, DICOM folder or case and says\n"
-      "what is in it: sizes, units, the axes of a volume and where they came from, labels,\n"
-      "and everything that was repaired or assumed.",
+      "Reads a volume, mesh, marker take, sensor track, sound, DICOM folder or case and reports\n"
+      "its content: sizes, units, the axes of a volume and their source, labels, and everything\n"
+      "that was repaired or assumed.",
   .example = "platysma-cli info head.nii.gz --json",
   .max_files = 1,
   .options = options,

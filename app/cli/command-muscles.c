@@ -451,7 +451,7 @@ static const PlaOpt options[] = {
   { "muscles", 0, PLA_OPT_TEXT, "ITEM", "activate: of a case (default: the newest)" },
   { "set", 0, PLA_OPT_TEXT, "NAME=VALUE", "activate: the activation of one muscle, in one frame", 0,
     0, true },
-  { "bend-deg", 0, PLA_OPT_NUMBER, "A", "torque: how far the elbow is bent (default: 90)", 0, 145 },
+  { "bend-deg", 0, PLA_OPT_NUMBER, "A", "torque: angle of the elbow (default: 90)", 0, 145 },
   { "load-kg", 0, PLA_OPT_NUMBER, "M", "torque: mass in the hand, kg", 0, 1000 },
   { "limb", 0, PLA_OPT_TEXT, "JSON", "torque: other joints, angles and loads" },
   { NULL },
@@ -464,7 +464,7 @@ const PlaCommand pla_command_muscles = {
   .args = "LABELS MESH | phantom:NAME [MESH] | CASE | activate MODEL [TRACK] | torque MODEL",
   .summary = "puts muscles into a mesh: fibres, volume shares, attachments",
   .description =
-      "For every muscle and every tetrahedron that it meets: the share of the element's volume\n"
+      "Computes, for every muscle and every tetrahedron that it meets, the share of the volume\n"
       "and the direction of the fibres, from origin to insertion.  Muscles may be thinner than\n"
       "an element, and several may share one.  A JSON file describes them by name, label or\n"
       "closed surface, and by heads with their bones and lines of action.  The phantoms head,\n"

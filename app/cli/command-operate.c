@@ -520,7 +520,7 @@ const PlaCommand pla_command_operate = {
       "names; with \"tissue\" it cuts that tissue only.  Undermining goes to \"depth_mm\", or to "
       "a\n"
       "\"level\": \"bone\" or the name of a tissue, \"offset_mm\" above its surface.\n\n"
-      "The output is the final shape of the body, with the field \"displacement\" in mm.",
+      "The output is the final shape of the body, with the field \"displacement_mm\".",
   .example = "platysma-cli operate plan.json -o result.vtu --surface result.vtp",
   .min_files = 1,
   .max_files = 1,

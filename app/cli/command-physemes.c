@@ -211,7 +211,7 @@ const PlaCommand pla_command_physemes = {
       "for\n"
       "each phoneme so that neighbours agree best where they overlap, stretches them onto their\n"
       "intervals and blends them; the track drives `muscles activate`.  The head moves by blended\n"
-      "velocities, and an expression can be laid on top.",
+      "velocities, and an expression can be added.",
   .example = "platysma-cli physemes speak voice.json --phonemes cheese.TextGrid -o cheese.csv",
   .min_files = 1,
   .max_files = -1,

@@ -111,7 +111,7 @@ const PlaCommand pla_command_report = {
   .summary = "writes a case as a printable report",
   .description =
       "Draws the scans, tissues and meshes of a case, lists tissue volumes, the quality of meshes\n"
-      "and solutions, measurements and notes, where everything came from (hashes of files, audit\n"
+      "and solutions, measurements and notes, the source of each item (hashes of files, audit\n"
       "of their frames) and every operation with its parameters and state hash.  The case's title\n"
       "and names of files, which often name a patient, are left out unless --names is given.\n"
       "OUT is .pdf, or .html with its pictures in the folder OUT-files beside it.",
@@ -148,8 +148,8 @@ const PlaCommand pla_command_demo = {
   .args = "-o CASE",
   .summary = "makes the demo case",
   .description =
-      "Imports a head CT into a new case and segments it; without --volume the case holds the\n"
-      "procedural head instead.",
+      "Imports a head CT into a new case and segments it; without --volume the case has the\n"
+      "head phantom instead.",
   .example = "platysma-cli demo -o demo.platysma --volume datasets/cache/ct-head.nii.gz",
   .needs_output = true,
   .options = demo_options,

@@ -253,8 +253,8 @@ static const PlaOpt train_option_table[] = {
   { "epochs", 0, PLA_OPT_INT, "N", "at most (default: 50; stops early)", 1, 10000 },
   { "smooth", 0, PLA_OPT_INT, "N", "frames over which the output is smoothed (default: 21)", 1,
     101 },
-  { "seed", 0, PLA_OPT_INT, "N", "of the weights and the shuffling (default: 1)", 0, 1e9 },
-  { "minutes", 0, PLA_OPT_NUMBER, "M", "of each kind of speech that is made (default: 20)", 0.1,
+  { "seed", 0, PLA_OPT_INT, "N", "seed of the weights and the shuffling (default: 1)", 0, 1e9 },
+  { "minutes", 0, PLA_OPT_NUMBER, "M", "length of each kind of synthetic speech (default: 20)", 0.1,
     600 },
   { "small", 0, PLA_OPT_FLAG, NULL, "store weights in 8 bits" },
   { NULL },
@@ -266,12 +266,23 @@ const PlaCommand pla_command_speech_train = {
   .summary = "learns sensor positions from paired sound and sensor files",
   .description =
       "CORPUS is a JSON file that lists utterances (sound and sensor files) and describes their\n"
-      "columns: see the guide.  made:tract and made:espeak are synthetic speech by the\n"
-      "articulatory synthesiser and by eSpeak NG; made:both is both.  Utterances or speakers\n"
-      "are split into train, valid and test.  The network of the epoch that is best on valid is\n"
+      "columns; speech-corpus writes one as an example.  made:tract and made:espeak are synthetic\n"
+      "speech by the articulatory synthesiser and by eSpeak NG; made:both is both.  Utterances or\n"
+      "speakers are split into train, valid and test.  The network of the epoch that is best on "
+      "valid is\n"
       "kept and scored on test.  The same corpus and options give the same file on any number\n"
       "of threads.  The rmse of a sensor is that of its coordinates, its correlation the mean\n"
-      "over x and y, both over all frames of the set.",
+      "over x and y, both over all frames of the set.\n\n"
+      "Members of the corpus, with their defaults:\n"
+      "  \"sensors\": [\"TR\", \"TD\", \"TB\", \"TT\", \"LI\", \"UL\", \"LL\"]\n"
+      "  \"columns\": {\"TT_x\": \"T1_px\", ...}   column of each channel (its own name)\n"
+      "  \"rate_hz\", \"unit\", \"delay_s\"        (those of the tracks, mm, 0)\n"
+      "  \"axes\": {\"x\": \"back\", \"y\": \"down\"}   directions of increasing columns\n"
+      "  \"head\": [NAME, NAME]               two coils that move with the head (none)\n"
+      "  \"smooth\": 21                       window over the sensors, in frames; 1: none\n"
+      "  \"split\": {\"by\": \"utterance\" or \"speaker\", \"valid\": 0.1, \"test\": 0.1}\n"
+      "  \"utterances\": [{\"audio\": \"a.wav\", \"track\": \"a.ema\", \"speaker\": NAME,\n"
+      "                  \"set\": \"train\", \"valid\" or \"test\" instead of the split}, ...]",
   .example = "platysma-cli speech-train corpus.json -o voice.net --json",
   .min_files = 1,
   .max_files = 1,
@@ -339,8 +350,8 @@ run_eval(PlaInvocation *inv, PlaError *err)
 
 static const PlaOpt eval_option_table[] = {
   { "set", 0, PLA_OPT_TEXT, "NAME", "train, valid or test (default: test)" },
-  { "minutes", 0, PLA_OPT_NUMBER, "M", "as for speech-train: ten times the test set (default: 20)",
-    0.1, 600 },
+  { "minutes", 0, PLA_OPT_NUMBER, "M",
+    "as given to speech-train; its test set is a tenth of that (default: 20)", 0.1, 600 },
   { NULL },
 };
 
@@ -385,10 +396,12 @@ run_corpus(PlaInvocation *inv, PlaError *err)
 }
 
 static const PlaOpt corpus_option_table[] = {
-  { "minutes", 0, PLA_OPT_NUMBER, "M", "of speech (default: 1)", 0.1, 600 },
-  { "speakers", 0, PLA_OPT_INT, "N", "who speak in turn (default: 1)", 1, 1000 },
-  { "format", 0, PLA_OPT_TEXT, "NAME", "of the tracks: csv, ema (EST) or mat (default: csv)" },
-  { "seed", 0, PLA_OPT_INT, "N", "other speakers, other words (default: 1)", 0, 1e6 },
+  { "minutes", 0, PLA_OPT_NUMBER, "M", "length of the speech (default: 1)", 0.1, 600 },
+  { "speakers", 0, PLA_OPT_INT, "N", "number of speakers, who speak in turn (default: 1)", 1,
+    1000 },
+  { "format", 0, PLA_OPT_TEXT, "NAME",
+    "format of the tracks: csv, ema (EST) or mat (default: csv)" },
+  { "seed", 0, PLA_OPT_INT, "N", "seed of the speakers and their words (default: 1)", 0, 1e6 },
   { NULL },
 };
 

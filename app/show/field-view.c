@@ -20,7 +20,7 @@ static const PlaFieldView views[] = {
     false },
   { "skin-pressure", PLA_QUANTITY_PRESSURE, PLA_BODY_PRESSURE, NULL, PLA_ON_VERTS, PLA_UNIT_KPA,
     false, false },
-  /* `operate` writes its field without the unit in its name */
+  /* `operate` of version 0.1.0 wrote its field without the unit in its name */
   { "displacement", PLA_QUANTITY_DISPLACEMENT, PLA_FIELD_DISPLACEMENT, "displacement", PLA_ON_VERTS,
     PLA_UNIT_MM, true, false },
   { "jacobian", PLA_QUANTITY_VOLUME_RATIO, "jacobian", NULL, PLA_ON_CELLS, PLA_UNIT_ONE, false,

@@ -1,4 +1,4 @@
-/* Operate: a body is laid on the table, and steps of a surgical plan are done to it. */
+/* Prepares a body for surgery, and runs the steps of a surgical plan on it. */
 #include "app/base/json.h"
 #include "app/content/made.h"
 #include "app/surgery/plan.h"

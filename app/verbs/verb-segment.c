@@ -121,7 +121,7 @@ static const PlaVerbParam params[] = {
                .spoken = N_("Largest piece only"),
                .begin = "true" } },
   { "fill_holes", PLA_PARAM_BOOL, NULL, 0, 0, "false",
-    "then fill what the volume's border cannot reach" },
+    "then fill holes that are not connected to the border of the volume" },
   { "fill_slices", PLA_PARAM_BOOL, NULL, 0, 0, "false", "also fill holes of each axial slice" },
   { "connectivity", PLA_PARAM_INT, NULL, 6, 26, "26", "voxels touch by 6, 18 or 26 neighbours" },
   { "frame", PLA_PARAM_INT, NULL, 0, 1000000, "0", "which frame of a volume over time, from 0" },
