@@ -7,8 +7,10 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/bodies/refine-surface.h"
 #include "anatomy/levelset/levelset.h"
 #include "anatomy/mesh/tri-tree.h"
+#include "anatomy/mesh/winding.h"
 #include "anatomy/segment/components.h"
 #include "anatomy/surface/surface.h"
 
@@ -29,6 +31,10 @@ pla_tissue_lattice_clear(PlaTissueLattice *self)
 }
 
 /* ---- surface ---- */
+
+/* Longest edge of the surface, in cells: supports and loads act at its vertices.  A bar clamped at
+ * one end gives way by 3 % more at 1 than at 0.5. */
+#define LONGEST_EDGE 0.5
 
 /* what a voxel is to the body */
 enum { OUTSIDE, SOFT, RIGID, CAVITY };
@@ -269,7 +275,8 @@ find_borders(PlaTissueLattice *self, const PlaLabelMap *sorted, const double inv
 
 static PlaStatus
 make_surface(PlaTissueLattice *self, const PlaLabelMap *map, const double inverse[12],
-             const uint8_t *soft, const uint8_t *rigid, PlaProgress *progress, PlaError *err)
+             const uint8_t *soft, const uint8_t *rigid, double cell_mm, PlaProgress *progress,
+             PlaError *err)
 {
   double spacing[3];
   PlaLabelMap *sorted = NULL;
@@ -286,6 +293,9 @@ make_surface(PlaTissueLattice *self, const PlaLabelMap *map, const double invers
     st = reduce_surface(self, full, outer, voxel, progress, err);
   if (st == PLA_OK)
     st = find_borders(self, sorted, inverse, outer, voxel, err);
+  /* what holds the body, and what pulls at it, must reach every cell there */
+  if (st == PLA_OK)
+    st = pla_surface_halve_edges(LONGEST_EDGE * 1e-3 * cell_mm, &self->surface, &self->border, err);
   pla_mesh_free(full);
   pla_levelset_free(outer);
   pla_levelset_free(tissue);
@@ -349,9 +359,9 @@ cubes_init(Cubes *self, const PlaMesh *surface, double cell, PlaError *err)
   return self->near ? PLA_OK : pla_fail_memory(err, "the lattice");
 }
 
-/* marks cubes that hold tissue or its surface */
+/* marks cubes that hold tissue */
 static void
-mark_cubes(const Cubes *self, const PlaLabelMap *map, const uint8_t *soft, const PlaMesh *surface)
+mark_tissue(const Cubes *self, const PlaLabelMap *map, const uint8_t *soft)
 {
   const PlaVolume *vol = map->volume;
   double reach[3]; /* of a voxel from its middle, m */
@@ -373,6 +383,12 @@ mark_cubes(const Cubes *self, const PlaLabelMap *map, const uint8_t *soft, const
         }
         mark_box(self, lo, hi);
       }
+}
+
+/* marks cubes that the surface passes through */
+static void
+mark_surface(const Cubes *self, const PlaMesh *surface)
+{
   /* a hair wider, so that no triangle lies in the border of the lattice */
   const double margin = 1e-3 * self->cell;
   for (int t = 0; t < surface->n_tris; t++) {
@@ -384,6 +400,32 @@ mark_cubes(const Cubes *self, const PlaLabelMap *map, const uint8_t *soft, const
     }
     mark_box(self, lo, hi);
   }
+}
+
+/* marks cubes whose middle lies inside the surface */
+static PlaStatus
+mark_inside(const Cubes *self, const PlaMesh *surface, PlaError *err)
+{
+  const PlaTriMesh tris = pla_mesh_tris(surface);
+  const size_t n = (size_t)self->n[0] * (size_t)self->n[1] * (size_t)self->n[2];
+  PlaWinding *winding = NULL;
+  double *middle = pla_array_new(3 * n, sizeof *middle), *turns = pla_array_new(n, sizeof *turns);
+  PlaStatus st =
+      middle && turns ? pla_winding_new(&tris, &winding, err) : pla_fail_memory(err, "the lattice");
+  for (size_t i = 0; st == PLA_OK && i < n; i++) {
+    const size_t w = (size_t)self->n[0], h = (size_t)self->n[1];
+    const double index[3] = { (double)(i % w), (double)(i / w % h), (double)(i / (w * h)) };
+    for (size_t d = 0; d < 3; d++)
+      middle[3 * i + d] = self->origin[d] + self->cell * (index[d] + 0.5);
+  }
+  if (st == PLA_OK)
+    st = pla_winding_batch(winding, n, middle, NULL, turns, err);
+  for (size_t i = 0; st == PLA_OK && i < n; i++)
+    self->near[i] |= turns[i] > 0.5;
+  pla_winding_free(winding);
+  free(middle);
+  free(turns);
+  return st;
 }
 
 /* number of the vertex at @slot, a new one at first sight */
@@ -520,11 +562,12 @@ pla_tissue_lattice_init(PlaTissueLattice *self, const PlaLabelMap *map, const in
   for (int g = 0; st == PLA_OK && g < n_ids; g++)
     soft[ids[g]] = 1;
   if (st == PLA_OK)
-    st = make_surface(self, map, inverse, soft, rigid, progress, err);
+    st = make_surface(self, map, inverse, soft, rigid, cell_mm, progress, err);
   if (st == PLA_OK)
     st = cubes_init(&cubes, self->surface, 1e-3 * cell_mm, err);
   if (st == PLA_OK) {
-    mark_cubes(&cubes, map, soft, self->surface);
+    mark_tissue(&cubes, map, soft);
+    mark_surface(&cubes, self->surface);
     st = make_lattice(self, &cubes, err);
   }
   if (st == PLA_OK)
@@ -533,5 +576,37 @@ pla_tissue_lattice_init(PlaTissueLattice *self, const PlaLabelMap *map, const in
     pla_tissue_lattice_clear(self);
   free(cubes.near);
   free(soft);
+  return st;
+}
+
+PlaStatus
+pla_tissue_lattice_from_surface(PlaTissueLattice *self, const PlaMesh *surface, double cell_mm,
+                                PlaError *err)
+{
+  Cubes cubes = { 0 };
+  *self = (PlaTissueLattice){ 0 };
+  PlaStatus st = pla_mesh_dup(surface, &self->surface, err);
+  if (st == PLA_OK) {
+    self->border = pla_array_new0((size_t)surface->n_tris, sizeof *self->border); /* air */
+    st = self->border ? pla_surface_halve_edges(LONGEST_EDGE * 1e-3 * cell_mm, &self->surface,
+                                                &self->border, err)
+                      : pla_fail_memory(err, "the body");
+  }
+  if (st == PLA_OK)
+    st = cubes_init(&cubes, self->surface, 1e-3 * cell_mm, err);
+  if (st == PLA_OK) {
+    mark_surface(&cubes, self->surface);
+    st = mark_inside(&cubes, self->surface, err);
+  }
+  if (st == PLA_OK)
+    st = make_lattice(self, &cubes, err);
+  if (st == PLA_OK) {
+    self->tissue = pla_array_new0((size_t)self->lattice->n_tets, sizeof *self->tissue);
+    if (!self->tissue)
+      st = pla_fail_memory(err, "the body");
+  }
+  if (st != PLA_OK)
+    pla_tissue_lattice_clear(self);
+  free(cubes.near);
   return st;
 }

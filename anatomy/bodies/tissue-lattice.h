@@ -12,7 +12,8 @@ typedef enum {
   PLA_BORDER_AIR,
   PLA_BORDER_CAVITY, /* an airway, a sinus */
   PLA_BORDER_BONE,   /* holds the body */
-  PLA_BORDER_END     /* of the scan: holds it too */
+  PLA_BORDER_END,    /* of the scan: holds it too */
+  PLA_BORDER_NONE    /* no triangle of the surface */
 } PlaBorder;
 
 typedef struct {
@@ -29,4 +30,8 @@ typedef struct {
 PlaStatus pla_tissue_lattice_init(PlaTissueLattice *self, const PlaLabelMap *map, const int *ids,
                                   int n_ids, const unsigned char *rigid, double cell_mm,
                                   PlaProgress *progress, PlaError *err);
+/* The same inside a closed surface (copied), normals outwards: one tissue that borders on
+ * air.  Edges longer than half a cell are halved. */
+PlaStatus pla_tissue_lattice_from_surface(PlaTissueLattice *self, const PlaMesh *surface,
+                                          double cell_mm, PlaError *err);
 void pla_tissue_lattice_clear(PlaTissueLattice *self);

@@ -15,6 +15,7 @@
   ROW(segment)            \
   ROW(surface)            \
   ROW(mesh)               \
+  ROW(body)               \
   ROW(muscles)            \
   ROW(physemes)           \
   ROW(warp)               \

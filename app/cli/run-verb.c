@@ -209,6 +209,27 @@ landmarks_node(const char *path, JsonNode **out, PlaError *err)
   return PLA_OK;
 }
 
+/* X,Y,Z as a list of numbers; as a text, which the check of the parameter refuses, where it is
+ * something else */
+static JsonNode *
+point_node(const char *text)
+{
+  JsonNode *node = json_node_new(JSON_NODE_ARRAY);
+  g_auto(GStrv) words = g_strsplit(text, ",", -1);
+  g_autoptr(JsonArray) list = json_array_new();
+  for (char **w = words; *w; w++) {
+    char *end;
+    const double value = g_ascii_strtod(g_strstrip(*w), &end);
+    if (end == *w || *end) {
+      json_node_init_string(node, text);
+      return node;
+    }
+    json_array_add_double_element(list, value);
+  }
+  json_node_set_array(node, list);
+  return node;
+}
+
 /* what the option says, or NULL where it was not given; what is made besides, but has no file, is
  * not made */
 static JsonNode *
@@ -236,6 +257,10 @@ option_value(PlaInvocation *inv, const PlaVerbParam *param, const char *option)
                                               : g_strcmp0(param->otherwise, "true") != 0);
     break;
   }
+  case PLA_PARAM_POINT:
+    json_node_unref(node);
+    node = point_node(pla_invocation_text(inv, option, 0, ""));
+    break;
   case PLA_PARAM_LIST:
     json_node_unref(node);
     node = list_node(pla_invocation_text(inv, option, 0, NULL));

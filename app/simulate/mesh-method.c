@@ -9,6 +9,7 @@
 static const PlaMeshMethod *const methods[] = {
   &pla_mesh_method_tets,
   &pla_mesh_method_lattice,
+  &pla_mesh_method_carved,
   &pla_mesh_method_embed,
   NULL,
 };

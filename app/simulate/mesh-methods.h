@@ -3,6 +3,7 @@
 
 #include "app/simulate/mesh-method.h"
 
+extern const PlaMeshMethod pla_mesh_method_carved;
 extern const PlaMeshMethod pla_mesh_method_embed;
 extern const PlaMeshMethod pla_mesh_method_lattice;
 extern const PlaMeshMethod pla_mesh_method_tets;

@@ -4,6 +4,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "sim/bodies/carved-mesh.h"
 
 #include <glib.h>
 #include <math.h>
@@ -118,6 +119,26 @@ select_plane(PlaJson plane, const double *centre_m, size_t n, bool *marked, PlaE
   return st;
 }
 
+/* vertices of the triangles of a body that border on "air", "cavity", "bone" or the "end" of the
+ * scan */
+static PlaStatus
+select_border(const PlaMesh *mesh, PlaJson value, bool *marked, PlaError *err)
+{
+  static const char *const names[] = { "air", "cavity", "bone", "end", NULL };
+  const PlaField *field = pla_mesh_find_field(mesh, PLA_MESH_BORDER, PLA_ON_CELLS);
+  int border = 0;
+  PlaStatus st = pla_json_choice(value, names, &border, err);
+  if (st == PLA_OK && (!field || field->n_components != 1))
+    st = pla_json_fail(value, err,
+                       "selects by the cell field '%s', which the mesh does not have; `body` and "
+                       "`mesh --method carved` write it",
+                       PLA_MESH_BORDER);
+  for (size_t t = 0; st == PLA_OK && t < (size_t)mesh->n_tris; t++)
+    for (size_t k = 0; k < 3 && pla_dtype_get(field->dtype, field->data, t) == border; k++)
+      marked[mesh->tri[3 * t + k]] = true;
+  return st;
+}
+
 int
 pla_scene_cell(const PlaMesh *mesh, size_t c, const int **verts)
 {
@@ -149,8 +170,8 @@ PlaStatus
 pla_scene_select(const PlaSceneSelection *self, PlaJson where, bool of_cells, bool *marked,
                  size_t *count, PlaError *err)
 {
-  static const char *const known[] = { "all",   "box_mm", "near",  "plane",
-                                       "nodes", "region", "label", NULL };
+  static const char *const known[] = { "all",    "box_mm", "near",   "plane", "nodes",
+                                       "region", "label",  "border", NULL };
   const PlaMesh *mesh = self->mesh;
   const size_t n_cells = (size_t)mesh->n_tets + (size_t)mesh->n_hexes;
   const size_t n = of_cells ? n_cells : (size_t)mesh->n_verts;
@@ -209,10 +230,14 @@ pla_scene_select(const PlaSceneSelection *self, PlaJson where, bool of_cells, bo
   } else if (pla_json_get(where, "region", &value) || pla_json_get(where, "label", &value)) {
     by_cells = true;
     st = select_by_tag(self, value, pla_json_has(where, "region") ? "region" : "label", cells, err);
+  } else if (pla_json_get(where, "border", &value)) {
+    st = of_cells ? pla_json_fail(value, err,
+                                  "names a border, and this needs elements; use 'region' or a box")
+                  : select_border(mesh, value, marked, err);
   } else {
     return pla_json_fail(where, err,
                          "selects nothing: give 'all', 'box_mm', 'near', 'plane', "
-                         "'nodes', 'region' or 'label'");
+                         "'nodes', 'region', 'label' or 'border'");
   }
   if (st != PLA_OK)
     return st;

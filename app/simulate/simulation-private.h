@@ -18,6 +18,11 @@ typedef struct {
   int spring; /* in springs, or -1 where the vertex is prescribed */
 } PlaHookSpec;
 
+/* a spring that holds the surface of a carved body for a constraint */
+typedef struct {
+  int spring, constraint;
+} PlaSupportSpec;
+
 struct PlaSimulation {
   PlaMesh *mesh;
   PlaFemModel *model;
@@ -30,6 +35,7 @@ struct PlaSimulation {
   int steps;                /* increments of the motions */
   double *force;            /* N (n_verts x 3) */
   GArray *springs;          /* of PlaSpring */
+  GArray *supports;         /* of PlaSupportSpec */
   PlaFemSprings spring_list;
   GArray *pressure_tri; /* of int, three a triangle */
   GArray *pressure_pa;  /* of double */

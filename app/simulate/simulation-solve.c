@@ -374,6 +374,13 @@ measure_forces(const PlaSimulation *scene, const double *pos, double *target,
       for (guint d = 0; d < 3; d++)
         out->reaction[c].force_n[d] += reaction[3 * (gsize)g_array_index(held, int, i) + d];
   }
+  for (guint i = 0; i < scene->supports->len; i++) {
+    const PlaSupportSpec *support = &g_array_index(scene->supports, PlaSupportSpec, i);
+    double force[3];
+    pla_spring_force(&scene->spring_list.spring[support->spring], pos, force);
+    for (int d = 0; d < 3; d++)
+      out->reaction[support->constraint].force_n[d] += force[d];
+  }
   out->n_colliders = scene->colliders.n;
   out->collider_n = g_new0(double, 3 * (gsize)scene->colliders.n + 1);
   for (int c = 0; c < out->n_colliders; c++)

@@ -5,6 +5,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/mesh/boundary.h"
 #include "app/simulate/bound-mesh.h"
+#include "app/simulate/scene-support.h"
 #include "app/simulate/scene-where.h"
 #include "app/simulate/simulation-checks.h"
 #include "app/simulate/simulation-materials.h"
@@ -47,6 +48,7 @@ pla_simulation_free(PlaSimulation *scene)
   free(scene->force);
   g_clear_pointer(&scene->motions, g_array_unref);
   g_clear_pointer(&scene->springs, g_array_unref);
+  g_clear_pointer(&scene->supports, g_array_unref);
   g_clear_pointer(&scene->pressure_tri, g_array_unref);
   g_clear_pointer(&scene->pressure_pa, g_array_unref);
   g_clear_pointer(&scene->hooks, g_array_unref);
@@ -203,6 +205,22 @@ hold_vertex(PlaSimulation *scene, const GArray *motion_index, PlaJson item, int 
   return PLA_OK;
 }
 
+/* a carved body is held by its surface */
+static PlaStatus
+hold_carved(PlaSimulation *scene, PlaJson item, PlaJson where, int constraint, unsigned axes,
+            const bool *marked, PlaError *err)
+{
+  int n = 0;
+  if (pla_json_has(item, "move"))
+    return pla_json_fail(item, err, "moves a carved body; fix it there, or pull at it with hooks");
+  PlaStatus st = pla_scene_hold_surface(scene, constraint, axes, marked, &n, err);
+  return st == PLA_OK && n == 0
+             ? pla_json_fail(
+                   where, err,
+                   "selects no triangle of the surface; a triangle needs all its vertices")
+             : st;
+}
+
 static PlaStatus
 read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
@@ -238,6 +256,13 @@ read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
     }
     if (st == PLA_OK)
       st = select_where(scene, where, false, marked, &count, err);
+    GArray *held = g_array_new(FALSE, FALSE, sizeof(int));
+    g_ptr_array_add(scene->held, held);
+    g_array_append_val(motion_of, motion_index);
+    if (st == PLA_OK && pla_scene_is_carved(scene)) {
+      st = hold_carved(scene, item, where, i, axes, marked, err);
+      continue;
+    }
     /* what follows others is held by them */
     for (int b = 0; st == PLA_OK && scene->bindings && b < scene->bindings->n; b++) {
       count -= marked[scene->bindings->vert[b]];
@@ -246,9 +271,6 @@ read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
     if (st == PLA_OK && count == 0)
       st =
           pla_json_fail(where, err, "selects only vertices that follow others; hold those instead");
-    GArray *held = g_array_new(FALSE, FALSE, sizeof(int));
-    g_ptr_array_add(scene->held, held);
-    g_array_append_val(motion_of, motion_index);
     for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++)
       if (marked[v]) {
         g_array_append_val(held, v);
@@ -268,7 +290,16 @@ read_pressure(PlaSimulation *scene, PlaJson item, PlaJson value, const bool *mar
   double pascal = 0.0;
   guint before = scene->pressure_pa->len;
   PlaStatus st = pla_json_number_value(value, &pascal, err);
-  if (st == PLA_OK)
+  /* of a carved body the surface that it carries, not that of its cells */
+  const bool carved = pla_scene_is_carved(scene);
+  for (int t = 0; st == PLA_OK && carved && t < scene->mesh->n_tris; t++) {
+    const int *tri = scene->mesh->tri + 3 * (size_t)t;
+    if (!marked[tri[0]] || !marked[tri[1]] || !marked[tri[2]])
+      continue;
+    g_array_append_vals(scene->pressure_tri, tri, 3);
+    g_array_append_val(scene->pressure_pa, pascal);
+  }
+  if (st == PLA_OK && !carved)
     st = pla_boundary_init(&boundary, &tets, &hexes, true, err);
   for (int t = 0; st == PLA_OK && t < boundary.n_tris; t++) {
     const int *tri = boundary.tri + 3 * (size_t)t;
@@ -297,6 +328,33 @@ note_idle_load(PlaSimulation *scene, int load, const bool *marked)
         g_strdup_printf("loads[%d] acts only on vertices that are held, and does nothing", load));
 }
 
+/* The share of a load that each marked vertex takes (n_verts): equal ones.  Vertices of a carved
+ * body's cells may lie outside of the material: what acts on it acts on its surface, by area. */
+static PlaStatus
+share_load(const PlaSimulation *scene, PlaJson where, bool *marked, size_t count, double *share,
+           PlaError *err)
+{
+  const size_t n = (size_t)scene->mesh->n_verts;
+  const bool carved = pla_scene_is_carved(scene);
+  const int n_tris = carved ? pla_scene_surface_areas(scene->mesh, marked, share) : 0;
+  double sum = 0.0;
+  for (size_t v = 0; carved && n_tris == 0 && v < n; v++)
+    share[v] = 0.0;
+  for (int b = 0; carved && n_tris == 0 && b < scene->bindings->n; b++)
+    share[scene->bindings->vert[b]] = marked[scene->bindings->vert[b]];
+  for (size_t v = 0; v < n; v++) {
+    if (!carved)
+      share[v] = marked[v];
+    marked[v] = share[v] > 0.0;
+    sum += share[v];
+  }
+  if (!(sum > 0.0))
+    return pla_json_fail(where, err, "selects no vertex of the surface");
+  for (size_t v = 0; v < n; v++)
+    share[v] = carved ? share[v] / sum : share[v] / (double)count;
+  return PLA_OK;
+}
+
 static PlaStatus
 read_loads(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
@@ -313,7 +371,8 @@ read_loads(PlaSimulation *scene, PlaJson root, PlaError *err)
   if (st != PLA_OK || !pla_json_get(root, "loads", &list))
     return st;
   g_autofree bool *marked = g_try_new(bool, scene->mesh->n_verts);
-  if (!marked)
+  g_autofree double *share = g_try_new(double, scene->mesh->n_verts);
+  if (!marked || !share)
     return pla_fail_memory(err, "the loads");
   for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
     PlaJson item, where, force;
@@ -334,13 +393,38 @@ read_loads(PlaSimulation *scene, PlaJson root, PlaError *err)
     if (st == PLA_OK && pla_json_get(item, "force_n", &force))
       st = pla_json_vector(force, 3, newton, err);
     if (st == PLA_OK)
+      st = share_load(scene, where, marked, count, share, err);
+    if (st == PLA_OK)
       note_idle_load(scene, i, marked);
-    /* the force is shared equally by the vertices it acts on */
     for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++)
       for (int d = 0; marked[v] && d < 3; d++)
-        scene->force[3 * (size_t)v + (size_t)d] += newton[d] / (double)count;
+        scene->force[3 * (size_t)v + (size_t)d] += newton[d] * share[v];
   }
   return st;
+}
+
+/* vertices in the material: of a full cell, or of triangles; all where no cell is filled in part.
+ * NULL: no memory */
+static bool *
+find_solid(const PlaMesh *mesh)
+{
+  const PlaMeshShares shares = pla_mesh_shares(mesh);
+  const bool parts = shares.field[0] || shares.field[1];
+  bool *solid = pla_array_new0((size_t)mesh->n_verts, sizeof *solid), any = false;
+  for (size_t c = 0; solid && parts && c < (size_t)mesh->n_tets + (size_t)mesh->n_hexes; c++) {
+    const int *verts;
+    const int k = pla_scene_cell(mesh, c, &verts);
+    if (pla_mesh_share(&shares, (size_t)mesh->n_tris + c) < 1.0 - 1e-9)
+      continue;
+    any = true;
+    for (int a = 0; a < k; a++)
+      solid[verts[a]] = true;
+  }
+  for (int i = 0; solid && i < 3 * mesh->n_tris; i++)
+    any = solid[mesh->tri[i]] = true;
+  for (int v = 0; solid && (!parts || !any) && v < mesh->n_verts; v++)
+    solid[v] = true;
+  return solid;
 }
 
 /* the vertex nearest to a point in mm */
@@ -349,8 +433,13 @@ read_nearest(const PlaSimulation *scene, PlaJson at, int *vert, PlaError *err)
 {
   double x[3], best = INFINITY;
   PlaStatus st = pla_json_vector(at, 3, x, err);
+  g_autofree bool *solid = st == PLA_OK ? find_solid(scene->mesh) : NULL;
+  if (st == PLA_OK && !solid)
+    st = pla_fail_memory(err, "the scene");
   for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++) {
     double d[3];
+    if (!solid[v])
+      continue;
     for (int k = 0; k < 3; k++)
       d[k] = scene->mesh->pos[3 * (size_t)v + (size_t)k] - x[k] / 1000.0;
     if (pla_vec3_dot(d, d) < best) {
@@ -593,6 +682,19 @@ read_mesh(PlaSimulation *scene, PlaJson root, PlaError *err)
 }
 
 /* everything but the mesh, which @scene has already */
+/* that no piece can move as a whole */
+static PlaStatus
+check_held(const PlaSimulation *scene, PlaError *err)
+{
+  unsigned char *fixed = pla_array_dup(scene->fixed, (size_t)scene->mesh->n_verts, 3);
+  PlaStatus st =
+      fixed ? pla_scene_mark_supported(scene, fixed, err) : pla_fail_memory(err, "the constraints");
+  if (st == PLA_OK)
+    st = pla_fem_check_held(scene->model, fixed, err);
+  free(fixed);
+  return st;
+}
+
 static PlaStatus
 read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
@@ -604,6 +706,7 @@ read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
   scene->motions = g_array_new(FALSE, FALSE, sizeof(PlaRigidMotion));
   scene->probes = g_array_new(FALSE, FALSE, sizeof(PlaProbeSpec));
   scene->springs = g_array_new(FALSE, FALSE, sizeof(PlaSpring));
+  scene->supports = g_array_new(FALSE, FALSE, sizeof(PlaSupportSpec));
   scene->pressure_tri = g_array_new(FALSE, FALSE, sizeof(int));
   scene->pressure_pa = g_array_new(FALSE, FALSE, sizeof(double));
   scene->hooks = g_array_new(FALSE, FALSE, sizeof(PlaHookSpec));
@@ -650,7 +753,7 @@ read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
                                       (const double *)(void *)scene->pressure_pa->data };
   /* what moves in time, or may come to rest on something, need not be held */
   if (st == PLA_OK && !scene->dynamics.integrator && !scene->contacts)
-    st = pla_fem_check_held(scene->model, scene->fixed, err);
+    st = check_held(scene, err);
   return st;
 }
 

@@ -145,7 +145,7 @@ method_choice(int i, PlaParamChoice *out)
 static const PlaVerbParam params[] = {
   { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the label map, or a closed surface",
     .positional = true, .kinds = PLA_ITEM_LABELS " " PLA_ITEM_MESH },
-  { "method", PLA_PARAM_TEXT, NULL, 1, 20, NULL, N_("tets, lattice or embed"),
+  { "method", PLA_PARAM_TEXT, NULL, 1, 20, NULL, N_("tets, lattice, carved or embed"),
     .panel = { .title = N_("Me_thod"), .begin = "\"tets\"", .choice = method_choice } },
   { "cell_mm", PLA_PARAM_NUMBER, "mm", 0.01, 1000, NULL,
     N_("size of a cell, at the surface where cells differ"), .arg = "H",

@@ -18,6 +18,7 @@
   ROW(surface)             \
   ROW(repair_surface)      \
   ROW(mesh)                \
+  ROW(body)                \
   ROW(cut)                 \
   ROW(prepare_body)        \
   ROW(operate)             \

@@ -75,6 +75,9 @@ int pla_fem_model_n_verts(const PlaFemModel *model);
 const double *pla_fem_model_rest(const PlaFemModel *model); /* m (n_verts x 3) */
 const double *pla_fem_model_mass(const PlaFemModel *model); /* lumped, kg (n_verts) */
 
+/* 2 mu + lambda at rest of the stiffest material, Pa: the modulus of a layer that cannot spread. */
+double pla_fem_model_modulus(const PlaFemModel *model);
+
 /* Total elastic energy, J, at positions @pos. */
 double pla_fem_energy(const PlaFemModel *model, const double *pos);
 /* Elastic forces, N: -dE/dx (n_verts x 3). */

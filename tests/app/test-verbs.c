@@ -60,6 +60,13 @@ static const Example examples[] = {
     "\"item\": \"@1\", \"method\": \"lattice\", \"cell_mm\": 9", "lattice.vtu" },
   { "mesh", "crossed-lips -o %s.ply", "auto", "--method embed --cell-mm 5 --as-tets",
     "\"item\": \"@1\", \"method\": \"embed\", \"cell_mm\": 5, \"as_tets\": true", "embed.vtu" },
+  { "mesh", "sphere-surface --spacing-mm 16 -o %s.stl", "auto", "--method carved --cell-mm 25",
+    "\"item\": \"@1\", \"method\": \"carved\", \"cell_mm\": 25", "carved.vtu" },
+  { "body", "skin-slab --spacing-mm 4 -o %s.nii.gz", "labels",
+    "--cell-mm 20 --box-low-mm -40,-40,-50 --box-high-mm 40,40,50",
+    "\"item\": \"@1\", \"cell_mm\": 20, \"box_low_mm\": [-40, -40, -50], \"box_high_mm\": "
+    "[40, 40, 50]",
+    "body.vtu" },
   { "cut", "bar --spacing-mm 5 -o %s.vtu", "auto", "--blade @2",
     "\"item\": \"@1\", \"blades\": [\"@2\"]", "cut.vtu",
     "sphere-surface --spacing-mm 10 -o %s.stl" },

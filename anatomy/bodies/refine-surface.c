@@ -1,0 +1,139 @@
+/* Halving of long edges.
+ *
+ * Every triangle sees the same new vertex in the middle of an edge that it shares, so a closed
+ * surface stays closed.  A triangle becomes two, three or four, by how many of its edges were
+ * halved. */
+#include "anatomy/bodies/refine-surface.h"
+
+#include "anatomy/base/mat3.h"
+#include "anatomy/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  int a, b; /* vertices, a < b */
+  int tri, side;
+} Edge;
+
+static int
+compare_edges(const void *p, const void *q)
+{
+  const Edge *x = p, *y = q;
+  if (x->a != y->a)
+    return x->a < y->a ? -1 : 1;
+  if (x->b != y->b)
+    return x->b < y->b ? -1 : 1;
+  return (x->tri > y->tri) - (x->tri < y->tri);
+}
+
+/* the edges of all triangles, equal ones together; NULL: no memory */
+static Edge *
+list_edges(const PlaMesh *mesh)
+{
+  const size_t n = 3 * (size_t)mesh->n_tris;
+  Edge *edge = pla_array_new(n, sizeof *edge);
+  for (size_t i = 0; edge && i < n; i++) {
+    const int a = mesh->tri[i], b = mesh->tri[i - i % 3 + (i + 1) % 3];
+    edge[i] = (Edge){ a < b ? a : b, a < b ? b : a, (int)(i / 3), (int)(i % 3) };
+  }
+  if (edge)
+    qsort(edge, n, sizeof *edge, compare_edges);
+  return edge;
+}
+
+/* the new vertex on each side of each triangle, or -1 (n_tris x 3); their number */
+static int
+place_middles(const PlaMesh *mesh, const Edge *edge, double longest, int *middle)
+{
+  const size_t n = 3 * (size_t)mesh->n_tris;
+  int n_new = 0;
+  for (size_t i = 0, next; i < n; i = next) {
+    double d[3];
+    pla_vec3_sub(&mesh->pos[3 * edge[i].a], &mesh->pos[3 * edge[i].b], d);
+    const bool halve = pla_vec3_norm(d) > longest;
+    for (next = i; next < n && edge[next].a == edge[i].a && edge[next].b == edge[i].b; next++)
+      ;
+    for (size_t k = i; k < next; k++)
+      middle[3 * (size_t)edge[k].tri + (size_t)edge[k].side] = halve ? mesh->n_verts + n_new : -1;
+    n_new += halve;
+  }
+  return n_new;
+}
+
+/* the triangles that (@v, @middle of its sides) becomes; their number */
+static int
+divide(const int v[3], const int middle[3], int out[4][3])
+{
+  int n = 0, r = 0;
+  for (int k = 0; k < 3; k++)
+    n += middle[k] >= 0;
+  /* turn it so that its first side alone is halved, or alone is not */
+  if (n == 1 || n == 2)
+    while ((middle[r] >= 0) != (n == 1))
+      r++;
+  const int a = v[r], b = v[(r + 1) % 3], c = v[(r + 2) % 3];
+  const int ab = middle[r], bc = middle[(r + 1) % 3], ca = middle[(r + 2) % 3];
+  const int parts[4][4][3] = { { { a, b, c } },
+                               { { a, ab, c }, { ab, b, c } },
+                               { { a, b, bc }, { a, bc, ca }, { ca, bc, c } },
+                               { { a, ab, ca }, { ab, b, bc }, { ca, bc, c }, { ab, bc, ca } } };
+  memcpy(out, parts[n], sizeof parts[n]);
+  return n + 1;
+}
+
+/* one halving of every edge that is too long; *n_new: how many were */
+static PlaStatus
+halve_once(double longest, PlaMesh **surface, unsigned char **tag, int *n_new, PlaError *err)
+{
+  const PlaMesh *from = *surface;
+  PlaMesh *to = NULL;
+  Edge *edge = list_edges(from);
+  int *middle = pla_array_new(3 * (size_t)from->n_tris, sizeof *middle);
+  unsigned char *tags = pla_array_new(4 * (size_t)from->n_tris, sizeof *tags);
+  int n_tris = 0;
+  *n_new = 0;
+  PlaStatus st = edge && middle && tags ? PLA_OK : pla_fail_memory(err, "the surface");
+  if (st == PLA_OK) {
+    *n_new = place_middles(from, edge, longest, middle);
+    n_tris = from->n_tris;
+    for (int i = 0; i < 3 * from->n_tris; i++)
+      n_tris += middle[i] >= 0;
+    st = pla_mesh_new(from->n_verts + *n_new, n_tris, 0, 0, &to, err);
+  }
+  if (st == PLA_OK) {
+    memcpy(to->pos, from->pos, 3 * (size_t)from->n_verts * sizeof *to->pos);
+    n_tris = 0;
+    for (int t = 0; t < from->n_tris; t++) {
+      const int *v = &from->tri[3 * t], *mid = &middle[3 * t];
+      int part[4][3];
+      const int n = divide(v, mid, part);
+      memcpy(&to->tri[3 * n_tris], part, (size_t)n * sizeof part[0]);
+      memset(&tags[n_tris], (*tag)[t], (size_t)n);
+      n_tris += n;
+      for (int k = 0; k < 9; k++)
+        if (mid[k / 3] >= 0)
+          to->pos[3 * mid[k / 3] + k % 3] =
+              0.5 * (from->pos[3 * v[k / 3] + k % 3] + from->pos[3 * v[(k / 3 + 1) % 3] + k % 3]);
+    }
+    pla_mesh_free(*surface);
+    free(*tag);
+    *surface = to;
+    *tag = tags;
+    tags = NULL;
+  }
+  free(edge);
+  free(middle);
+  free(tags);
+  return st;
+}
+
+PlaStatus
+pla_surface_halve_edges(double edge_m, PlaMesh **surface, unsigned char **tag, PlaError *err)
+{
+  int n_new = 1;
+  PlaStatus st = PLA_OK;
+  while (st == PLA_OK && n_new > 0)
+    st = halve_once(edge_m, surface, tag, &n_new, err);
+  return st;
+}

@@ -1,0 +1,101 @@
+/* Supports of carved bodies.
+ *
+ * The vertices of the surface follow those of the cells and cannot be prescribed.  A triangle is
+ * held by springs at its vertices instead, which give way as a layer of tissue of a twentieth of a
+ * cell would: a linear element that is held rigidly along a surface inside it locks, and the error
+ * stays below that of the cells. */
+#include "app/simulate/scene-support.h"
+
+#include "anatomy/base/mat3.h"
+#include "anatomy/base/memory.h"
+#include "sim/bodies/carved-mesh.h"
+
+#include <string.h>
+
+#define LAYERS 20.0 /* of that thickness in a cell */
+
+bool
+pla_scene_is_carved(const PlaSimulation *scene)
+{
+  return scene->bindings && scene->mesh->n_tris > 0 &&
+         pla_mesh_find_field(scene->mesh, PLA_MESH_BORDER, PLA_ON_CELLS);
+}
+
+/* mean edge of the tets, m */
+static double
+cell_size(const PlaMesh *mesh)
+{
+  double sum = 0.0;
+  for (size_t t = 0; t < (size_t)mesh->n_tets; t++) {
+    double e[3];
+    pla_vec3_sub(&mesh->pos[3 * (size_t)mesh->tet[4 * t + 1]],
+                 &mesh->pos[3 * (size_t)mesh->tet[4 * t]], e);
+    sum += pla_vec3_norm(e);
+  }
+  return sum / mesh->n_tets;
+}
+
+int
+pla_scene_surface_areas(const PlaMesh *mesh, const bool *marked, double *area)
+{
+  int n = 0;
+  memset(area, 0, (size_t)mesh->n_verts * sizeof *area);
+  for (int t = 0; t < mesh->n_tris; t++) {
+    const int *tri = &mesh->tri[3 * t];
+    double e[3], f[3], normal[3];
+    if (!marked[tri[0]] || !marked[tri[1]] || !marked[tri[2]])
+      continue;
+    pla_vec3_sub(&mesh->pos[3 * tri[1]], &mesh->pos[3 * tri[0]], e);
+    pla_vec3_sub(&mesh->pos[3 * tri[2]], &mesh->pos[3 * tri[0]], f);
+    pla_vec3_cross(e, f, normal);
+    for (int k = 0; k < 3; k++)
+      area[tri[k]] += pla_vec3_norm(normal) / 6.0;
+    n++;
+  }
+  return n;
+}
+
+PlaStatus
+pla_scene_hold_surface(PlaSimulation *scene, int constraint, unsigned axes, const bool *marked,
+                       int *n, PlaError *err)
+{
+  const PlaMesh *mesh = scene->mesh;
+  g_autofree double *area = pla_array_new((size_t)mesh->n_verts, sizeof *area);
+  *n = 0;
+  if (!area)
+    return pla_fail_memory(err, "the supports");
+  *n = pla_scene_surface_areas(mesh, marked, area);
+  const double layer = LAYERS * pla_fem_model_modulus(scene->model) / cell_size(mesh);
+  for (int v = 0; v < mesh->n_verts; v++) {
+    PlaSpring spring = { .n_verts = 1, .vert = { v }, .weight = { 1.0 } };
+    if (!(area[v] > 0.0))
+      continue;
+    const PlaSupportSpec support = { (int)scene->springs->len, constraint };
+    memcpy(spring.offset, &mesh->pos[3 * v], sizeof spring.offset);
+    for (int d = 0; d < 3; d++)
+      spring.stiffness[4 * d] = axes >> d & 1 ? layer * area[v] : 0.0;
+    g_array_append_val(scene->springs, spring);
+    g_array_append_val(scene->supports, support);
+  }
+  return PLA_OK;
+}
+
+PlaStatus
+pla_scene_mark_supported(const PlaSimulation *scene, unsigned char *fixed, PlaError *err)
+{
+  const PlaFemBindings *bindings = scene->bindings;
+  g_autofree int *binding = pla_array_new0((size_t)scene->mesh->n_verts, sizeof *binding);
+  if (!binding)
+    return pla_fail_memory(err, "the supports");
+  for (int b = 0; bindings && b < bindings->n; b++)
+    binding[bindings->vert[b]] = b;
+  for (guint i = 0; i < scene->supports->len; i++) {
+    const PlaSupportSpec *support = &g_array_index(scene->supports, PlaSupportSpec, i);
+    const PlaSpring *spring = &g_array_index(scene->springs, PlaSpring, (guint)support->spring);
+    const int b = binding[spring->vert[0]];
+    for (int k = bindings->start[b]; k < bindings->start[b + 1]; k++)
+      for (int d = 0; d < 3; d++)
+        fixed[3 * bindings->parent[k] + d] |= spring->stiffness[4 * d] > 0.0;
+  }
+  return PLA_OK;
+}

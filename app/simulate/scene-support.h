@@ -1,0 +1,20 @@
+/* Supports of carved bodies: what a scene fixes on their surface. */
+#pragma once
+
+#include "app/simulate/simulation-private.h"
+
+/* Whether the mesh of @scene is a carved body, whose surface is bound to the cells. */
+bool pla_scene_is_carved(const PlaSimulation *scene);
+
+/* The area of the triangles whose vertices are all @marked, m2, a third for each vertex (area:
+ * n_verts); returns how many triangles they are. */
+int pla_scene_surface_areas(const PlaMesh *mesh, const bool *marked, double *area);
+
+/* Holds the triangles of the surface whose vertices are all @marked, along @axes (bits 1, 2, 4), as
+ * constraint @constraint of the scene.  *n: how many they are. */
+PlaStatus pla_scene_hold_surface(PlaSimulation *scene, int constraint, unsigned axes,
+                                 const bool *marked, int *n, PlaError *err);
+
+/* Marks the coordinates that supports keep in their place (fixed: n_verts x 3), for checks that no
+ * piece can move as a whole. */
+PlaStatus pla_scene_mark_supported(const PlaSimulation *scene, unsigned char *fixed, PlaError *err);

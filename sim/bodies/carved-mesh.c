@@ -1,0 +1,176 @@
+/* Carved bodies as meshes.
+ *
+ * The cutter tells where each corner of the surface came to lie: in which copy of a tet, with which
+ * barycentric coordinates.  The triangles themselves are kept as they were, so that the shown
+ * surface has the shape of the scan and not that of the cells. */
+#include "sim/bodies/carved-mesh.h"
+
+#include "anatomy/base/mat3.h"
+#include "anatomy/base/memory.h"
+#include "anatomy/mesh/tet-locator.h"
+#include "anatomy/mesher/tets.h"
+#include "sim/cut/cut-mesh.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A tet with less of its volume filled is too soft to carry what acts on its surface: the few that
+ * hold it would be pulled out of shape.  Its surface follows the next one inwards, as far beyond
+ * its own corners as the material reaches. */
+#define FIRM 0.3
+enum { MOST_STEPS = 3 }; /* inwards */
+
+/* the vertex of @s that stands for each vertex of @surface (n_verts), -1 where none does */
+static PlaStatus
+match_corners(const PlaTriMesh *surface, const PlaCutSurface *s, const double *pos, int *match,
+              PlaError *err)
+{
+  /* weights are rounded, corners of one triangle are much further apart */
+  const double same = 1e-7;
+  for (int v = 0; v < surface->n_verts; v++)
+    match[v] = -1;
+  for (int t = 0; t < s->n_tris; t++)
+    for (int k = 0; k < 9 && s->carved[t] >= 0; k++) {
+      const int v = s->tri[3 * t + k / 3], corner = surface->tri[3 * s->carved[t] + k % 3];
+      double d[3];
+      pla_vec3_sub(&pos[3 * v], &surface->pos[3 * corner], d);
+      if (pla_vec3_norm(d) < same)
+        match[corner] = v;
+    }
+  for (int i = 0; i < 3 * surface->n_tris; i++)
+    if (match[surface->tri[i]] < 0)
+      return pla_fail(err, PLA_ERR_GEOMETRY,
+                      "the surface of the body folds onto itself near (%.1f, %.1f, %.1f) mm; "
+                      "smooth the labels there",
+                      1e3 * surface->pos[3 * surface->tri[i]],
+                      1e3 * surface->pos[3 * surface->tri[i] + 1],
+                      1e3 * surface->pos[3 * surface->tri[i] + 2]);
+  return PLA_OK;
+}
+
+/* fields of the cells: triangles first, then tets */
+static PlaStatus
+add_cell_fields(const PlaTissueLattice *made, const int *ids, const PlaCutMesh *cut, PlaMesh *out,
+                PlaError *err)
+{
+  const PlaCutMeshView view = pla_cut_mesh_get(cut);
+  const size_t n_tris = (size_t)out->n_tris;
+  int32_t *region = pla_mesh_add_field(out, PLA_MESH_REGION, PLA_ON_CELLS, PLA_I32, 1);
+  uint8_t *border = pla_mesh_add_field(out, PLA_MESH_BORDER, PLA_ON_CELLS, PLA_U8, 1);
+  double *fraction = pla_mesh_add_field(out, PLA_MESH_FRACTION, PLA_ON_CELLS, PLA_F64, 1);
+  if (!region || !border || !fraction)
+    return pla_fail_memory(err, "the body");
+  for (size_t t = 0; t < n_tris; t++) {
+    border[t] = made->border[t];
+    fraction[t] = 1.0;
+  }
+  for (int t = 0; t < out->n_tets; t++) {
+    region[n_tris + (size_t)t] = ids[made->tissue[view.tet_source[t]]];
+    border[n_tris + (size_t)t] = PLA_BORDER_NONE;
+  }
+  pla_cut_mesh_fractions(cut, fraction + n_tris);
+  return PLA_OK;
+}
+
+/* The tet that a vertex of the surface follows instead of each one (n_tets): itself where it is
+ * filled enough, else the fullest that its material reaches within a few faces. */
+static void
+find_firm(const PlaCutMesh *cut, const double *fraction, int n_tets, int *firm)
+{
+  for (int t = 0; t < n_tets; t++) {
+    firm[t] = t;
+    for (int step = 0; step < MOST_STEPS && fraction[firm[t]] < FIRM; step++) {
+      int best = firm[t];
+      for (int f = 0; f < 4; f++)
+        for (PlaCutAcross a = pla_cut_mesh_across(cut, firm[t], f); a.tet >= 0;
+             pla_cut_mesh_next(cut, &a))
+          best = fraction[a.tet] > fraction[best] ? a.tet : best;
+      if (best == firm[t])
+        break;
+      firm[t] = best;
+    }
+  }
+}
+
+/* ties the vertices behind the first @n_free to the tets of @s */
+static PlaStatus
+bind_surface(const PlaCutSurface *s, const int *match, const int *firm, int n_free, PlaMesh *out,
+             PlaError *err)
+{
+  const PlaTetMesh tets = pla_mesh_tets(out);
+  int32_t *verts = pla_mesh_add_field(out, PLA_MESH_BOUND_VERTS, PLA_ON_VERTS, PLA_I32, 4);
+  double *weights = pla_mesh_add_field(out, PLA_MESH_BOUND_WEIGHTS, PLA_ON_VERTS, PLA_F64, 4);
+  if (!verts || !weights)
+    return pla_fail_memory(err, "the body");
+  for (size_t i = 0; i < 4 * (size_t)out->n_verts; i++)
+    verts[i] = -1;
+  for (int v = n_free; v < out->n_verts; v++) {
+    const int at = match[v - n_free];
+    if (at < 0)
+      continue;
+    const int t = firm[s->tet[at]];
+    double *weight = &weights[4 * (size_t)v];
+    memcpy(&verts[4 * (size_t)v], &out->tet[4 * (size_t)t], 4 * sizeof *verts);
+    if (t == s->tet[at])
+      memcpy(weight, &s->weight[4 * (size_t)at], 4 * sizeof *weight);
+    else
+      pla_tet_weights(&tets, t, &out->pos[3 * (size_t)v], weight);
+  }
+  return PLA_OK;
+}
+
+PlaStatus
+pla_carved_mesh_new(const PlaTissueLattice *made, const int *ids, PlaProgress *progress,
+                    PlaMesh **out, PlaError *err)
+{
+  const PlaTetMesh lattice = pla_mesh_tets(made->lattice);
+  const PlaTriMesh surface = pla_mesh_tris(made->surface);
+  PlaCutMesh *cut = NULL;
+  PlaCutSurface s = { 0 };
+  PlaCutReport report;
+  int *match = pla_array_new((size_t)surface.n_verts, sizeof *match);
+  double *pos = NULL;
+  *out = NULL;
+  int *firm = NULL;
+  PlaStatus st = match ? pla_cut_mesh_carve(&lattice, &surface, progress, &cut, &report, err)
+                       : pla_fail_memory(err, "the body");
+  if (st == PLA_OK)
+    st = pla_cut_mesh_surface(cut, &s, err);
+  if (st == PLA_OK && !(pos = pla_array_new(3 * (size_t)s.n_verts, sizeof *pos)))
+    st = pla_fail_memory(err, "the body");
+  if (st == PLA_OK) {
+    pla_cut_surface_place(&s, cut, pla_cut_mesh_get(cut).mesh.rest, pos);
+    st = match_corners(&surface, &s, pos, match, err);
+  }
+  if (st == PLA_OK) {
+    const PlaTetMesh mesh = pla_cut_mesh_get(cut).mesh;
+    st = pla_mesh_new(mesh.n_verts + surface.n_verts, surface.n_tris, mesh.n_tets, 0, out, err);
+    if (st == PLA_OK) {
+      const size_t n_free = 3 * (size_t)mesh.n_verts;
+      memcpy((*out)->pos, mesh.rest, n_free * sizeof *mesh.rest);
+      memcpy((*out)->pos + n_free, surface.pos, 3 * (size_t)surface.n_verts * sizeof *surface.pos);
+      memcpy((*out)->tet, mesh.tet, 4 * (size_t)mesh.n_tets * sizeof *mesh.tet);
+      for (int i = 0; i < 3 * surface.n_tris; i++)
+        (*out)->tri[i] = mesh.n_verts + surface.tri[i];
+      st = add_cell_fields(made, ids, cut, *out, err);
+    }
+  }
+  if (st == PLA_OK && !(firm = pla_array_new((size_t)(*out)->n_tets, sizeof *firm)))
+    st = pla_fail_memory(err, "the body");
+  if (st == PLA_OK) {
+    const PlaField *fraction = pla_mesh_find_field(*out, PLA_MESH_FRACTION, PLA_ON_CELLS);
+    find_firm(cut, (const double *)fraction->data + surface.n_tris, (*out)->n_tets, firm);
+    st = bind_surface(&s, match, firm, (*out)->n_verts - surface.n_verts, *out, err);
+  }
+  if (st != PLA_OK) {
+    pla_mesh_free(*out);
+    *out = NULL;
+  }
+  pla_cut_surface_clear(&s);
+  pla_cut_mesh_free(cut);
+  free(match);
+  free(firm);
+  free(pos);
+  return st;
+}
