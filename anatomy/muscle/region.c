@@ -3,14 +3,6 @@
 
 #include <stdbool.h>
 
-const char *
-pla_tissue_name(PlaTissue tissue)
-{
-  return tissue == PLA_TISSUE_MUSCLE   ? "muscle"
-         : tissue == PLA_TISSUE_TENDON ? "tendon"
-                                       : "attached";
-}
-
 static void
 tet_centre(const PlaTetMesh *mesh, int t, double x[3])
 {

@@ -11,7 +11,6 @@ typedef enum {
   PLA_TISSUE_TENDON,     /* passive and stiffer */
   PLA_TISSUE_ATTACHED,   /* moves with its bone */
 } PlaTissue;
-const char *pla_tissue_name(PlaTissue tissue); /* "muscle", "tendon", "attached" */
 
 /* All return how many of the @n tets change; @tag and @over are tissues.  Only tets tagged @over
  * become @tag, so what a hand has marked otherwise stays. */

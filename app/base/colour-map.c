@@ -9,47 +9,36 @@ enum { MAX_STOPS = 6 };
 
 /* lightness, chroma, hue in degrees, evenly spaced along the map */
 typedef struct {
-  const char *name;
   int n;
   double stop[MAX_STOPS][3];
 } Recipe;
 
 static const Recipe recipes[PLA_N_MAPS] = {
-  [PLA_MAP_HEAT] = { "heat",
-                     5,
+  [PLA_MAP_HEAT] = { 5,
                      { { 0.20, 0.09, 285 },
                        { 0.3875, 0.16, 325 },
                        { 0.575, 0.185, 375 },
                        { 0.7625, 0.16, 420 },
                        { 0.95, 0.10, 465 } } },
-  [PLA_MAP_SEA] = { "sea",
-                    4,
+  [PLA_MAP_SEA] = { 4,
                     { { 0.22, 0.09, 275 },
                       { 0.4567, 0.10, 235 },
                       { 0.6933, 0.115, 185 },
                       { 0.93, 0.10, 130 } } },
-  [PLA_MAP_DIVERGING] = { "diverging",
-                          5,
+  [PLA_MAP_DIVERGING] = { 5,
                           { { 0.42, 0.15, 258 },
                             { 0.69, 0.10, 250 },
                             { 0.96, 0.00, 140 },
                             { 0.69, 0.13, 30 },
                             { 0.42, 0.17, 25 } } },
-  [PLA_MAP_WARM] = { "warm",
-                     4,
+  [PLA_MAP_WARM] = { 4,
                      { { 0.93, 0.035, 85 },
                        { 0.7567, 0.115, 62 },
                        { 0.5833, 0.17, 32 },
                        { 0.41, 0.15, 15 } } },
-  [PLA_MAP_FLESH] = { "flesh", 2, { { 0.80, 0.065, 52 }, { 0.50, 0.17, 26 } } },
-  [PLA_MAP_GREY] = { "grey", 2, { { 0.12, 0.0, 0.0 }, { 1.0, 0.0, 0.0 } } },
+  [PLA_MAP_FLESH] = { 2, { { 0.80, 0.065, 52 }, { 0.50, 0.17, 26 } } },
+  [PLA_MAP_GREY] = { 2, { { 0.12, 0.0, 0.0 }, { 1.0, 0.0, 0.0 } } },
 };
-
-const char *
-pla_colour_map_name(PlaColourMap map)
-{
-  return recipes[map].name;
-}
 
 static double
 to_srgb(double linear)

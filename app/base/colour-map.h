@@ -13,7 +13,6 @@ typedef enum {
   PLA_N_MAPS
 } PlaColourMap;
 
-const char *pla_colour_map_name(PlaColourMap map); /* "heat", ... */
 /* 256 colours, lowest first. */
 void pla_colour_map_table(PlaColourMap map, uint8_t rgb[256 * 3]);
 /* Lightness of a colour as the eye sees it (OKLab L, 0..1). */

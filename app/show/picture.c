@@ -43,17 +43,6 @@ pla_picture_write_surface(const char *path, cairo_surface_t *image, PlaError *er
   return st;
 }
 
-PlaStatus
-pla_picture_write(const char *path, const uint32_t *pixel, int width, int height, PlaError *err)
-{
-  cairo_surface_t *surface =
-      cairo_image_surface_create_for_data((unsigned char *)pixel, CAIRO_FORMAT_RGB24, width, height,
-                                          4 * width);
-  PlaStatus st = pla_picture_write_surface(path, surface, err);
-  cairo_surface_destroy(surface);
-  return st;
-}
-
 /* ---------------------------------------------------------------- surfaces */
 
 PlaPictureOptions

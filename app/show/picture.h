@@ -11,10 +11,7 @@
 #include "app/show/overlay.h"
 #include "app/show/render.h"
 
-/* Writes opaque 0xAARRGGBB pixels, top row first. */
-PlaStatus pla_picture_write(const char *path, const uint32_t *pixel, int width, int height,
-                            PlaError *err);
-/* The same of a cairo image, and as PNG in memory. */
+/* A cairo image as a PNG file, and as PNG in memory. */
 PlaStatus pla_picture_write_surface(const char *path, cairo_surface_t *image, PlaError *err);
 PlaStatus pla_picture_encode(cairo_surface_t *image, PlaBytes *out, PlaError *err);
 

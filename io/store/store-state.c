@@ -28,18 +28,6 @@ pla_hash_text(const PlaHash *hash, char text[33])
   return text;
 }
 
-bool
-pla_hash_parse(const char *text, PlaHash *out)
-{
-  if (strlen(text) != 32 || strspn(text, "0123456789abcdef") != 32)
-    return false;
-  for (int i = 0; i < 16; i++) {
-    char pair[3] = { text[2 * i], text[2 * i + 1], '\0' };
-    out->byte[i] = (uint8_t)strtoul(pair, NULL, 16);
-  }
-  return true;
-}
-
 static PlaHash
 canonical(XXH128_hash_t value)
 {

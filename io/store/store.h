@@ -27,7 +27,6 @@ typedef struct {
 
 bool pla_hash_equal(const PlaHash *a, const PlaHash *b);
 const char *pla_hash_text(const PlaHash *hash, char text[33]); /* 32 lower-case hex digits */
-bool pla_hash_parse(const char *text, PlaHash *out);
 /* Hash of bytes, and of a whole file without holding it in memory. */
 PlaHash pla_hash_bytes(const void *data, size_t size);
 PlaStatus pla_hash_file(const char *path, PlaProgress *progress, PlaHash *out, uint64_t *size,
@@ -44,7 +43,11 @@ typedef struct {
 } PlaStoreArray;
 size_t pla_store_array_bytes(const PlaStoreArray *array); /* SIZE_MAX when it does not fit */
 
-/* An item's content. */
+/* The stored form of an item: text and named arrays, addressed by their hash.
+ *
+ * It lives for one put or read, on the thread that has the store; its arrays are mostly borrowed.
+ * The store hashes and compresses it without knowing what the arrays mean, so that files of other
+ * versions can be checked, copied and kept; what they mean is known above (PlaContent). */
 typedef struct {
   PlaHash hash; /* set by the store */
   char *kind;   /* "volume", "labels", "mesh", ... */

@@ -284,18 +284,6 @@ pla_xml_next(PlaXml *self, PlaXmlEvent *event, PlaError *err)
   return PLA_OK;
 }
 
-PlaStatus
-pla_xml_skip(PlaXml *self, PlaError *err)
-{
-  int outer = self->depth - 1;
-  PlaStatus st = PLA_OK;
-  while (st == PLA_OK && self->depth > outer) {
-    PlaXmlEvent event;
-    st = pla_xml_next(self, &event, err);
-  }
-  return st;
-}
-
 /* appends [at, at + n) unless that exceeds @max in all */
 static PlaStatus
 append_text(PlaXml *self, const void *at, size_t n, size_t max, PlaBytes *out, PlaError *err)

@@ -49,8 +49,6 @@ const char *pla_xml_attribute(const PlaXml *self, const char *name);
 /* Appends the text between here and the next tag, unescaped, at most @max bytes of it, and a NUL
  * that is not counted. */
 PlaStatus pla_xml_text(PlaXml *self, size_t max, PlaBytes *out, PlaError *err);
-/* Goes past the end of the element that started last. */
-PlaStatus pla_xml_skip(PlaXml *self, PlaError *err);
 
 /* Appends @text with & < > " and control characters escaped; false when memory is short. */
 bool pla_xml_escape(const char *text, PlaBytes *out);

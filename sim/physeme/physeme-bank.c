@@ -220,12 +220,6 @@ pla_physeme_bank_get(const PlaPhysemeBank *self, int physeme)
   return self->physeme[physeme];
 }
 
-int
-pla_physeme_bank_n_controls(const PlaPhysemeBank *self)
-{
-  return self->n_controls;
-}
-
 PlaSample
 pla_physeme_bank_sample(const PlaPhysemeBank *self, int take, double time_s)
 {

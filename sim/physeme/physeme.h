@@ -48,7 +48,6 @@ PlaStatus pla_physeme_bank_add(PlaPhysemeBank *self, const PlaControlTake *take,
                                const PlaPhones *phones, PlaError *err);
 int pla_physeme_bank_count(const PlaPhysemeBank *self);
 PlaPhyseme pla_physeme_bank_get(const PlaPhysemeBank *self, int physeme);
-int pla_physeme_bank_n_controls(const PlaPhysemeBank *self);
 /* Controls of a take at a time of its own: cubic between frames without overshoot, held outside. */
 void pla_physeme_bank_controls(const PlaPhysemeBank *self, int take, double time_s, double *out);
 

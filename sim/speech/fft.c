@@ -49,12 +49,6 @@ pla_fft_free(PlaFft *self)
   free(self);
 }
 
-int
-pla_fft_size(const PlaFft *self)
-{
-  return self->n;
-}
-
 void
 pla_fft_forward(const PlaFft *self, double *re, double *im)
 {

@@ -107,29 +107,6 @@ pla_speech_data_add(PlaSpeechData *self, int speaker, const double *sample, size
   return st;
 }
 
-PlaStatus
-pla_speech_data_select(const PlaSpeechData *self, const bool *chosen, PlaSpeechData *out,
-                       PlaError *err)
-{
-  pla_speech_data_init(out, self->n_channels, self->causal);
-  for (int u = 0; u < self->n_utterances; u++) {
-    if (!chosen[u])
-      continue;
-    const long from = self->start[u], n = self->start[u + 1] - from;
-    const long to = pla_speech_data_frames(out);
-    if (!add_utterance(out, self->speaker[u], n)) {
-      pla_speech_data_clear(out);
-      return pla_fail_memory(err, "the corpus");
-    }
-    memcpy(out->row + (size_t)to * PLA_N_FEATURES, self->row + (size_t)from * PLA_N_FEATURES,
-           (size_t)n * PLA_N_FEATURES * sizeof(float));
-    memcpy(out->target + (size_t)to * (size_t)out->n_channels,
-           self->target + (size_t)from * (size_t)out->n_channels,
-           (size_t)n * (size_t)out->n_channels * sizeof(float));
-  }
-  return PLA_OK;
-}
-
 /* ---- training */
 
 PlaTrainOptions

@@ -26,9 +26,6 @@ long pla_speech_data_frames(const PlaSpeechData *self);
 PlaStatus pla_speech_data_add(PlaSpeechData *self, int speaker, const double *sample, size_t n,
                               const double *value, long n_values, double rate_hz, double start_s,
                               PlaError *err);
-/* Copies utterances whose @chosen is true. */
-PlaStatus pla_speech_data_select(const PlaSpeechData *self, const bool *chosen, PlaSpeechData *out,
-                                 PlaError *err);
 
 typedef enum { PLA_TRAIN_ADAM = 0, PLA_TRAIN_MOMENTUM } PlaTrainMethod;
 

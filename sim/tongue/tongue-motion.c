@@ -308,23 +308,3 @@ pla_tongue_motion_airway(const PlaTongueMotion *self, PlaAirway *out)
 {
   pla_airway_measure(self->tongue, pla_tongue_body_get_pos(self->body), self->coil_mm, out);
 }
-
-void
-pla_tongue_motion_coils(const PlaTongueMotion *self, double *mm)
-{
-  const PlaSpeakerFit *fit = pla_tongue_get_fit(self->tongue);
-  const double *pos = pla_tongue_body_get_pos(self->body);
-  for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
-    double at[2];
-    pla_head_frame_sagittal(pla_tongue_get_frame(self->tongue), pos + 3 * (size_t)fit->vert[k], at);
-    const double x = (at[0] - fit->shift[0]) / fit->scale, y = (at[1] - fit->shift[1]) / fit->scale;
-    mm[2 * k] = self->paths.sign[0] * 1000.0 * (fit->cosine * x + fit->sine * y);
-    mm[2 * k + 1] = self->paths.sign[1] * 1000.0 * (-fit->sine * x + fit->cosine * y);
-  }
-}
-
-int
-pla_tongue_motion_gaps(const PlaTongueMotion *self, const int **verts, const double **gap)
-{
-  return pla_tongue_body_gaps(self->body, verts, gap);
-}

@@ -66,7 +66,3 @@ const double *pla_tongue_motion_get_pos(const PlaTongueMotion *self); /* m (n_ve
 void pla_tongue_motion_frame(const PlaTongueMotion *self, PlaTongueFrame *out);
 /* The air above the tongue in the newest frame. */
 void pla_tongue_motion_airway(const PlaTongueMotion *self, PlaAirway *out);
-/* Where the tongue coils are, in the coordinates of the track, mm (PLA_N_TONGUE_COILS x 2). */
-void pla_tongue_motion_coils(const PlaTongueMotion *self, double *mm);
-/* Contact map: surface vertices with their distance from palate, teeth and jaw, m. */
-int pla_tongue_motion_gaps(const PlaTongueMotion *self, const int **verts, const double **gap);

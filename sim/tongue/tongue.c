@@ -806,9 +806,3 @@ pla_tongue_body_get_pos(const PlaTongueBody *self)
 {
   return pla_reduced_body_get_pos(self->body);
 }
-
-int
-pla_tongue_body_gaps(const PlaTongueBody *self, const int **verts, const double **gap)
-{
-  return pla_reduced_body_gaps(self->body, verts, gap);
-}

@@ -124,8 +124,6 @@ PlaStatus pla_tongue_body_step(PlaTongueBody *self, const double *coil_mm, PlaTo
                                PlaError *err);
 void pla_tongue_body_restart(PlaTongueBody *self);
 const double *pla_tongue_body_get_pos(const PlaTongueBody *self); /* m (n_verts x 3) */
-/* Distances of surface vertices from palate, teeth and jaw, m; their number. */
-int pla_tongue_body_gaps(const PlaTongueBody *self, const int **verts, const double **gap);
 
 /* ---- the full-space reference ---- */
 
