@@ -1,8 +1,10 @@
 /* An item of a case in memory: the thing itself and what is known about it.
  *
- * A content is immutable once made, counted by references, and may be shared between threads.  In
- * the case file it is a bundle of named arrays; app/content/content.c says which.  Numbers that
- * must come back bit for bit are arrays, never JSON. */
+ * A content is the one box that threads share: immutable once made, counted by references, alive
+ * from the operation that made it, or the read that loaded it, until the last reader lets go.  A
+ * PlaItem has no count and no metadata, and ends with the call that reads or writes a file; a
+ * PlaBundle is the same item as the case file has it, in bytes; app/content/content.c says which.
+ * Numbers that must come back bit for bit are arrays, never JSON. */
 #pragma once
 
 #include "anatomy/base/progress.h"

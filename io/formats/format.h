@@ -31,7 +31,11 @@ typedef enum {
 } PlaKind;
 const char *pla_kind_name(PlaKind kind); /* "volume", "mesh", "markers", "track", "audio", ... */
 
-/* One thing read from a file; exactly the member that `kind` names is set. */
+/* One thing read from a file; exactly the member that `kind` names is set.
+ *
+ * It goes from a reader to whoever takes the thing out, or from its owner to a writer: one thread,
+ * the caller's storage, no longer than that call.  It is not what a case holds: io knows no JSON,
+ * and a file can be what no case stores, such as a table of labels, phonemes or a case. */
 typedef struct {
   PlaKind kind;
   PlaVolume *volume;

@@ -1,5 +1,9 @@
 /* One row of the case tree: a volume, a tissue, a mesh, or a group of them, and how it is shown.
  *
+ * An object of the main thread, which lives as long as its row.  Whether and how something is shown
+ * is no part of the case, so it cannot stand in a PlaContent, which threads share; and rows are not
+ * items: a label map has one for every tissue, a group has none of its own.
+ *
  * Properties: "name", "visible", "rgba" (a GdkRGBA whose alpha is the opacity), "edges" (of
  * elements), all notified; "colours" is notified when another field is shown. */
 #pragma once
