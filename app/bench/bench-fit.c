@@ -85,7 +85,7 @@ track(PlaBench *bench, Face *self, int n_frames, double *seconds, PlaFitResult *
   PlaTake *take = NULL;
   PlaActivationReport report;
   PlaFitOptions opts = pla_fit_options_default();
-  const PlaLabelOptions label = pla_label_options_default();
+  const PlaMarkerMatchOptions label = pla_marker_match_options_default();
   opts.rounds = 0;
   opts.chunk = n_frames;
   PlaStatus st = pla_activation_random(self->body->model, n_frames + 12, 60.0, 5, &truth, err);

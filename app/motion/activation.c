@@ -420,19 +420,19 @@ pla_activation_bind(const PlaActiveBody *body, const PlaTake *take, int frame, P
 }
 
 PlaStatus
-pla_activation_fit(const PlaActiveBody *body, PlaTake *take, const PlaLabelOptions *label,
+pla_activation_fit(const PlaActiveBody *body, PlaTake *take, const PlaMarkerMatchOptions *label,
                    const PlaFitOptions *opts, PlaActivation *out, PlaFitResult *result,
                    PlaError *err)
 {
-  PlaLabelling labels = { 0 };
+  PlaMarkerMatch labels = { 0 };
   PlaFitOptions with_rest = *opts;
   PlaMarkerSet own = { 0 };
   PlaStatus st = PLA_OK;
   if (body->markers.n == 0)
     st = pla_activation_bind(body, take, label->rest_frame > 0 ? label->rest_frame : 0, &own, err);
   if (st == PLA_OK)
-    st = pla_label_take(body->markers.n ? &body->markers : &own, body->mesh->pos, take, label,
-                        &labels, err);
+    st = pla_markers_match(body->markers.n ? &body->markers : &own, body->mesh->pos, take, label,
+                           &labels, err);
   with_rest.rest_frame = labels.rest_frame;
   if (st == PLA_OK)
     st = pla_fit_take(body->model, labels.site, take, &with_rest, result, err);
@@ -450,7 +450,7 @@ pla_activation_fit(const PlaActiveBody *body, PlaTake *take, const PlaLabelOptio
            (size_t)out->n_frames * (size_t)out->n_controls * sizeof *out->control);
     memcpy(out->head, result->head, 12 * (size_t)out->n_frames * sizeof *out->head);
   }
-  pla_labelling_clear(&labels);
+  pla_marker_match_clear(&labels);
   pla_marker_set_clear(&own);
   return st;
 }
@@ -462,21 +462,21 @@ stiffen(double stiffness, void *data, PlaActiveModel **out, PlaError *err)
 }
 
 PlaStatus
-pla_activation_identify(const PlaActiveBody *body, PlaTake *take, const PlaLabelOptions *label,
-                        const PlaActivation *known, bool strengths, bool stiffness,
-                        const PlaFitOptions *opts, double *strength, double *deviation,
-                        PlaIdentifyReport *report, PlaError *err)
+pla_activation_identify(const PlaActiveBody *body, PlaTake *take,
+                        const PlaMarkerMatchOptions *label, const PlaActivation *known,
+                        bool strengths, bool stiffness, const PlaFitOptions *opts, double *strength,
+                        double *deviation, PlaIdentifyReport *report, PlaError *err)
 {
   const PlaIdentifyOptions what = { .strengths = strengths,
                                     .stiffness = stiffness,
                                     .most = 10.0, /* times what was assumed */
                                     .make = stiffen,
                                     .data = (void *)body };
-  PlaLabelling labels = { 0 };
+  PlaMarkerMatch labels = { 0 };
   if (known->n_frames != take->n_frames)
     return pla_fail(err, PLA_ERR_USAGE, "the take has %d frames, its activations have %d",
                     take->n_frames, known->n_frames);
-  PlaStatus st = pla_label_take(&body->markers, body->mesh->pos, take, label, &labels, err);
+  PlaStatus st = pla_markers_match(&body->markers, body->mesh->pos, take, label, &labels, err);
   for (int f = 0; st == PLA_OK && f < take->n_frames; f++) {
     const double *head = known->head + 12 * (size_t)f;
     for (int i = 0; i < take->n_markers; i++) {
@@ -491,6 +491,6 @@ pla_activation_identify(const PlaActiveBody *body, PlaTake *take, const PlaLabel
   if (st == PLA_OK)
     st = pla_fit_identify(body->model, labels.site, take, known->control, opts, &what, strength,
                           deviation, report, err);
-  pla_labelling_clear(&labels);
+  pla_marker_match_clear(&labels);
   return st;
 }

@@ -11,7 +11,7 @@
 #include "sim/active/forward.h"
 #include "sim/fit/fit.h"
 #include "sim/fit/identify.h"
-#include "sim/fit/label.h"
+#include "sim/fit/marker-match.h"
 
 /* The last channels of a track: a rotation vector in degrees, a shift in mm. */
 enum { PLA_HEAD_CHANNELS = 6 };
@@ -89,15 +89,15 @@ PlaStatus pla_activation_bind(const PlaActiveBody *body, const PlaTake *take, in
                               PlaMarkerSet *out, PlaError *err);
 
 /* Labels, repairs (in place) and fits a take; what was repaired is in result->notes. */
-PlaStatus pla_activation_fit(const PlaActiveBody *body, PlaTake *take, const PlaLabelOptions *label,
-                             const PlaFitOptions *opts, PlaActivation *out, PlaFitResult *result,
-                             PlaError *err);
+PlaStatus pla_activation_fit(const PlaActiveBody *body, PlaTake *take,
+                             const PlaMarkerMatchOptions *label, const PlaFitOptions *opts,
+                             PlaActivation *out, PlaFitResult *result, PlaError *err);
 
 /* Strengths of the muscles, the flesh's stiffness, or both from a take whose activations @known
  * tells (sim/fit/identify.h); @strength and @deviation: n_muscles each.  The take is labelled and
  * repaired in place, its head brought back. */
 PlaStatus pla_activation_identify(const PlaActiveBody *body, PlaTake *take,
-                                  const PlaLabelOptions *label, const PlaActivation *known,
+                                  const PlaMarkerMatchOptions *label, const PlaActivation *known,
                                   bool strengths, bool stiffness, const PlaFitOptions *opts,
                                   double *strength, double *deviation, PlaIdentifyReport *report,
                                   PlaError *err);

@@ -33,7 +33,7 @@ pla_performance_free(PlaPerformance *self)
   g_clear_pointer(&self->loose, g_ptr_array_unref);
   g_free(self->refused);
   g_free(self->track_refused);
-  pla_labelling_clear(&self->labels);
+  pla_marker_match_clear(&self->labels);
   pla_marker_set_clear(&self->own);
   pla_take_free(self->take);
   pla_phones_clear(&self->phones);
@@ -148,7 +148,7 @@ load_take(PlaPerformance *self, PlaStore *store, const PlaState *state,
           const PlaPerformanceItems *items, PlaError *err)
 {
   g_autoptr(PlaContent) content = NULL;
-  PlaLabelOptions opts = pla_label_options_default();
+  PlaMarkerMatchOptions opts = pla_marker_match_options_default();
   PlaError why = { 0 };
   opts.by_geometry = items->by_geometry;
   PlaStatus st = load_named(store, state, items->markers, PLA_ITEM_MARKERS, &content, err);
@@ -162,7 +162,7 @@ load_take(PlaPerformance *self, PlaStore *store, const PlaState *state,
   if (set == &self->own)
     st = pla_activation_bind(self->body, self->take, 0, &self->own, &why);
   if (st == PLA_OK)
-    st = pla_label_take(set, self->body->mesh->pos, self->take, &opts, &self->labels, &why);
+    st = pla_markers_match(set, self->body->mesh->pos, self->take, &opts, &self->labels, &why);
   if (st != PLA_OK) {
     /* a take that does not suit is something to tell, not a failure to read */
     self->refused = g_strdup(why.message);

@@ -36,7 +36,7 @@ typedef struct {
   /* a take, where one is chosen: as it was repaired, and which marker sits where */
   PlaTake *take; /* or NULL */
   PlaMarkerSet own;
-  PlaLabelling labels;
+  PlaMarkerMatch labels;
   char *refused;    /* why the take does not suit the body, or NULL */
   GPtrArray *bare;  /* places of the body that no marker was found for (borrowed names) */
   GPtrArray *loose; /* markers that belong to no place (borrowed names) */

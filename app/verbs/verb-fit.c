@@ -21,7 +21,7 @@ typedef struct {
   PlaActivation known;
   unsigned char *held_out;
   PlaFitOptions opts;
-  PlaLabelOptions label;
+  PlaMarkerMatchOptions label;
 } Fit;
 
 static void
@@ -328,7 +328,7 @@ fit_init(Fit *self, PlaWork *work, PlaError *err)
   const PlaActiveBodyOptions flesh = pla_verb_flesh(work);
   g_autoptr(PlaContent) given = NULL;
   int64_t item;
-  *self = (Fit){ .opts = pla_fit_options_default(), .label = pla_label_options_default() };
+  *self = (Fit){ .opts = pla_fit_options_default(), .label = pla_marker_match_options_default() };
   self->opts.progress = pla_work_progress(work);
   self->opts.acceleration = pla_work_number(work, "acceleration");
   self->opts.noise_m = pla_work_number(work, "noise_mm") / 1000.0;

@@ -70,7 +70,7 @@ test_formats(void)
   PlaActivation truth, found[3];
   PlaActivationReport report;
   PlaItem item = { .kind = PLA_KIND_TAKE };
-  const PlaLabelOptions label = pla_label_options_default();
+  const PlaMarkerMatchOptions label = pla_marker_match_options_default();
   const PlaFitOptions opts = pla_fit_options_default();
   bar_init(&bar, 1);
   const PlaActiveBody body = bar_body(&bar);
@@ -230,7 +230,7 @@ test_face(void)
   PlaActivation truth, found;
   PlaActivationReport report;
   PlaFitResult result;
-  const PlaLabelOptions label = pla_label_options_default();
+  const PlaMarkerMatchOptions label = pla_marker_match_options_default();
   PlaFitOptions opts = pla_fit_options_default();
   const int nc = pla_active_n_controls(body->model), n_frames = 60;
   g_assert_cmpint(pla_active_n_muscles(body->model), ==, 36);
@@ -363,7 +363,7 @@ test_tongue(void)
   PlaFitResult result;
   PlaTake *take;
   PlaError err = { 0 };
-  const PlaLabelOptions label = pla_label_options_default();
+  const PlaMarkerMatchOptions label = pla_marker_match_options_default();
   PlaFitOptions opts = pla_fit_options_default();
   opts.acceleration = 0.0;    /* shapes, each on its own */
   opts.head = PLA_HEAD_FIXED; /* the tongue's points alone do not tell where the head is */

@@ -6,7 +6,7 @@
 #include "sim/fit/fit-smooth.h"
 #include "sim/fit/fit.h"
 #include "sim/fit/identify.h"
-#include "sim/fit/label.h"
+#include "sim/fit/marker-match.h"
 #include "tests/sim/active/bars.h"
 
 #include <stdlib.h>
@@ -213,16 +213,16 @@ make_take(const Bar *bar, double *truth, PlaTake **out)
 static void
 fit(const Bar *bar, PlaTake *take, const PlaFitOptions *opts, PlaFitResult *result, PlaNotes *notes)
 {
-  const PlaLabelOptions label = pla_label_options_default();
-  PlaLabelling labels;
+  const PlaMarkerMatchOptions label = pla_marker_match_options_default();
+  PlaMarkerMatch labels;
   PlaError err = { 0 };
-  bar_ok(pla_label_take(&bar->markers, bar->mesh->pos, take, &label, &labels, &err), &err);
+  bar_ok(pla_markers_match(&bar->markers, bar->mesh->pos, take, &label, &labels, &err), &err);
   bar_ok(pla_fit_take(bar->model, labels.site, take, opts, result, &err), &err);
   if (notes) {
     *notes = labels.notes;
     labels.notes = (PlaNotes){ 0 };
   }
-  pla_labelling_clear(&labels);
+  pla_marker_match_clear(&labels);
 }
 
 /* largest error of a control that counts as seen, of its range */
@@ -408,20 +408,20 @@ test_refusals(void)
 {
   Bar bar;
   PlaTake *take;
-  PlaLabelling labels;
-  PlaLabelOptions label = pla_label_options_default();
+  PlaMarkerMatch labels;
+  PlaMarkerMatchOptions label = pla_marker_match_options_default();
   PlaError err = { 0 };
   double truth[FRAMES * (BAR_MUSCLES + 3)];
   bar_init(&bar, 1);
   make_take(&bar, truth, &take);
   for (int i = 0; i < 3 * FRAMES * take->n_markers; i++)
     take->pos[i] *= 3.3;
-  g_assert_cmpint(pla_label_take(&bar.markers, bar.mesh->pos, take, &label, &labels, &err), ==,
+  g_assert_cmpint(pla_markers_match(&bar.markers, bar.mesh->pos, take, &label, &labels, &err), ==,
                   PLA_ERR_USAGE);
   g_assert_nonnull(strstr(err.message, "frame 1"));
   g_assert_nonnull(strstr(err.message, "length unit"));
   label.rest_frame = FRAMES;
-  g_assert_cmpint(pla_label_take(&bar.markers, bar.mesh->pos, take, &label, &labels, &err), ==,
+  g_assert_cmpint(pla_markers_match(&bar.markers, bar.mesh->pos, take, &label, &labels, &err), ==,
                   PLA_ERR_USAGE);
   pla_take_free(take);
   bar_clear(&bar);

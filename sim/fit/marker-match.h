@@ -12,8 +12,8 @@ typedef struct {
   int rest_frame;   /* -1: the first one with nearly all markers */
   bool by_geometry; /* names mean nothing */
   double reach_m;   /* farthest that a marker may be from its place in the rest frame; 0: 12 mm */
-} PlaLabelOptions;
-PlaLabelOptions pla_label_options_default(void);
+} PlaMarkerMatchOptions;
+PlaMarkerMatchOptions pla_marker_match_options_default(void);
 
 typedef struct {
   int n_markers;
@@ -24,13 +24,13 @@ typedef struct {
   double scale;      /* what positions were multiplied with */
   double rest_rms_m; /* of the rigid match in the rest frame */
   PlaNotes notes;    /* one sentence for everything that was repaired or left out */
-} PlaLabelling;
-void pla_labelling_clear(PlaLabelling *self);
+} PlaMarkerMatch;
+void pla_marker_match_clear(PlaMarkerMatch *self);
 
 /* Labels @take and repairs it in place.  @rest: the body's shape at rest (n_verts x 3).
  * PLA_ERR_USAGE with a sentence that names marker and frame where the take cannot be used. */
-PlaStatus pla_label_take(const PlaMarkerSet *set, const double *rest, PlaTake *take,
-                         const PlaLabelOptions *opts, PlaLabelling *out, PlaError *err);
+PlaStatus pla_markers_match(const PlaMarkerSet *set, const double *rest, PlaTake *take,
+                            const PlaMarkerMatchOptions *opts, PlaMarkerMatch *out, PlaError *err);
 
 /* The assignment of least sum for an n x n table of costs (Jonker and Volgenant 1987): column of
  * each row. */

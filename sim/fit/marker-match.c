@@ -1,5 +1,5 @@
 /* Labels for the markers of a take. */
-#include "sim/fit/label.h"
+#include "sim/fit/marker-match.h"
 
 #include "anatomy/base/blas.h"
 #include "anatomy/base/mat3.h"
@@ -17,18 +17,18 @@ enum { FROZEN_FRAMES = 6, MAX_ROUNDS = 40 };
 /* motion of the others, m, beside which a marker that does not move at all is frozen */
 static const double moving_m = 5e-4;
 
-PlaLabelOptions
-pla_label_options_default(void)
+PlaMarkerMatchOptions
+pla_marker_match_options_default(void)
 {
-  return (PlaLabelOptions){ .rest_frame = -1 };
+  return (PlaMarkerMatchOptions){ .rest_frame = -1 };
 }
 
 void
-pla_labelling_clear(PlaLabelling *self)
+pla_marker_match_clear(PlaMarkerMatch *self)
 {
   free(self->site);
   pla_notes_clear(&self->notes);
-  *self = (PlaLabelling){ 0 };
+  *self = (PlaMarkerMatch){ 0 };
 }
 
 static double *
@@ -309,7 +309,7 @@ match_clouds(const Cloud *from, const Cloud *to, double reach_mm, PlaRigid *best
 
 /* another unit shows in the size of the whole; false in *ok when no unit explains it */
 static void
-repair_unit(PlaTake *take, double ratio, PlaLabelling *out, bool *ok)
+repair_unit(PlaTake *take, double ratio, PlaMarkerMatch *out, bool *ok)
 {
   static const struct {
     double factor;
@@ -340,7 +340,7 @@ repair_unit(PlaTake *take, double ratio, PlaLabelling *out, bool *ok)
 
 /* markers that exchange places from one frame to the next */
 static void
-repair_swaps(PlaTake *take, PlaLabelling *out)
+repair_swaps(PlaTake *take, PlaMarkerMatch *out)
 {
   const int n = take->n_markers;
   for (int f = 1; f < take->n_frames; f++)
@@ -370,7 +370,7 @@ repair_swaps(PlaTake *take, PlaLabelling *out)
 
 /* frames without markers, and frames that repeat the one before */
 static void
-repair_frames(PlaTake *take, PlaLabelling *out)
+repair_frames(PlaTake *take, PlaMarkerMatch *out)
 {
   const size_t width = 3 * (size_t)take->n_markers;
   for (int f = 0; f < take->n_frames; f++) {
@@ -406,7 +406,7 @@ repair_frames(PlaTake *take, PlaLabelling *out)
 
 /* runs of frames in which a marker does not move at all while the others do */
 static PlaStatus
-repair_frozen(PlaTake *take, PlaLabelling *out, PlaError *err)
+repair_frozen(PlaTake *take, PlaMarkerMatch *out, PlaError *err)
 {
   double *motion = pla_array_new((size_t)take->n_markers, sizeof *motion);
   if (!motion)
@@ -444,8 +444,8 @@ repair_frozen(PlaTake *take, PlaLabelling *out, PlaError *err)
  * not only by an error of the rest frame: a few frames, each laid on the places by all its markers.
  */
 static PlaStatus
-is_lost(const PlaTake *take, const PlaLabelling *labels, const double *rest, int m, double reach_mm,
-        bool *lost, PlaError *err)
+is_lost(const PlaTake *take, const PlaMarkerMatch *labels, const double *rest, int m,
+        double reach_mm, bool *lost, PlaError *err)
 {
   double *from = pla_array_new((size_t)take->n_markers, 6 * sizeof *from);
   double *to = from ? from + 3 * (size_t)take->n_markers : NULL;
@@ -485,7 +485,7 @@ is_lost(const PlaTake *take, const PlaLabelling *labels, const double *rest, int
 /* names that are exchanged throughout: two markers that fit each other's places and not their own
  */
 static PlaStatus
-repair_names(PlaTake *take, const double *rest, PlaLabelling *out, const Cloud *from,
+repair_names(PlaTake *take, const double *rest, PlaMarkerMatch *out, const Cloud *from,
              const Cloud *to, double reach_mm, PlaError *err)
 {
   double *residual = pla_array_new((size_t)from->n, sizeof *residual);
@@ -534,7 +534,7 @@ repair_names(PlaTake *take, const double *rest, PlaLabelling *out, const Cloud *
 
 /* every marker of the rest frame goes to the place that fits it best */
 static PlaStatus
-label_by_geometry(const PlaMarkerSet *set, PlaTake *take, PlaLabelling *out, const Cloud *from,
+label_by_geometry(const PlaMarkerSet *set, PlaTake *take, PlaMarkerMatch *out, const Cloud *from,
                   const Cloud *to, double reach_mm, PlaError *err)
 {
   int *partner = pla_array_new((size_t)from->n, sizeof *partner);
@@ -573,11 +573,11 @@ label_by_geometry(const PlaMarkerSet *set, PlaTake *take, PlaLabelling *out, con
 }
 
 PlaStatus
-pla_label_take(const PlaMarkerSet *set, const double *rest, PlaTake *take,
-               const PlaLabelOptions *opts, PlaLabelling *out, PlaError *err)
+pla_markers_match(const PlaMarkerSet *set, const double *rest, PlaTake *take,
+                  const PlaMarkerMatchOptions *opts, PlaMarkerMatch *out, PlaError *err)
 {
   const double reach_mm = opts->reach_m > 0.0 ? 1000.0 * opts->reach_m : 12.0;
-  *out = (PlaLabelling){ .n_markers = take->n_markers, .scale = 1.0 };
+  *out = (PlaMarkerMatch){ .n_markers = take->n_markers, .scale = 1.0 };
   if (take->n_frames < 1 || take->n_markers < 1)
     return pla_fail(err, PLA_ERR_EMPTY, "the take has no frames or no markers");
   if (opts->rest_frame >= take->n_frames)
@@ -649,6 +649,6 @@ pla_label_take(const PlaMarkerSet *set, const double *rest, PlaTake *take,
   cloud_clear(&from);
   cloud_clear(&to);
   if (st != PLA_OK)
-    pla_labelling_clear(out);
+    pla_marker_match_clear(out);
   return st;
 }
