@@ -290,7 +290,7 @@ compare(const PlaTongue *tongue, const double *coil_mm, const PlaBoundary *bound
 
 /* the frame whose tongue coils are farthest from where they are in the mean of all recordings */
 static int
-farthest_frame(const PlaSpeakerFit *fit, const PlaCoilPaths *paths)
+farthest_frame(const PlaCoilFit *fit, const PlaCoilPaths *paths)
 {
   double most = -1.0;
   int found = 0;

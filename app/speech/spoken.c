@@ -194,15 +194,14 @@ measure_contacts(const Making *m, const double *pos, float *out)
 static void
 keep_places(Making *m, int frame, const double *pos)
 {
-  const PlaSpeakerFit *fit = pla_tongue_get_fit(m->tongue);
+  const PlaCoilFit *fit = pla_tongue_get_fit(m->tongue);
   float *place = m->place_mm + (gsize)frame * 2 * PLA_N_COILS;
   for (int k = 0; k < PLA_N_COILS; k++) {
     double at[2];
     if (k < PLA_N_TONGUE_COILS)
       pla_head_frame_sagittal(pla_tongue_get_frame(m->tongue), pos + 3 * (size_t)fit->vert[k], at);
     else
-      pla_speaker_fit_place(fit, m->paths.pos_mm + ((size_t)frame * PLA_N_COILS + (size_t)k) * 2,
-                            at);
+      pla_coil_fit_place(fit, m->paths.pos_mm + ((size_t)frame * PLA_N_COILS + (size_t)k) * 2, at);
     for (int a = 0; a < 2; a++)
       place[2 * k + a] = (float)(1000.0 * at[a]);
   }

@@ -211,7 +211,7 @@ pla_phantom_tongue_new(double cell_mm, bool own_plane, PlaTongueInput *input, Pl
                        PlaTongue **out, PlaError *err)
 {
   PlaTonguePhantom phantom;
-  PlaSpeakerFit fit;
+  PlaCoilFit fit;
   PlaTongueTraining training = { 0 };
   PlaArrays arrays;
   PlaStatus st = PLA_OK;

@@ -352,7 +352,7 @@ static void
 describe_fit(PlaWork *work, const PlaTongue *tongue)
 {
   JsonBuilder *json = pla_work_json(work);
-  const PlaSpeakerFit *fit = pla_tongue_get_fit(tongue);
+  const PlaCoilFit *fit = pla_tongue_get_fit(tongue);
   const double unit_mm =
       pla_work_is_null(work, "mesh_unit_mm") ? 1.0 : pla_work_number(work, "mesh_unit_mm");
   json_builder_set_member_name(json, "fit");
@@ -410,7 +410,7 @@ describe_motion(PlaWork *work, const Tongue *self)
   const PlaTongueStats *stats = &self->stats;
   const PlaTongue *tongue = pla_tongue_motion_get_tongue(self->motion);
   const PlaReducedModel *model = pla_tongue_get_model(tongue);
-  const PlaSpeakerFit *fit = pla_tongue_get_fit(tongue);
+  const PlaCoilFit *fit = pla_tongue_get_fit(tongue);
   const PlaTrack *coils = self->source->coils;
   const double jaw[2] = { stats->min_jaw_deg, stats->max_jaw_deg };
   pla_json_number(json, "max_volume_change", stats->max_volume_change);

@@ -53,7 +53,7 @@ lay_on(const PlaTongue *self)
          size = 0.0;
   for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
     double at[2];
-    pla_speaker_fit_place(&self->fit, self->fit.rest_mm[k], at);
+    pla_coil_fit_place(&self->fit, self->fit.rest_mm[k], at);
     to_tract(self, at, place[k]);
     for (int a = 0; a < 2; a++) {
       from[a] += rest[2 * k + a] / PLA_N_TONGUE_COILS;
@@ -208,7 +208,7 @@ coil_place(const PlaTongue *self, const double *coil_mm, int k, const double oth
     memcpy(out, otherwise, 2 * sizeof *out);
     return;
   }
-  pla_speaker_fit_place(&self->fit, mm, at);
+  pla_coil_fit_place(&self->fit, mm, at);
   to_tract(self, at, out);
 }
 

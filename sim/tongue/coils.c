@@ -97,7 +97,7 @@ pla_coil_paths_clear(PlaCoilPaths *self)
 }
 
 void
-pla_speaker_fit_place(const PlaSpeakerFit *fit, const double mm[2], double out[2])
+pla_coil_fit_place(const PlaCoilFit *fit, const double mm[2], double out[2])
 {
   const double x = fit->scale * mm[0] / 1000.0, y = fit->scale * mm[1] / 1000.0;
   out[0] = fit->cosine * x - fit->sine * y + fit->shift[0];
@@ -106,7 +106,7 @@ pla_speaker_fit_place(const PlaSpeakerFit *fit, const double mm[2], double out[2
 
 /* the similarity that takes rest_mm of the tongue coils to @at (m): least squares in the plane */
 static void
-fit_similarity(PlaSpeakerFit *fit, double at[PLA_N_TONGUE_COILS][2])
+fit_similarity(PlaCoilFit *fit, double at[PLA_N_TONGUE_COILS][2])
 {
   enum { N = PLA_N_TONGUE_COILS };
   double from[2] = { 0 }, to[2] = { 0 }, dot = 0.0, cross = 0.0, size = 0.0, left = 0.0;
@@ -128,11 +128,11 @@ fit_similarity(PlaSpeakerFit *fit, double at[PLA_N_TONGUE_COILS][2])
   fit->sine = cross / hypot(dot, cross);
   fit->shift[0] = fit->shift[1] = 0.0;
   double moved[2];
-  pla_speaker_fit_place(fit, from, moved);
+  pla_coil_fit_place(fit, from, moved);
   for (int a = 0; a < 2; a++)
     fit->shift[a] = to[a] - moved[a];
   for (int k = 0; k < N; k++) {
-    pla_speaker_fit_place(fit, fit->rest_mm[k], moved);
+    pla_coil_fit_place(fit, fit->rest_mm[k], moved);
     left += (moved[0] - at[k][0]) * (moved[0] - at[k][0]) +
             (moved[1] - at[k][1]) * (moved[1] - at[k][1]);
   }
@@ -140,7 +140,7 @@ fit_similarity(PlaSpeakerFit *fit, double at[PLA_N_TONGUE_COILS][2])
 }
 
 static void
-take_means(PlaSpeakerFit *fit, const PlaCoilPaths *paths, int n_paths)
+take_means(PlaCoilFit *fit, const PlaCoilPaths *paths, int n_paths)
 {
   for (int k = 0; k < PLA_N_COILS; k++)
     for (int a = 0; a < 2; a++) {
@@ -171,7 +171,7 @@ walk(const double *line, int n, int from, const double centre[2], double chord)
 /* points of the back for all coils, the tip's given, at a scale of @scale; false when it is too
  * short */
 static bool
-lay_coils(const PlaSpeakerFit *fit, const double *line, int n, int tip, double scale, int at[4])
+lay_coils(const PlaCoilFit *fit, const double *line, int n, int tip, double scale, int at[4])
 {
   at[PLA_COIL_TT] = tip;
   for (int k = PLA_COIL_TB; k >= PLA_COIL_TR; k--) {
@@ -185,13 +185,13 @@ lay_coils(const PlaSpeakerFit *fit, const double *line, int n, int tip, double s
 }
 
 PlaStatus
-pla_speaker_fit(const PlaTetMesh *mesh, const PlaHeadFrame *frame, const PlaOutline *outline,
-                const int *given, const double *limits, const PlaCoilPaths *paths, int n_paths,
-                PlaSpeakerFit *out, PlaError *err)
+pla_coil_fit(const PlaTetMesh *mesh, const PlaHeadFrame *frame, const PlaOutline *outline,
+             const int *given, const double *limits, const PlaCoilPaths *paths, int n_paths,
+             PlaCoilFit *out, PlaError *err)
 {
   enum { SCALES = 80 };
   double at[PLA_N_TONGUE_COILS][2], length = 0.0, best = INFINITY, span = 0.0;
-  PlaSpeakerFit fit = { .scale = 1.0, .cosine = 1.0 };
+  PlaCoilFit fit = { .scale = 1.0, .cosine = 1.0 };
   take_means(&fit, paths, n_paths);
   const int n = outline->n_dorsum;
   double *line = pla_array_new((size_t)outline->n, 2 * sizeof *line);

@@ -117,7 +117,7 @@ pla_palate_line(PlaLevelSet *solid, const PlaTetMesh *mesh, const PlaHeadFrame *
 
 PlaStatus
 pla_palate_build(const PlaTetMesh *mesh, const PlaHeadFrame *frame, const PlaOutline *outline,
-                 const PlaSpeakerFit *fit, const PlaCoilPaths *paths, int n_paths, double margin,
+                 const PlaCoilFit *fit, const PlaCoilPaths *paths, int n_paths, double margin,
                  PlaLevelSet **out, PlaError *err)
 {
   const double spacing = 1.0; /* mm */
@@ -143,7 +143,7 @@ pla_palate_build(const PlaTetMesh *mesh, const PlaHeadFrame *frame, const PlaOut
         double *at = roof.line + 2 * (size_t)roof.n;
         if (isnan(mm[0]) || isnan(mm[1]))
           continue;
-        pla_speaker_fit_place(fit, mm, at);
+        pla_coil_fit_place(fit, mm, at);
         at[1] += margin;
         roof.n++;
         if (k == PLA_COIL_TT) {

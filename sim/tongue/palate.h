@@ -8,7 +8,7 @@
  * the tip where it would be before its coil; it falls to the sides as @mesh at rest leaves room,
  * and in front of the foremost place at 45 degrees. */
 PlaStatus pla_palate_build(const PlaTetMesh *mesh, const PlaHeadFrame *frame,
-                           const PlaOutline *outline, const PlaSpeakerFit *fit,
+                           const PlaOutline *outline, const PlaCoilFit *fit,
                            const PlaCoilPaths *paths, int n_paths, double margin, PlaLevelSet **out,
                            PlaError *err);
 

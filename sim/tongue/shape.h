@@ -78,15 +78,14 @@ typedef struct {
   double shift[2];                /* m */
   double rest_mm[PLA_N_COILS][2]; /* means of the speaker; NaN without */
   double residual_mm; /* rms distance of the four from their vertices, in the speaker's mm */
-} PlaSpeakerFit;
+} PlaCoilFit;
 
 /* The similarity that takes the means of the four tongue coils over all @paths to vertices on the
  * back of the tongue.  @given: those vertices, or NULL to choose them along the outline: the tip
  * coil 4 to 18 mm behind the tip, the others as far from each other as the speaker's, where the fit
  * is best.  @limits: the least and the largest scale then, or NULL. */
-PlaStatus pla_speaker_fit(const PlaTetMesh *mesh, const PlaHeadFrame *frame,
-                          const PlaOutline *outline, const int *given, const double *limits,
-                          const PlaCoilPaths *paths, int n_paths, PlaSpeakerFit *out,
-                          PlaError *err);
+PlaStatus pla_coil_fit(const PlaTetMesh *mesh, const PlaHeadFrame *frame, const PlaOutline *outline,
+                       const int *given, const double *limits, const PlaCoilPaths *paths,
+                       int n_paths, PlaCoilFit *out, PlaError *err);
 /* (forward, up), m, of a place in the speaker's mm. */
-void pla_speaker_fit_place(const PlaSpeakerFit *fit, const double mm[2], double out[2]);
+void pla_coil_fit_place(const PlaCoilFit *fit, const double mm[2], double out[2]);

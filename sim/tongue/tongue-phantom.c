@@ -270,15 +270,15 @@ pla_tongue_phantom_input(const PlaTonguePhantom *self, PlaTongueInput *input)
 }
 
 void
-pla_tongue_phantom_fit(const PlaTonguePhantom *self, PlaSpeakerFit *out)
+pla_tongue_phantom_fit(const PlaTonguePhantom *self, PlaCoilFit *out)
 {
   static const double closed[2] = { 88,
                                     -57 }; /* the lower incisors' coil with the teeth together */
   const double *rest = pla_sound_neutral();
   double off = 0.0;
-  *out = (PlaSpeakerFit){ .scale = 1.0,
-                          .cosine = 1.0,
-                          .shift = { 1e-3 * PLA_SENSOR_X0, 1e-3 * PLA_SENSOR_Y0 } };
+  *out = (PlaCoilFit){ .scale = 1.0,
+                       .cosine = 1.0,
+                       .shift = { 1e-3 * PLA_SENSOR_X0, 1e-3 * PLA_SENSOR_Y0 } };
   memcpy(out->vert, self->coil_vert, sizeof out->vert);
   for (int k = 0; k < PLA_N_COILS; k++)
     for (int a = 0; a < 2; a++)
@@ -287,7 +287,7 @@ pla_tongue_phantom_fit(const PlaTonguePhantom *self, PlaSpeakerFit *out)
   out->rest_mm[PLA_COIL_LI][1] = closed[1] - PLA_SENSOR_Y0;
   for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
     double at[2];
-    pla_speaker_fit_place(out, out->rest_mm[k], at);
+    pla_coil_fit_place(out, out->rest_mm[k], at);
     for (int a = 0; a < 2; a++)
       off += pow(1000.0 * (self->mesh->pos[3 * (size_t)out->vert[k] + 1 + (size_t)a] - at[a]), 2.0);
   }

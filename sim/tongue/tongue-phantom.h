@@ -21,4 +21,4 @@ void pla_tongue_phantom_clear(PlaTonguePhantom *self);
 /* Fills in everything but the speaker. */
 void pla_tongue_phantom_input(const PlaTonguePhantom *self, PlaTongueInput *input);
 /* How tracks lie on it that were made in its own plane (sim/speech/tract.h): as they are. */
-void pla_tongue_phantom_fit(const PlaTonguePhantom *self, PlaSpeakerFit *out);
+void pla_tongue_phantom_fit(const PlaTonguePhantom *self, PlaCoilFit *out);

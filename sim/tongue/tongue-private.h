@@ -10,7 +10,7 @@ struct PlaTongue {
   unsigned char *slides; /* 1: obstacles push this vertex (n_verts) */
   PlaHeadFrame frame;
   PlaOutline outline;
-  PlaSpeakerFit fit;
+  PlaCoilFit fit;
   double incisor[2], hinge[2]; /* (forward, up), m */
   PlaFemMaterial material;     /* of the flesh, as the reference has it */
   double young_pa;

@@ -68,8 +68,8 @@ register_in_tract(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
     pla_head_frame_point(&self->frame, at, pos + 3 * (size_t)input->coil_vert[k]);
   }
   tets.rest = pos;
-  const PlaStatus st = pla_speaker_fit(&tets, &self->frame, &self->outline, input->coil_vert, NULL,
-                                       input->paths, input->n_paths, &self->fit, err);
+  const PlaStatus st = pla_coil_fit(&tets, &self->frame, &self->outline, input->coil_vert, NULL,
+                                    input->paths, input->n_paths, &self->fit, err);
   free(pos);
   return st;
 }
@@ -87,15 +87,15 @@ register_speaker(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
   if (st == PLA_OK && input->in_tract && !input->scale_mesh)
     return register_in_tract(self, input, err);
   if (st == PLA_OK)
-    st = pla_speaker_fit(&tets, &self->frame, &self->outline, input->coil_vert, NULL, input->paths,
-                         input->n_paths, &self->fit, err);
+    st = pla_coil_fit(&tets, &self->frame, &self->outline, input->coil_vert, NULL, input->paths,
+                      input->n_paths, &self->fit, err);
   /* coils of speakers do not always sit where the mesh has its marks */
   if (st == PLA_OK && input->coil_vert && self->fit.residual_mm > POOR_FIT_MM) {
     static const double limits[2] = { 0.8, 1.25 };
-    PlaSpeakerFit laid;
+    PlaCoilFit laid;
     PlaError ignored;
-    if (pla_speaker_fit(&tets, &self->frame, &self->outline, NULL, limits, input->paths,
-                        input->n_paths, &laid, &ignored) == PLA_OK &&
+    if (pla_coil_fit(&tets, &self->frame, &self->outline, NULL, limits, input->paths,
+                     input->n_paths, &laid, &ignored) == PLA_OK &&
         laid.residual_mm < self->fit.residual_mm)
       self->fit = laid;
   }
@@ -108,8 +108,8 @@ register_speaker(PlaTongue *self, const PlaTongueInput *input, PlaError *err)
     self->mesh->pos[i] *= factor;
   self->frame.mid *= factor;
   tets = pla_mesh_tets(self->mesh);
-  return pla_speaker_fit(&tets, &self->frame, &self->outline, self->fit.vert, NULL, input->paths,
-                         input->n_paths, &self->fit, err);
+  return pla_coil_fit(&tets, &self->frame, &self->outline, self->fit.vert, NULL, input->paths,
+                      input->n_paths, &self->fit, err);
 }
 
 /* where the lower incisors are at rest, and the axis about which they turn */
@@ -119,7 +119,7 @@ place_jaw(PlaTongue *self, const PlaTongueInput *input)
   const double mm = self->fit.scale / 1000.0, *li = self->fit.rest_mm[PLA_COIL_LI];
   double tip[2];
   if (!isnan(li[0]) && !isnan(li[1]))
-    pla_speaker_fit_place(&self->fit, li, self->incisor);
+    pla_coil_fit_place(&self->fit, li, self->incisor);
   else { /* no coil: just before and below the tip; the jaw then stays where it is */
     pla_head_frame_sagittal(&self->frame, self->mesh->pos + 3 * (size_t)self->outline.vert[0], tip);
     self->incisor[0] = tip[0] + 5.0 * mm;
@@ -355,7 +355,7 @@ make_poses(PlaTongue *self, const PlaReducedModel *rough, int n_poses, PlaProgre
     }
     for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
       double at[2];
-      pla_speaker_fit_place(&self->fit, self->fit.rest_mm[k], at);
+      pla_coil_fit_place(&self->fit, self->fit.rest_mm[k], at);
       for (int a = 0; a < 2; a++)
         at[a] += all[a] + (k - 1.5) * slope[a] + 1.2 * mm * random_normal(&state);
       const double aside =
@@ -556,7 +556,7 @@ pla_tongue_get_outline(const PlaTongue *self)
   return &self->outline;
 }
 
-const PlaSpeakerFit *
+const PlaCoilFit *
 pla_tongue_get_fit(const PlaTongue *self)
 {
   return &self->fit;
@@ -674,7 +674,7 @@ pla_tongue_frame(const PlaTongue *self, const double *coil_mm, PlaTongueFrame *o
   *out = (PlaTongueFrame){ 0 };
   if (!isnan(li[0]) && !isnan(li[1])) {
     const double x = self->incisor[0] - self->hinge[0], y = self->incisor[1] - self->hinge[1];
-    pla_speaker_fit_place(&self->fit, li, now);
+    pla_coil_fit_place(&self->fit, li, now);
     const double u = now[0] - self->hinge[0], v = now[1] - self->hinge[1];
     angle = atan2(x * v - y * u, x * u + y * v);
     shift[0] = u - (cos(angle) * x - sin(angle) * y);
@@ -706,7 +706,7 @@ pla_tongue_frame(const PlaTongue *self, const double *coil_mm, PlaTongueFrame *o
       target[0] = target[1] = target[2] = NAN;
       continue;
     }
-    pla_speaker_fit_place(&self->fit, coil_mm + 2 * k, at);
+    pla_coil_fit_place(&self->fit, coil_mm + 2 * k, at);
     for (int d = 0; d < 3; d++)
       target[d] = aside * frame->right[d] + at[0] * frame->forward[d] + at[1] * frame->up[d];
     out->projected += put_out(self, target);

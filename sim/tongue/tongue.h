@@ -42,9 +42,9 @@ typedef struct {
   const int *coil_vert;      /* vertices of TR, TD, TB, TT; NULL: chosen along the outline */
   const PlaCoilPaths *paths; /* recordings of one speaker: fit, and palate where none is given */
   int n_paths;
-  const PlaSpeakerFit *fit; /* where the speaker lies is known: no fit to the paths; or NULL */
-  bool scale_mesh; /* the mesh takes the speaker's size, rather than the speaker the mesh's */
-  int n_solids;    /* 0: a palate is built above the envelope of all coil paths */
+  const PlaCoilFit *fit; /* where the speaker lies is known: no fit to the paths; or NULL */
+  bool scale_mesh;       /* the mesh takes the speaker's size, rather than the speaker the mesh's */
+  int n_solids;          /* 0: a palate is built above the envelope of all coil paths */
   const PlaTongueSolid *solid;
   bool in_tract; /* mesh and solids lie in the tract of sim/speech/tract.h, as the phantom's do */
   const double *hinge;  /* (forward, up) of the jaw's axis, m; NULL: 85 mm behind and 45 mm above
@@ -72,7 +72,7 @@ void pla_tongue_free(PlaTongue *self); /* NULL is fine */
 const PlaMesh *pla_tongue_get_mesh(const PlaTongue *self); /* rest shape, m */
 const PlaHeadFrame *pla_tongue_get_frame(const PlaTongue *self);
 const PlaOutline *pla_tongue_get_outline(const PlaTongue *self);
-const PlaSpeakerFit *pla_tongue_get_fit(const PlaTongue *self);
+const PlaCoilFit *pla_tongue_get_fit(const PlaTongue *self);
 const unsigned char *pla_tongue_get_fixed(const PlaTongue *self); /* n_verts */
 const PlaReducedModel *pla_tongue_get_model(const PlaTongue *self);
 const PlaFemModel *pla_tongue_get_fem(const PlaTongue *self);

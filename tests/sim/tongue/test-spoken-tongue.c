@@ -18,7 +18,7 @@ build(void)
   PlaTonguePhantom phantom;
   PlaTongueInput input = pla_tongue_input_default();
   PlaTongueBodyOptions options = pla_tongue_body_options_default();
-  PlaSpeakerFit fit;
+  PlaCoilFit fit;
   PlaError err;
   const double cell_mm = g_getenv("PLA_SMALL") ? 7.0 : 5.5;
   if (pla_tongue_phantom_init(&phantom, cell_mm, NULL, &err) != PLA_OK)
@@ -54,7 +54,7 @@ hold(const char *ipa, PlaAirway *airway, double highest[2])
   g_assert_cmpfloat(report.step.max_penetration, <, 0.5e-3);
   g_assert_cmpfloat(fabs(report.step.volume_ratio - 1.0), <, 0.02);
   /* coils are where the sensors are: no scale, no turn */
-  const PlaSpeakerFit *fit = pla_tongue_get_fit(tongue);
+  const PlaCoilFit *fit = pla_tongue_get_fit(tongue);
   for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
     const double *at = pla_tongue_body_get_pos(body) + 3 * fit->vert[k];
     g_assert_cmpfloat_with_epsilon(1000.0 * at[1], PLA_SENSOR_X0 - sensors[2 * k], 1e-6);

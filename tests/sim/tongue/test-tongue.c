@@ -160,7 +160,7 @@ test_drive(void)
   g_assert_cmpfloat(paths.sign[0], ==, -1.0);
   g_assert_cmpfloat(paths.sign[1], ==, -1.0);
   PlaTongue *tongue = tongue_new(&b, &paths, NULL, 0);
-  const PlaSpeakerFit *fit = pla_tongue_get_fit(tongue);
+  const PlaCoilFit *fit = pla_tongue_get_fit(tongue);
   g_test_message("scale %.3f, residual %.3f mm, %d points, error %.3f", fit->scale,
                  fit->residual_mm, pla_reduced_model_n_points(pla_tongue_get_model(tongue)),
                  pla_tongue_cubature_error(tongue));
@@ -181,7 +181,7 @@ test_drive(void)
       /* every coil where the registered target is, read from the mesh itself */
       for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
         double want[2], at[2];
-        pla_speaker_fit_place(fit, coils + 2 * k, want);
+        pla_coil_fit_place(fit, coils + 2 * k, want);
         pla_head_frame_sagittal(pla_tongue_get_frame(tongue),
                                 pla_tongue_body_get_pos(body) + 3 * fit->vert[k], at);
         g_assert_cmpfloat(pla_tongue_mm(tongue, hypot(want[0] - at[0], want[1] - at[1])), <, 1e-6);
@@ -308,8 +308,8 @@ test_reference(void)
                     ==, PLA_OK);
     for (int k = 0; k < PLA_N_TONGUE_COILS; k++) {
       double want[2], at[2], coil[3];
-      pla_speaker_fit_place(pla_tongue_get_fit(tongue), paths.pos_mm + 2 * (PLA_N_COILS * i + k),
-                            want);
+      pla_coil_fit_place(pla_tongue_get_fit(tongue), paths.pos_mm + 2 * (PLA_N_COILS * i + k),
+                         want);
       pla_tongue_reference_coil(full, k, coil);
       pla_head_frame_sagittal(pla_tongue_get_frame(tongue), coil, at);
       g_assert_cmpfloat(hypot(want[0] - at[0], want[1] - at[1]), <,
@@ -341,7 +341,7 @@ test_volume(void)
   PlaError err;
   g_assert_cmpint(pla_coil_paths_init(&paths, track, &err), ==, PLA_OK);
   PlaTongue *tongue = tongue_new(&b, &paths, NULL, 0);
-  const PlaSpeakerFit *fit = pla_tongue_get_fit(tongue);
+  const PlaCoilFit *fit = pla_tongue_get_fit(tongue);
   const PlaMesh *mesh = pla_tongue_get_mesh(tongue);
   const PlaTetMesh tets = pla_mesh_tets(mesh);
   const int n = mesh->n_verts;
@@ -426,7 +426,7 @@ test_airway(void)
   PlaTongue *tongue = tongue_new(&b, &paths, NULL, 0);
   options.quasistatic = true;
   g_assert_cmpint(pla_tongue_body_new(tongue, &options, &body, &err), ==, PLA_OK);
-  const PlaSpeakerFit *fit = pla_tongue_get_fit(tongue);
+  const PlaCoilFit *fit = pla_tongue_get_fit(tongue);
   for (int k = 0; k < 2 * PLA_N_COILS; k++)
     coils[k] = fit->rest_mm[k / 2][k % 2];
   g_assert_cmpint(pla_tongue_body_step(body, coils, &report, &err), ==, PLA_OK);
