@@ -81,7 +81,7 @@ PlaStatus pla_cutter_strays(const PlaCutter *c, double limit_mm, double **pos_mm
 
 /* Of a single tissue: moves vertices of outer faces that are far from the level set towards it, as
  * far as the shape of their tets allows. */
-PlaStatus pla_cutter_settle(PlaCutter *c, PlaError *err);
+PlaStatus pla_cutter_snap(PlaCutter *c, PlaError *err);
 
 /* ---- polish.c ---- */
 

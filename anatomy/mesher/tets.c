@@ -201,7 +201,7 @@ pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_g
   /* from the room back to the tissue as it was given */
   tissues.group = group;
   if (st == PLA_OK && n_groups == 1)
-    st = pla_cutter_settle(&c, err);
+    st = pla_cutter_snap(&c, err);
   if (st == PLA_OK && roomy)
     st = pla_levelset_measure(group[0], &before_mm3, NULL, err);
   if (st == PLA_OK && roomy)

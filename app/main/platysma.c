@@ -5,6 +5,6 @@
 int
 main(int argc, char **argv)
 {
-  pla_settle_environment(argv);
+  pla_start_openmp(argv);
   return pla_application_main(argc, argv);
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 void
-pla_settle_environment(char **argv)
+pla_start_openmp(char **argv)
 {
   char path[PATH_MAX];
   if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT"))

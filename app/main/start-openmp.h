@@ -3,4 +3,4 @@
 
 /* Starts the program anew with settings that OpenMP reads only as it is loaded, unless they are
  * there already.  Returns where that is not needed or cannot be done. */
-void pla_settle_environment(char **argv);
+void pla_start_openmp(char **argv);

@@ -173,7 +173,7 @@ read_counts(Table *table, int n_counts, int64_t *counts, PlaError *err)
 
 /* makes the columns agree with the number of attributes that the first line states */
 static PlaStatus
-settle_columns(Table *table, int64_t n_attributes, const char *otherwise, PlaError *err)
+match_columns(Table *table, int64_t n_attributes, const char *otherwise, PlaError *err)
 {
   int64_t named = 0;
   if (n_attributes < 0 || n_attributes > MAX_ATTRIBUTES)
@@ -238,7 +238,7 @@ read_nodes(Table *table, PlaMeshBuilder *builder, int64_t *base, PlaError *err)
     st = pla_reader_fail_line(&table->reader, err, "nodes have %lld coordinates, not 3",
                               (long long)counts[0]);
   if (st == PLA_OK)
-    st = settle_columns(table, counts[1], "attribute", err);
+    st = match_columns(table, counts[1], "attribute", err);
   table->has_marker = st == PLA_OK && counts[2] != 0;
   *base = 0;
   for (uint64_t i = 0; i < table->n && st == PLA_OK; i++) {
@@ -297,7 +297,7 @@ read_ele(Table *table, PlaMeshBuilder *builder, int64_t base, PlaError *err)
     st = pla_reader_fail_line(&table->reader, err, "tetrahedra have %lld nodes, not 4 or 10",
                               (long long)counts[0]);
   if (st == PLA_OK)
-    st = settle_columns(table, counts[1], counts[1] == 1 ? "region" : "attribute", err);
+    st = match_columns(table, counts[1], counts[1] == 1 ? "region" : "attribute", err);
   if (st == PLA_OK)
     st = read_cells(table, builder, counts[0] == 10 ? PLA_CELL_TET_2 : PLA_CELL_TET, (int)counts[0],
                     base, err);

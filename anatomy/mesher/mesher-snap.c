@@ -22,16 +22,16 @@ typedef struct {
   int n_facets;
   int *first_facet, *facet_of; /* outer faces around each vertex */
   int *first_tet, *tet_of;     /* tets around each vertex of an outer face */
-} Settle;
+} Snap;
 
 static double
-off_surface(const Settle *s, const double x[3])
+off_surface(const Snap *s, const double x[3])
 {
   return fabs(pla_tissue_value(s->c->tissues, 1, x));
 }
 
 static double
-facet_off(const Settle *s, const PlaFacet *f)
+facet_off(const Snap *s, const PlaFacet *f)
 {
   double x[3];
   pla_cutter_mean_point(s->c, f->v, 3, x);
@@ -43,7 +43,7 @@ facet_off(const Settle *s, const PlaFacet *f)
 
 /* how far the farthest outer face around a vertex is, or the vertex itself by its own measure */
 static double
-worst_at(const Settle *s, int v)
+worst_at(const Snap *s, int v)
 {
   double worst = off_surface(s, s->c->pos_mm + 3 * (size_t)v) * (near_enough / most_vertex);
   for (int k = s->first_facet[v]; k < s->first_facet[v + 1]; k++)
@@ -52,7 +52,7 @@ worst_at(const Settle *s, int v)
 }
 
 static bool
-is_shapely_around(const Settle *s, int v)
+is_shapely_around(const Snap *s, int v)
 {
   for (int k = s->first_tet[v]; k < s->first_tet[v + 1]; k++) {
     double most, least;
@@ -64,7 +64,7 @@ is_shapely_around(const Settle *s, int v)
 }
 
 static bool
-settle_vertex(const Settle *s, int v)
+snap_vertex(const Snap *s, int v)
 {
   const double cell = s->c->lattice->cell_mm;
   double *x = s->c->pos_mm + 3 * (size_t)v, worst = worst_at(s, v);
@@ -110,10 +110,10 @@ list_around(int n_points, const int *vert, size_t stride, int n_items, int per_i
 }
 
 PlaStatus
-pla_cutter_settle(PlaCutter *c, PlaError *err)
+pla_cutter_snap(PlaCutter *c, PlaError *err)
 {
   enum { ROUNDS = 12 };
-  Settle s = { .c = c };
+  Snap s = { .c = c };
   const double enough = near_enough * c->lattice->cell_mm;
   PlaStatus st = pla_cutter_outer_facets(c, &s.facet, &s.n_facets, err);
   if (st == PLA_OK &&
@@ -126,7 +126,7 @@ pla_cutter_settle(PlaCutter *c, PlaError *err)
     any = false;
     for (int v = 0; v < c->n_points; v++)
       if (s.first_facet[v] < s.first_facet[v + 1] && worst_at(&s, v) > enough)
-        any = settle_vertex(&s, v) || any;
+        any = snap_vertex(&s, v) || any;
   }
   free(s.facet);
   free(s.first_facet);
