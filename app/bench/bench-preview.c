@@ -29,7 +29,7 @@ static const struct {
 typedef struct {
   PlaSession *session;
   PlaPerformance *performance;
-  PlaCasePhysemes *speaker;
+  PlaCasePhysemes *physemes;
   PlaLine *line;
   const PlaRenderer *render;
   PlaScene *scene;
@@ -108,13 +108,13 @@ prepare(Preview *self, const char *path, double cell_mm, PlaProgress *progress, 
     st = pla_performance_load(path, state, &items, progress, &self->performance, err);
   if (st == PLA_OK)
     st = pla_case_physemes_load(path, state, self->performance->body->mesh->n_verts, progress,
-                                &self->speaker, err);
+                                &self->physemes, err);
   for (size_t i = 0; i < G_N_ELEMENTS(line_phones) && st == PLA_OK; i++)
     st = pla_phones_add(&phones, line_phones[i].start_s, line_phones[i].end_s, line_phones[i].label,
                         err);
   if (st == PLA_OK)
-    st =
-        pla_line_new(pla_case_physemes_get_library(self->speaker)->bank, &phones, &self->line, err);
+    st = pla_line_new(pla_case_physemes_get_library(self->physemes)->bank, &phones, &self->line,
+                      err);
   if (st == PLA_OK)
     st = pla_line_choose(self->line, &cost, err);
   if (st == PLA_OK)
@@ -135,7 +135,7 @@ show_next(void *data, PlaError *err)
 {
   Preview *self = data;
   const double time = self->frame++ % self->n_frames / RATE_HZ;
-  if (!pla_case_physemes_shape(self->speaker, self->line, time, self->performance->body->mesh->pos,
+  if (!pla_case_physemes_shape(self->physemes, self->line, time, self->performance->body->mesh->pos,
                                self->pos))
     return pla_fail(err, PLA_ERR_EMPTY, "the shapes of what was said are not stored");
   if (!self->draw)
@@ -176,8 +176,8 @@ simulate(Preview *self, double *seconds, Compared *compared, PlaProgress *progre
   PlaTrack *track = NULL;
   PlaActivation moves = { 0 };
   PlaActivationReport report;
-  PlaStatus st = pla_physeme_library_speak(pla_case_physemes_get_library(self->speaker), self->line,
-                                           &opts, &track, err);
+  PlaStatus st = pla_physeme_library_speak(pla_case_physemes_get_library(self->physemes),
+                                           self->line, &opts, &track, err);
   if (st == PLA_OK)
     st = pla_activation_from_track(body->model, track, &moves, err);
   const gint64 start = g_get_monotonic_time();
@@ -228,7 +228,7 @@ run_preview(PlaBench *bench, PlaError *err)
   free(self.pixel);
   free(self.pos);
   pla_line_free(self.line);
-  pla_case_physemes_free(self.speaker);
+  pla_case_physemes_free(self.physemes);
   pla_performance_free(self.performance);
   g_clear_object(&self.session);
   g_remove(path);

@@ -117,11 +117,11 @@ pla_tool_step_remove(PlaToolStep *self, const char *key)
 }
 
 PlaStatus
-pla_tool_step_draw(const PlaToolStep *self, const PlaSketcher *sketcher, PlaSketch *out,
+pla_tool_step_draw(const PlaToolStep *self, const PlaPlanPreview *preview, PlaSketch *out,
                    PlaError *err)
 {
   g_autoptr(JsonObject) step = pla_tool_step_to_json(self);
-  return pla_sketcher_draw(sketcher, step, out, err);
+  return pla_plan_preview_draw(preview, step, out, err);
 }
 
 JsonObject *

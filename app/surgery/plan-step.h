@@ -2,7 +2,7 @@
  * of each tool stand in plan-tools.c. */
 #pragma once
 
-#include "app/surgery/plan-sketch.h"
+#include "app/surgery/plan-preview.h"
 
 #include <glib.h>
 
@@ -28,8 +28,8 @@ void pla_tool_step_set_blade(PlaToolStep *self, const double *pos, double to_mm,
 void pla_tool_step_add_line(PlaToolStep *self, const double at_mm[3], const double direction[3]);
 void pla_tool_step_remove(PlaToolStep *self, const char *key);
 
-/* What it would do; see pla_sketcher_draw(). */
-PlaStatus pla_tool_step_draw(const PlaToolStep *self, const PlaSketcher *sketcher, PlaSketch *out,
+/* What it would do; see pla_plan_preview_draw(). */
+PlaStatus pla_tool_step_draw(const PlaToolStep *self, const PlaPlanPreview *preview, PlaSketch *out,
                              PlaError *err);
 /* {"incise": {...}}, a copy; json_object_unref(). */
 JsonObject *pla_tool_step_to_json(const PlaToolStep *self);

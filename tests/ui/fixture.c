@@ -68,7 +68,7 @@ settle(PlaWindow *window)
   guint tick = g_timeout_add(20, on_tick, NULL);
   for (int calm = 0; calm < 5;) {
     g_main_context_iteration(NULL, TRUE);
-    calm = pla_window_is_settled(window) ? calm + 1 : 0;
+    calm = pla_window_is_idle(window) ? calm + 1 : 0;
   }
   gint64 until = g_get_monotonic_time() + 100000;
   while (g_get_monotonic_time() < until)

@@ -18,7 +18,7 @@ panel_of(PlaWindow *window)
   return PLA_MUSCLES_PANEL(pla_window_get_panel(window, "muscles"));
 }
 
-static PlaPerformer *
+static PlaMotionPlayer *
 stage_of(PlaWindow *window)
 {
   return pla_muscles_panel_get_stage(panel_of(window));
@@ -52,10 +52,11 @@ do_action(PlaWindow *window, const char *action)
 static void
 wait_for_shape(PlaWindow *window)
 {
-  for (int i = 0; i < 2000 && pla_performer_get_shown(stage_of(window)) == PLA_SHOWN_MOVING; i++)
+  for (int i = 0; i < 2000 && pla_motion_player_get_shown(stage_of(window)) == PLA_SHOWN_MOVING;
+       i++)
     let_run(20);
   g_assert_cmpstr(pla_muscles_panel_get_said(panel_of(window)), ==, "");
-  g_assert_cmpint(pla_performer_get_shown(stage_of(window)), ==, PLA_SHOWN_LIVE);
+  g_assert_cmpint(pla_motion_player_get_shown(stage_of(window)), ==, PLA_SHOWN_LIVE);
   settle(window);
 }
 
@@ -177,7 +178,7 @@ move_by_hand(PlaWindow *window, const char *muscle, const char *other)
   g_autoptr(PlaContent) kept = NULL;
   if (pla_session_load(session, item_named(window, "pose")->item, NULL, &kept, &err) != PLA_OK)
     g_error("%s", err.message);
-  const PlaMesh *rest = pla_performer_get(stage_of(window))->body->mesh;
+  const PlaMesh *rest = pla_motion_player_get(stage_of(window))->body->mesh;
   double kept_mm = 0.0;
   for (int i = 0; i < 3 * rest->n_verts; i++)
     kept_mm = fmax(kept_mm, 1e3 * fabs(kept->mesh->pos[i] - rest->pos[i]));
@@ -209,7 +210,7 @@ record_and_fit(PlaWindow *window, const char *text)
   write_text(window, "_Text that it says", text);
   set_number(window, "_Length (s)", 0.3);
   do_action(window, "muscles.record");
-  const PlaPerformance *p = pla_performer_get(stage_of(window));
+  const PlaPerformance *p = pla_motion_player_get(stage_of(window));
   g_assert_nonnull(p->take);
   g_assert_cmpstr(p->refused, ==, NULL);
   g_assert_cmpint(p->labels.n_matched, ==, p->take->n_markers);
@@ -222,7 +223,7 @@ record_and_fit(PlaWindow *window, const char *text)
   do_action(window, "muscles.step::fit");
   shoot(window, "4-before");
   do_action(window, "muscles.fit");
-  p = pla_performer_get(stage_of(window));
+  p = pla_motion_player_get(stage_of(window));
   g_assert_nonnull(p->shape);
   g_assert_cmpint(p->n_misfits, ==, p->take->n_markers);
   /* 0.2 mm of noise in each axis were asked for */
@@ -239,14 +240,14 @@ play(PlaWindow *window)
   PlaTimeline *timeline = PLA_TIMELINE(pla_window_get_timeline(window));
   Watch watch = { 0 };
   do_action(window, "muscles.step::play");
-  const PlaPerformance *p = pla_performer_get(stage_of(window));
+  const PlaPerformance *p = pla_motion_player_get(stage_of(window));
   g_assert_cmpint(pla_timeline_n_frames(timeline), ==, p->moves.n_frames);
   gulong handler = g_signal_connect_swapped(tools, "moved", G_CALLBACK(on_moved), &watch);
   double most = 0.0;
   for (int f = 0; f < p->moves.n_frames; f += MAX(p->moves.n_frames / 7, 1)) {
     pla_timeline_set_frame(timeline, f);
-    g_assert_cmpint(pla_performer_get_frame(stage_of(window)), ==, f);
-    g_assert_cmpint(pla_performer_get_shown(stage_of(window)), ==, PLA_SHOWN_STORED);
+    g_assert_cmpint(pla_motion_player_get_frame(stage_of(window)), ==, f);
+    g_assert_cmpint(pla_motion_player_get_shown(stage_of(window)), ==, PLA_SHOWN_STORED);
     most = fmax(most, watch.moved_mm);
   }
   g_assert_cmpfloat(most, >, 0.5);
@@ -271,7 +272,7 @@ export_tables(PlaWindow *window)
   pla_muscles_panel_export(panel_of(window), FALSE, path);
   pla_muscles_panel_export(panel_of(window), TRUE, rest);
   settle(window);
-  const PlaPerformance *p = pla_performer_get(stage_of(window));
+  const PlaPerformance *p = pla_motion_player_get(stage_of(window));
   for (const char *const *file = (const char *[]){ path, rest, NULL }; *file; file++) {
     g_autofree char *text = NULL;
     g_assert_true(g_file_get_contents(*file, &text, NULL, NULL));
@@ -286,7 +287,7 @@ static void
 look_at_phones(PlaWindow *window, const PlaPhones *phones, const char *name)
 {
   PlaTimeline *timeline = PLA_TIMELINE(pla_window_get_timeline(window));
-  const PlaPerformance *p = pla_performer_get(stage_of(window));
+  const PlaPerformance *p = pla_motion_player_get(stage_of(window));
   const double start = p->track->track->start_s, rate = p->moves.rate_hz;
   pla_scene_view_look(PLA_SCENE_VIEW(pla_window_get_scene(window)), PLA_VIEW_ANTERIOR);
   GtkSwitch *muscles = pla_muscle_pose_get_see(pla_muscles_panel_get_pose(panel_of(window)));
@@ -295,7 +296,7 @@ look_at_phones(PlaWindow *window, const PlaPhones *phones, const char *name)
     const double middle = 0.5 * (phones->phone[i].start_s + phones->phone[i].end_s);
     const int f = (int)lround((middle - start) * rate);
     pla_timeline_set_frame(timeline, CLAMP(f, 0, p->moves.n_frames - 1));
-    g_assert_cmpint(pla_performer_get_shown(stage_of(window)), ==, PLA_SHOWN_STORED);
+    g_assert_cmpint(pla_motion_player_get_shown(stage_of(window)), ==, PLA_SHOWN_STORED);
     g_autofree char *shot = g_strdup_printf("%s-%02d-%s", name, i, phones->phone[i].label);
     shoot(window, shot);
   }
@@ -325,7 +326,7 @@ speak(PlaWindow *window, gboolean face)
   g_assert_cmpint(n_preview, >, 10);
   for (int f = 0; f < n_preview; f += MAX(n_preview / 5, 1)) {
     pla_timeline_set_frame(timeline, f);
-    g_assert_cmpint(pla_performer_get_shown(stage_of(window)), ==, PLA_SHOWN_STORED);
+    g_assert_cmpint(pla_motion_player_get_shown(stage_of(window)), ==, PLA_SHOWN_STORED);
   }
   pla_phoneme_lane_select(pla_muscle_speech_get_lane(speech), 0);
   settle(window);
@@ -334,14 +335,14 @@ speak(PlaWindow *window, gboolean face)
   do_action(window, "muscles.say");
   /* what was said, and its shapes */
   g_assert_cmpint(n_operations(window), ==, before + 2);
-  const PlaPerformance *p = pla_performer_get(stage_of(window));
+  const PlaPerformance *p = pla_motion_player_get(stage_of(window));
   g_assert_nonnull(p->shape);
   g_assert_cmpint(p->phones.n, >=, 2);
   Watch watch = { 0 };
   gulong handler = g_signal_connect_swapped(pla_document_get_tools(pla_window_get_document(window)),
                                             "moved", G_CALLBACK(on_moved), &watch);
   do_action(window, "muscles.step::play");
-  p = pla_performer_get(stage_of(window));
+  p = pla_motion_player_get(stage_of(window));
   pla_timeline_set_frame(timeline, p->moves.n_frames / 2);
   g_assert_cmpfloat(watch.moved_mm, >, 0.2);
   look_at_phones(window, &p->phones, "6-said");
@@ -381,13 +382,13 @@ undo_and_redo(PlaWindow *window, const Past *past)
     expect(window, past);
   }
   g_assert_cmpint(n_operations(window), ==, 0);
-  g_assert_null(pla_performer_get(stage_of(window)));
+  g_assert_null(pla_motion_player_get(stage_of(window)));
   for (int i = 0; i < n; i++) {
     g_action_group_activate_action(G_ACTION_GROUP(window), "redo", NULL);
     settle(window);
     expect(window, past);
   }
-  g_assert_nonnull(pla_performer_get(stage_of(window))->shape);
+  g_assert_nonnull(pla_motion_player_get(stage_of(window))->shape);
 }
 
 static void
@@ -415,7 +416,7 @@ test_session(void)
   if (face && g_getenv("PLA_DETAIL"))
     choose(window, "_Detail", (guint)atoi(g_getenv("PLA_DETAIL")));
   do_action(window, "muscles.build");
-  g_assert_nonnull(pla_performer_get(stage_of(window)));
+  g_assert_nonnull(pla_motion_player_get(stage_of(window)));
   remember(window, &past);
   shoot(window, "1-built");
   move_by_hand(window, face ? "zygomaticus major, right" : "genioglossus anterior, right",
@@ -513,12 +514,12 @@ test_take(void)
   choose(window, "_Detail", g_getenv("PLA_DETAIL") ? (guint)atoi(g_getenv("PLA_DETAIL")) : 1);
   do_action(window, "muscles.build");
   record_and_fit(window, SENTENCE);
-  const PlaPerformance *p = pla_performer_get(stage_of(window));
+  const PlaPerformance *p = pla_motion_player_get(stage_of(window));
   g_test_message("%d elements, %d frames, worst marker '%s' %.2f mm rms", p->body->mesh->n_tets,
                  p->moves.n_frames, p->misfit[0].name, p->misfit[0].rms_mm);
   g_assert_cmpfloat(p->moves.n_frames / p->moves.rate_hz, >=, 5.0);
   play(window);
-  p = pla_performer_get(stage_of(window));
+  p = pla_motion_player_get(stage_of(window));
   compare_lips(p);
   look_at_phones(window, &p->phones, "take");
   close_window(window);

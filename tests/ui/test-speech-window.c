@@ -5,7 +5,7 @@
 #include "tests/ui/fixture.h"
 #include "tests/ui/pointer.h"
 #include "ui/panels/speech-panel.h"
-#include "ui/speech/speech-desk.h"
+#include "ui/speech/speech-playback.h"
 #include "ui/speech/speech-sound.h"
 #include "ui/views/scene-view.h"
 
@@ -113,34 +113,35 @@ run_on(void)
 }
 
 static void
-play_to_end(PlaSpeechDesk *desk)
+play_to_end(PlaSpeechPlayback *playback)
 {
-  for (int i = 0; i < 1200 && pla_speech_desk_get_playing(desk); i++)
+  for (int i = 0; i < 1200 && pla_speech_playback_get_playing(playback); i++)
     run_on();
-  g_assert_false(pla_speech_desk_get_playing(desk));
+  g_assert_false(pla_speech_playback_get_playing(playback));
 }
 
 static void
-check_pointer(PlaWindow *window, PlaSpeechDesk *desk)
+check_pointer(PlaWindow *window, PlaSpeechPlayback *playback)
 {
   GtkWidget *sound = find_type(GTK_WIDGET(window), PLA_TYPE_SPEECH_SOUND, 0);
   PlaSpeechSound *self = PLA_SPEECH_SOUND(sound);
   const double w = gtk_widget_get_width(sound), h = gtk_widget_get_height(sound);
-  const double seconds = pla_speech_desk_get_seconds(desk);
+  const double seconds = pla_speech_playback_get_seconds(playback);
   g_assert_cmpfloat(w, >, 200.0);
   pointer_click(sound, 0.5 * w, 0.3 * h, 1);
-  for (int i = 0; i < 100 && pla_speech_desk_get_time(desk) == 0.0; i++)
+  for (int i = 0; i < 100 && pla_speech_playback_get_time(playback) == 0.0; i++)
     let_run(30);
-  g_assert_cmpfloat(fabs(pla_speech_desk_get_time(desk) - 0.5 * seconds), <, 3.0 * seconds / w);
+  g_assert_cmpfloat(fabs(pla_speech_playback_get_time(playback) - 0.5 * seconds), <,
+                    3.0 * seconds / w);
   const double way[4][2] = {
     { 0.3 * w, 0.3 * h }, { 0.35 * w, 0.3 * h }, { 0.5 * w, 0.3 * h }, { 0.6 * w, 0.3 * h }
   };
   pointer_drag(sound, way, 4);
-  for (int i = 0; i < 100 && !pla_speech_desk_has_selection(desk); i++)
+  for (int i = 0; i < 100 && !pla_speech_playback_has_selection(playback); i++)
     let_run(30);
   let_run(100);
   double from, to;
-  pla_speech_desk_get_selection(desk, &from, &to);
+  pla_speech_playback_get_selection(playback, &from, &to);
   g_assert_cmpfloat(fabs(from - pla_speech_sound_time_at(self, 0.3 * w)), <, 3.0 * seconds / w);
   g_assert_cmpfloat(fabs(to - pla_speech_sound_time_at(self, 0.6 * w)), <, 3.0 * seconds / w);
   g_assert_cmpfloat(fabs(pla_speech_sound_x_at(self, pla_speech_sound_time_at(self, 0.4 * w)) -
@@ -150,12 +151,12 @@ check_pointer(PlaWindow *window, PlaSpeechDesk *desk)
 
 /* nearer at a place that stays, along, to the selection and back to all; playing turns pages */
 static void
-check_zoom(PlaWindow *window, PlaSpeechDesk *desk)
+check_zoom(PlaWindow *window, PlaSpeechPlayback *playback)
 {
   GtkWidget *sound = find_type(GTK_WIDGET(window), PLA_TYPE_SPEECH_SOUND, 0);
   GtkWidget *bar = find_type(gtk_widget_get_parent(sound), GTK_TYPE_SCROLLBAR, 0);
   PlaSpeechSound *self = PLA_SPEECH_SOUND(sound);
-  const double all = pla_speech_desk_get_seconds(desk), about = 0.3 * all;
+  const double all = pla_speech_playback_get_seconds(playback), about = 0.3 * all;
   const double x = pla_speech_sound_x_at(self, about);
   double from, to, chosen_from, chosen_to;
   g_assert_false(gtk_widget_get_visible(bar));
@@ -173,11 +174,11 @@ check_zoom(PlaWindow *window, PlaSpeechDesk *desk)
   pla_speech_sound_get_range(self, &from, &to);
   g_assert_cmpfloat(fabs(to - from - 0.05), <, 1e-9);
   /* the moment is followed */
-  pla_speech_desk_set_time(desk, 0.7 * all);
+  pla_speech_playback_set_time(playback, 0.7 * all);
   pla_speech_sound_get_range(self, &from, &to);
   g_assert_cmpfloat(from, <=, 0.7 * all);
   g_assert_cmpfloat(to, >=, 0.7 * all);
-  pla_speech_desk_get_selection(desk, &chosen_from, &chosen_to);
+  pla_speech_playback_get_selection(playback, &chosen_from, &chosen_to);
   pla_speech_sound_zoom_selection(self);
   pla_speech_sound_get_range(self, &from, &to);
   g_assert_cmpfloat(from, <=, chosen_from);
@@ -204,33 +205,34 @@ check_zoom(PlaWindow *window, PlaSpeechDesk *desk)
 }
 
 static void
-check_playing(PlaWindow *window, PlaSpeechDesk *desk)
+check_playing(PlaWindow *window, PlaSpeechPlayback *playback)
 {
   int shapes = 0, moments = 0;
   PlaTools *tools = pla_document_get_tools(pla_window_get_document(window));
   gulong moved = g_signal_connect_swapped(tools, "moved", G_CALLBACK(count), &shapes);
-  gulong time = g_signal_connect_swapped(desk, "moved", G_CALLBACK(count), &moments);
+  gulong time = g_signal_connect_swapped(playback, "moved", G_CALLBACK(count), &moments);
   double from, to;
-  pla_speech_desk_get_selection(desk, &from, &to);
+  pla_speech_playback_get_selection(playback, &from, &to);
   pla_window_activate(window, "speech.play");
-  g_assert_true(pla_speech_desk_get_playing(desk));
-  play_to_end(desk);
-  g_assert_cmpfloat(fabs(pla_speech_desk_get_time(desk) - to), <, 1e-9);
+  g_assert_true(pla_speech_playback_get_playing(playback));
+  play_to_end(playback);
+  g_assert_cmpfloat(fabs(pla_speech_playback_get_time(playback) - to), <, 1e-9);
   g_assert_cmpint(moments, >=, 3);
   g_assert_cmpint(shapes, >=, 3); /* the 3-D tongue goes along */
   g_test_message("%d moments, %d shapes in %.2f s; %s", moments, shapes, to - from,
-                 pla_speech_desk_get_silence(desk) ? pla_speech_desk_get_silence(desk)
-                                                   : "with sound");
+                 pla_speech_playback_get_silence(playback)
+                     ? pla_speech_playback_get_silence(playback)
+                     : "with sound");
   /* in a loop it begins again, slowly too */
   pla_window_activate(window, "speech.loop");
   pla_window_activate(window, "speech.pace::half");
-  g_assert_cmpfloat(pla_speech_desk_get_speed(desk), ==, 0.5);
+  g_assert_cmpfloat(pla_speech_playback_get_speed(playback), ==, 0.5);
   pla_window_activate(window, "speech.play");
-  double last = pla_speech_desk_get_time(desk);
+  double last = pla_speech_playback_get_time(playback);
   gboolean again = FALSE;
   for (int i = 0; i < 1200 && !again; i++) {
     run_on();
-    const double now = pla_speech_desk_get_time(desk);
+    const double now = pla_speech_playback_get_time(playback);
     again = i > 2 && now < last;
     g_assert_cmpfloat(now, >=, from - 1e-9);
     g_assert_cmpfloat(now, <=, to + 1e-9);
@@ -238,42 +240,42 @@ check_playing(PlaWindow *window, PlaSpeechDesk *desk)
   }
   g_assert_true(again);
   pla_window_activate(window, "speech.play");
-  g_assert_false(pla_speech_desk_get_playing(desk));
+  g_assert_false(pla_speech_playback_get_playing(playback));
   pla_window_activate(window, "speech.loop");
   pla_window_activate(window, "speech.pace::spoken");
   g_signal_handler_disconnect(tools, moved);
-  g_signal_handler_disconnect(desk, time);
+  g_signal_handler_disconnect(playback, time);
 }
 
 /* lanes below the sound, once and for all motions that were asked for; a sentence; a table */
 static void
-check_muscles(PlaWindow *window, PlaSpeechDesk *desk)
+check_muscles(PlaWindow *window, PlaSpeechPlayback *playback)
 {
   PlaSpeechPanel *panel = PLA_SPEECH_PANEL(pla_window_get_panel(window, "speech"));
   GtkWidget *sound = find_type(GTK_WIDGET(window), PLA_TYPE_SPEECH_SOUND, 0);
   g_autofree char *csv = g_build_filename(fixture_dir, "muscles.csv", NULL);
   const int before = count_lane_red(window, sound);
   int told = 0;
-  const gulong handler = g_signal_connect_swapped(desk, "muscles", G_CALLBACK(count), &told);
-  g_assert_null(pla_speech_desk_get_muscles(desk));
+  const gulong handler = g_signal_connect_swapped(playback, "muscles", G_CALLBACK(count), &told);
+  g_assert_null(pla_speech_playback_get_muscles(playback));
   /* who cancels wants them no longer, and nothing is kept: by the switch, and by the list of jobs
    */
   pla_window_activate(window, "speech.muscles");
-  g_assert_true(pla_speech_desk_get_muscles_wanted(desk));
+  g_assert_true(pla_speech_playback_get_muscles_wanted(playback));
   pla_window_activate(window, "speech.muscles");
   settle(window);
-  g_assert_null(pla_speech_desk_get_muscles(desk));
+  g_assert_null(pla_speech_playback_get_muscles(playback));
   pla_window_activate(window, "speech.muscles");
   GListModel *jobs = pla_document_get_jobs(pla_window_get_document(window));
   g_autoptr(PlaJob) job = g_list_model_get_item(jobs, g_list_model_get_n_items(jobs) - 1);
   pla_job_cancel(job);
   settle(window);
-  g_assert_false(pla_speech_desk_get_muscles_wanted(desk));
+  g_assert_false(pla_speech_playback_get_muscles_wanted(playback));
   g_assert_cmpint((int)g_list_model_get_n_items(jobs), ==, 0);
   pla_window_activate(window, "speech.muscles");
   settle(window);
-  const PlaTongueActivations *found = pla_speech_desk_get_muscles(desk);
-  const PlaSpoken *spoken = pla_speech_desk_get_shown(desk)->spoken;
+  const PlaTongueActivations *found = pla_speech_playback_get_muscles(playback);
+  const PlaSpoken *spoken = pla_speech_playback_get_shown(playback)->spoken;
   g_assert_nonnull(found);
   g_assert_cmpint(found->track->n_samples, ==, spoken->n_frames);
   g_assert_cmpfloat(found->track->start_s, ==, spoken->start_s);
@@ -290,23 +292,23 @@ check_muscles(PlaWindow *window, PlaSpeechDesk *desk)
   g_assert_nonnull(strstr(table, "styloglossus, left"));
   /* what is known is shown again at once */
   pla_window_activate(window, "speech.muscles");
-  g_assert_null(pla_speech_desk_get_muscles(desk));
+  g_assert_null(pla_speech_playback_get_muscles(playback));
   pla_window_activate(window, "speech.muscles");
-  g_assert_true(pla_speech_desk_get_muscles(desk) == found);
+  g_assert_true(pla_speech_playback_get_muscles(playback) == found);
   pla_window_activate(window, "speech.muscles");
   g_assert_cmpint(told, >=, 5);
-  g_signal_handler_disconnect(desk, handler);
+  g_signal_handler_disconnect(playback, handler);
 }
 
 static void
-check_saving(PlaWindow *window, PlaSpeechDesk *desk)
+check_saving(PlaWindow *window, PlaSpeechPlayback *playback)
 {
   PlaSpeechPanel *panel = PLA_SPEECH_PANEL(pla_window_get_panel(window, "speech"));
   g_autofree char *gif = g_build_filename(fixture_dir, "speech.gif", NULL);
   g_autofree char *csv = g_build_filename(fixture_dir, "speech.csv", NULL);
   double from, to;
-  pla_speech_desk_select(desk, 0.1, 0.3);
-  pla_speech_desk_get_selection(desk, &from, &to);
+  pla_speech_playback_select(playback, 0.1, 0.3);
+  pla_speech_playback_get_selection(playback, &from, &to);
   pla_speech_panel_save_table(panel, csv);
   settle(window);
   g_assert_true(g_file_test(csv, G_FILE_TEST_EXISTS));
@@ -326,7 +328,7 @@ check_saving(PlaWindow *window, PlaSpeechDesk *desk)
   g_test_message("gif pixel %d %d %d", p[0], p[1], p[2]);
   g_assert_cmpint(p[0], >, p[1] + 30);
   G_GNUC_END_IGNORE_DEPRECATIONS
-  pla_speech_desk_select(desk, 0.0, 0.0);
+  pla_speech_playback_select(playback, 0.0, 0.0);
 }
 
 static void
@@ -340,14 +342,14 @@ test_speech(void)
   settle(window);
   pla_window_set_workspace(window, "speech");
   settle(window);
-  PlaSpeechDesk *desk = pla_speech_desk_get(pla_window_get_document(window));
+  PlaSpeechPlayback *playback = pla_speech_playback_get(pla_window_get_document(window));
   PlaSpeechPanel *panel = PLA_SPEECH_PANEL(pla_window_get_panel(window, "speech"));
   GActionGroup *group = G_ACTION_GROUP(window);
   GtkWidget *sound = find_type(GTK_WIDGET(window), PLA_TYPE_SPEECH_SOUND, 0);
   PlaHash hash[6];
   int n = 0;
   pla_speech_panel_set_cell(panel, 8.0); /* coarse, and soon made */
-  g_assert_null(pla_speech_desk_get_shown(desk));
+  g_assert_null(pla_speech_playback_get_shown(playback));
   hash[n++] = state_hash(window);
   shoot(window, "1-empty");
 
@@ -360,7 +362,7 @@ test_speech(void)
   type_and_say(window, "two keys");
   g_assert_cmpstr(pla_window_get_failure(window), ==, NULL);
   hash[n++] = state_hash(window);
-  const PlaUtterance *u = pla_speech_desk_get_shown(desk);
+  const PlaUtterance *u = pla_speech_playback_get_shown(playback);
   g_assert_nonnull(u);
   g_assert_cmpstr(u->name, ==, "two keys");
   g_assert_null(u->spoken);
@@ -371,37 +373,37 @@ test_speech(void)
   pla_window_activate(window, "speech.move");
   settle(window);
   hash[n++] = state_hash(window);
-  u = pla_speech_desk_get_shown(desk);
+  u = pla_speech_playback_get_shown(playback);
   g_assert_nonnull(u->spoken);
   g_assert_cmpint(u->spoken->n_frames, >, 40);
   g_assert_cmpint(count_red(window), >, 150);
   shoot(window, "3-moved");
 
-  check_pointer(window, desk);
+  check_pointer(window, playback);
   shoot(window, "4-selected");
-  check_zoom(window, desk);
-  check_playing(window, desk);
-  check_saving(window, desk);
-  check_muscles(window, desk);
+  check_zoom(window, playback);
+  check_playing(window, playback);
+  check_saving(window, playback);
+  check_muscles(window, playback);
 
   /* a second recording */
   type_and_say(window, "two cars");
   hash[n++] = state_hash(window);
-  g_assert_cmpstr(pla_speech_desk_get_shown(desk)->name, ==, "two cars");
+  g_assert_cmpstr(pla_speech_playback_get_shown(playback)->name, ==, "two cars");
   pla_window_activate(window, "speech.move");
   settle(window);
   hash[n++] = state_hash(window);
   choose(window, "Compare _with", 1);
-  g_assert_cmpstr(pla_speech_desk_get_other(desk)->name, ==, "two keys");
-  const PlaSpokenPair *pair = pla_speech_desk_get_pair(desk);
+  g_assert_cmpstr(pla_speech_playback_get_other(playback)->name, ==, "two keys");
+  const PlaSpokenPair *pair = pla_speech_playback_get_pair(playback);
   g_assert_nonnull(pair);
   g_assert_cmpfloat(pair->mean_mm, >, 0.3);
   g_assert_cmpfloat(pair->most_mm, >, 2.0); /* the vowels differ */
-  pla_speech_desk_set_time(desk, pla_spoken_time(pla_speech_desk_get_shown(desk)->spoken,
-                                                 pair->most_frame));
+  pla_speech_playback_set_time(
+      playback, pla_spoken_time(pla_speech_playback_get_shown(playback)->spoken, pair->most_frame));
   shoot(window, "5-compared");
   pla_window_activate(window, "speech.beside");
-  g_assert_true(pla_speech_desk_get_beside(desk));
+  g_assert_true(pla_speech_playback_get_beside(playback));
   shoot(window, "6-beside");
 
   /* without a microphone there is a sentence, and nothing else happens */
@@ -426,14 +428,14 @@ test_speech(void)
       g_action_group_activate_action(group, "undo", NULL);
     settle(window);
   }
-  g_assert_null(pla_speech_desk_get_shown(desk));
+  g_assert_null(pla_speech_playback_get_shown(playback));
   for (int i = 1; i < n; i++) {
     g_action_group_activate_action(group, "redo", NULL);
     settle(window);
     now = state_hash(window);
     g_assert_true(pla_hash_equal(&now, &hash[i]));
   }
-  g_assert_nonnull(pla_speech_desk_get_shown(desk)->spoken);
+  g_assert_nonnull(pla_speech_playback_get_shown(playback)->spoken);
   close_window(window);
 }
 

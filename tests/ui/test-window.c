@@ -285,9 +285,9 @@ test_full_picture(void)
   PlaSceneView *scene = PLA_SCENE_VIEW(pla_window_get_scene(window));
   guint tick = gtk_widget_add_tick_callback(GTK_WIDGET(window), draw_slowly, NULL, NULL);
   pla_scene_view_turn(scene, 30.0, 10.0);
-  g_assert_false(pla_scene_view_is_settled(scene));
+  g_assert_false(pla_scene_view_is_idle(scene));
   settle(window);
-  g_assert_true(pla_scene_view_is_settled(scene));
+  g_assert_true(pla_scene_view_is_idle(scene));
   gtk_widget_remove_tick_callback(GTK_WIDGET(window), tick);
   close_window(window);
 }

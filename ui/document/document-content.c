@@ -197,11 +197,11 @@ find_label(GListModel *entries, int label)
 /* Shows the tissues of @held.  @changed (by id): those that differ from the map shown so far; the
  * others keep their surfaces, and all keep their looks.  NULL: another map altogether. */
 void
-pla_document_show_labels(PlaDocument *self, PlaHolding *held, const gboolean *changed)
+pla_document_show_labels(PlaDocument *self, PlaImage *held, const gboolean *changed)
 {
   const PlaLabelMap *map = held->labels;
   const size_t *counts = held->counts;
-  pla_holding_unref(self->labels);
+  pla_image_unref(self->labels);
   self->labels = held;
   pla_label_table_clear(&self->overlay);
   pla_label_table_dup(&map->table, &self->overlay, NULL);
@@ -259,14 +259,14 @@ pla_document_show_labels(PlaDocument *self, PlaHolding *held, const gboolean *ch
 }
 
 void
-pla_document_show_volume(PlaDocument *self, PlaHolding *held, const char *name)
+pla_document_show_volume(PlaDocument *self, PlaImage *held, const char *name)
 {
   const PlaVolume *volume = held->volume;
-  pla_holding_unref(self->volume);
+  pla_image_unref(self->volume);
   self->volume = held;
 
   /* a CT begins with its soft tissue, anything else with what fits its values */
-  if (pla_holding_is_ct(held)) {
+  if (pla_image_is_ct(held)) {
     self->window[0] = -160.0;
     self->window[1] = 240.0;
   } else {

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "ui/document/document.h"
-#include "ui/document/holding.h"
+#include "ui/document/image.h"
 
 /* An item of the case as it is shown, or is to be. */
 typedef struct {
@@ -31,7 +31,7 @@ struct _PlaDocument {
   char *title;
   PlaEntry *making; /* whose surface is being made, or NULL */
   guint generation; /* grows when the case changes: results of older jobs are dropped */
-  PlaHolding *volume, *labels;
+  PlaImage *volume, *labels;
   PlaLabelTable overlay;
   GListStore *tree;                                      /* groups */
   PlaEntry *volumes_group, *labels_group, *meshes_group; /* borrowed from tree, or NULL */
@@ -62,7 +62,7 @@ typedef struct {
   PlaDocument *document;
   guint generation;
   PlaEntry *entry; /* whose surface is made */
-  PlaHolding *volume, *labels;
+  PlaImage *volume, *labels;
   char *path, *name;
   int *ids, n_ids;
   guint serial;
@@ -71,7 +71,7 @@ typedef struct {
   int lock;            /* of that case where it is unsaved, or -1 */
   PlaContent *content; /* to be written */
   /* results */
-  PlaHolding *new_volume, *new_labels;
+  PlaImage *new_volume, *new_labels;
   gboolean *changed; /* of labels that replace others: by id (65536), or NULL: all */
   PlaMesh *mesh;
   float *open;
@@ -91,9 +91,9 @@ gboolean pla_document_finish(PlaJob *job, PlaDocumentWork *work, PlaStatus statu
 PlaEntry *pla_document_group(PlaDocument *self, PlaEntry **slot, const char *title);
 void pla_document_remove_shape(PlaEntry *entry, gpointer data); /* @data: the document */
 void pla_document_set_title(PlaDocument *self, const char *title);
-void pla_document_show_labels(PlaDocument *self, PlaHolding *held,
+void pla_document_show_labels(PlaDocument *self, PlaImage *held,
                               const gboolean *changed); /* takes @held */
-void pla_document_show_volume(PlaDocument *self, PlaHolding *held,
+void pla_document_show_volume(PlaDocument *self, PlaImage *held,
                               const char *name);                       /* takes @held */
 void pla_document_describe_mesh(PlaEntry *entry, const PlaMesh *mesh); /* how many elements */
 PlaEntry *pla_document_new_mesh(PlaDocument *self, const PlaMesh *mesh, const char *name);

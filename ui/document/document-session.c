@@ -22,7 +22,7 @@ last_shape(GPtrArray *items)
 
 /* Which labels differ between two maps of one frame; NULL where the frames differ.  */
 static gboolean *
-compare_labels(const PlaHolding *before, const PlaHolding *after)
+compare_labels(const PlaImage *before, const PlaImage *after)
 {
   const PlaVolume *a = before ? before->labels->volume : NULL, *b = after->labels->volume;
   if (!a || memcmp(a->dims, b->dims, sizeof a->dims) != 0 ||
@@ -66,10 +66,10 @@ read_items(gpointer data, PlaProgress *progress, PlaError *err)
   pla_store_close(store);
   PlaWanted *volume = pla_document_last_of(work->wanted, PLA_ITEM_VOLUME);
   PlaWanted *labels = pla_document_last_of(work->wanted, PLA_ITEM_LABELS);
-  if (st == PLA_OK && volume && !pla_holding_holds(work->volume, volume->content))
-    work->new_volume = pla_holding_new_content(volume->content);
-  if (st == PLA_OK && labels && !pla_holding_holds(work->labels, labels->content)) {
-    work->new_labels = pla_holding_new_content(labels->content);
+  if (st == PLA_OK && volume && !pla_image_is_of(work->volume, volume->content))
+    work->new_volume = pla_image_new(volume->content);
+  if (st == PLA_OK && labels && !pla_image_is_of(work->labels, labels->content)) {
+    work->new_labels = pla_image_new(labels->content);
     work->changed = compare_labels(work->labels, work->new_labels);
   }
   return st;
@@ -186,7 +186,7 @@ drop_labels(PlaDocument *self)
     }
     g_list_store_remove_all(children);
   }
-  g_clear_pointer(&self->labels, pla_holding_unref);
+  g_clear_pointer(&self->labels, pla_image_unref);
   pla_label_table_clear(&self->overlay);
 }
 
@@ -202,7 +202,7 @@ on_items(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
     self->shown = g_ptr_array_ref(work->wanted);
     PlaWanted *volume = pla_document_last_of(work->wanted, PLA_ITEM_VOLUME);
     if (!volume) {
-      g_clear_pointer(&self->volume, pla_holding_unref);
+      g_clear_pointer(&self->volume, pla_image_unref);
       if (self->volumes_group)
         g_list_store_remove_all(pla_entry_get_children(self->volumes_group));
     } else if (work->new_volume) {
@@ -760,8 +760,8 @@ pla_document_close(PlaDocument *self)
   self->volumes_group = self->labels_group = self->meshes_group = NULL;
   pla_annotations_update(self->annotations, NULL);
   g_list_store_remove_all(self->tree);
-  g_clear_pointer(&self->volume, pla_holding_unref);
-  g_clear_pointer(&self->labels, pla_holding_unref);
+  g_clear_pointer(&self->volume, pla_image_unref);
+  g_clear_pointer(&self->labels, pla_image_unref);
   pla_label_table_clear(&self->overlay);
   pla_document_set_title(self, NULL);
   g_signal_emit(self, pla_document_signals[PLA_DOCUMENT_HISTORY_CHANGED], 0);

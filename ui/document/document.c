@@ -81,14 +81,14 @@ work_free(gpointer data)
   PlaDocumentWork *work = data;
   g_object_unref(work->document);
   g_clear_object(&work->entry);
-  pla_holding_unref(work->volume);
-  pla_holding_unref(work->labels);
+  pla_image_unref(work->volume);
+  pla_image_unref(work->labels);
   g_free(work->path);
   g_free(work->name);
   g_free(work->ids);
   g_clear_pointer(&work->wanted, g_ptr_array_unref);
-  pla_holding_unref(work->new_volume);
-  pla_holding_unref(work->new_labels);
+  pla_image_unref(work->new_volume);
+  pla_image_unref(work->new_labels);
   g_free(work->changed);
   pla_content_unref(work->content);
   g_clear_object(&work->session);
@@ -183,7 +183,7 @@ pla_document_get_range(PlaDocument *self, double range[2])
 const char *
 pla_document_get_unit(PlaDocument *self)
 {
-  return self->volume && pla_holding_is_ct(self->volume) ? "HU" : "";
+  return self->volume && pla_image_is_ct(self->volume) ? "HU" : "";
 }
 
 gpointer
@@ -196,7 +196,7 @@ pla_document_hold_volume(PlaDocument *self, const PlaVolume **volume)
 void
 pla_document_release(gpointer held)
 {
-  pla_holding_unref(held);
+  pla_image_unref(held);
 }
 
 PlaTools *
@@ -367,8 +367,8 @@ pla_document_finalize(GObject *object)
   pla_unsaved_unlock(self->lock);
   g_clear_pointer(&self->shown, g_ptr_array_unref);
   g_free(self->title);
-  pla_holding_unref(self->volume);
-  pla_holding_unref(self->labels);
+  pla_image_unref(self->volume);
+  pla_image_unref(self->labels);
   pla_label_table_clear(&self->overlay);
   g_clear_object(&self->annotations);
   g_clear_object(&self->tree);

@@ -16,7 +16,7 @@
  * entry meanwhile, m; NULL: as stored "aimed" (const PlaAim *): look there */
 #pragma once
 
-#include "app/surgery/plan-sketch.h"
+#include "app/surgery/plan-preview.h"
 #include "ui/document/entry.h"
 
 G_BEGIN_DECLS

@@ -24,7 +24,7 @@ struct _PlaApplication {
   AdwApplication parent_instance;
   char *workspace, *screenshot, *size, *style;
   gint64 deadline_us;
-  int settled_turns;
+  int idle_turns;
   gboolean every; /* workspace: each gets a picture */
   int shot;       /* the one that is drawn now, in the registry */
   gboolean bench;
@@ -106,7 +106,7 @@ picture_path(PlaApplication *self)
 static void
 start_waiting(PlaApplication *self)
 {
-  self->settled_turns = 0;
+  self->idle_turns = 0;
   self->deadline_us = g_get_monotonic_time() + SCREENSHOT_LIMIT_S * G_TIME_SPAN_SECOND;
 }
 
@@ -117,14 +117,14 @@ on_screenshot_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
   PlaWindow *window = PLA_WINDOW(widget);
   gboolean late = g_get_monotonic_time() > self->deadline_us;
   /* what was finished in this turn is drawn in the next ones */
-  self->settled_turns = pla_window_is_settled(window) ? self->settled_turns + 1 : 0;
-  if (self->settled_turns < 8 && !late)
+  self->idle_turns = pla_window_is_idle(window) ? self->idle_turns + 1 : 0;
+  if (self->idle_turns < 8 && !late)
     return G_SOURCE_CONTINUE;
   if (self->activate && !late) {
     for (char **action = self->activate; *action; action++)
       pla_window_activate(window, *action);
     g_clear_pointer(&self->activate, g_strfreev);
-    self->settled_turns = 0;
+    self->idle_turns = 0;
     return G_SOURCE_CONTINUE;
   }
   PlaError err;

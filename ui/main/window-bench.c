@@ -39,7 +39,7 @@ cpu(void)
 static void
 wait_until_settled(PlaWindow *window)
 {
-  while (!pla_window_is_settled(window))
+  while (!pla_window_is_idle(window))
     g_main_context_iteration(NULL, TRUE);
 }
 

@@ -4,7 +4,7 @@
 #include "anatomy/volume/raycast.h"
 #include "app/show/render.h"
 #include "ui/main/workspace.h"
-#include "ui/speech/speech-desk.h"
+#include "ui/speech/speech-playback.h"
 #include "ui/speech/speech-view.h"
 #include "ui/views/scene-view.h"
 #include "ui/views/slice-view.h"
@@ -121,7 +121,8 @@ place_views(PlaWindow *self, Placed how)
 static void
 place_speech(PlaWindow *self)
 {
-  const gboolean said = pla_speech_desk_get_shown(pla_speech_desk_get(self->document)) != NULL;
+  const gboolean said =
+      pla_speech_playback_get_shown(pla_speech_playback_get(self->document)) != NULL;
   gtk_widget_set_visible(self->speech_look, said);
   gtk_widget_set_visible(self->speech_strip, said);
   place_views(self, said ? PLACED_SPEECH : PLACED_SILENCE);
@@ -290,7 +291,7 @@ pla_window_fill_views(PlaWindow *self)
   gtk_widget_set_visible(self->speech_look, FALSE);
   gtk_widget_set_visible(self->speech_strip, FALSE);
   place_views(self, PLACED_FOUR);
-  g_signal_connect_object(pla_speech_desk_get(self->document), "changed",
+  g_signal_connect_object(pla_speech_playback_get(self->document), "changed",
                           G_CALLBACK(on_speech_changed), self, G_CONNECT_SWAPPED);
   /* pictures of patients are not mirrored with the direction of writing */
   gtk_widget_set_direction(GTK_WIDGET(self->views), GTK_TEXT_DIR_LTR);

@@ -319,10 +319,10 @@ on_drop(GtkDropTarget *target, const GValue *value, double x, double y, PlaWindo
 /* --------------------------------------------------------------- screenshot */
 
 gboolean
-pla_window_is_settled(PlaWindow *self)
+pla_window_is_idle(PlaWindow *self)
 {
   return !pla_document_get_busy(self->document) &&
-         pla_scene_view_is_settled(PLA_SCENE_VIEW(self->scene));
+         pla_scene_view_is_idle(PLA_SCENE_VIEW(self->scene));
 }
 
 const char *

@@ -27,7 +27,7 @@ gboolean pla_window_set_workspace(PlaWindow *self, const char *id); /* FALSE: th
 /* Any row of ui/main/actions.h by its detailed name. */
 void pla_window_activate(PlaWindow *self, const char *detailed_action);
 /* Nothing is being read, computed or waiting to be drawn. */
-gboolean pla_window_is_settled(PlaWindow *self);
+gboolean pla_window_is_idle(PlaWindow *self);
 /* The first sentence of failure since the window opened, or NULL. */
 const char *pla_window_get_failure(PlaWindow *self);
 /* The whole window as a PNG file; PLA_ERR_EMPTY before it was drawn in its present layout. */

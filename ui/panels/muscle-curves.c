@@ -11,7 +11,7 @@ struct _PlaMuscleCurves {
   GObject parent_instance;
   AdwComboRow *choice;
   PlaPlotView *plot;
-  PlaPerformer *stage;
+  PlaMotionPlayer *stage;
   GPtrArray *stems; /* of names of muscles */
   gboolean following;
 };
@@ -100,13 +100,13 @@ static void
 on_chosen(PlaMuscleCurves *self)
 {
   if (!self->following)
-    draw(self, pla_performer_get(self->stage));
+    draw(self, pla_motion_player_get(self->stage));
 }
 
 void
 pla_muscle_curves_update(PlaMuscleCurves *self)
 {
-  const PlaPerformance *p = pla_performer_get(self->stage);
+  const PlaPerformance *p = pla_motion_player_get(self->stage);
   offer(self, p);
   draw(self, p);
 }
@@ -142,7 +142,7 @@ pla_muscle_curves_init(PlaMuscleCurves *self)
 }
 
 PlaMuscleCurves *
-pla_muscle_curves_new(PlaPerformer *stage, AdwComboRow *choice, AdwBin *place)
+pla_muscle_curves_new(PlaMotionPlayer *stage, AdwComboRow *choice, AdwBin *place)
 {
   PlaMuscleCurves *self = g_object_new(PLA_TYPE_MUSCLE_CURVES, NULL);
   self->stage = g_object_ref(stage);

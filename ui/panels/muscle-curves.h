@@ -2,7 +2,7 @@
  * drawn. */
 #pragma once
 
-#include "ui/document/performer.h"
+#include "ui/document/motion-player.h"
 #include "ui/widgets/plot-area.h"
 
 #include <adwaita.h>
@@ -13,7 +13,7 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE(PlaMuscleCurves, pla_muscle_curves, PLA, MUSCLE_CURVES, GObject)
 
 /* Fills @choice with what there is to choose, and draws into @place. */
-PlaMuscleCurves *pla_muscle_curves_new(PlaPerformer *stage, AdwComboRow *choice, AdwBin *place);
+PlaMuscleCurves *pla_muscle_curves_new(PlaMotionPlayer *stage, AdwComboRow *choice, AdwBin *place);
 /* After another performance came. */
 void pla_muscle_curves_update(PlaMuscleCurves *self);
 void pla_muscle_curves_set_time(PlaMuscleCurves *self, double time_s); /* of the cursor */

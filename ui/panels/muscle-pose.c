@@ -1,5 +1,5 @@
 /* Builds one row of sliders per muscle stem, filters them by name, and sends each change to the
- * performer. */
+ * player. */
 #include "ui/panels/muscle-pose.h"
 
 #include "app/base/quantity.h"
@@ -12,7 +12,7 @@
 
 struct _PlaMusclePose {
   AdwBin parent_instance;
-  PlaPerformer *stage;
+  PlaMotionPlayer *stage;
   GtkWidget *box, *search, *presets;
   GtkLabel *shown;
   AdwEntryRow *name;
@@ -81,20 +81,20 @@ show_state(PlaMusclePose *self)
     [PLA_SHOWN_SHORT] = N_("Shown: the last equilibrium that was found. These activations have "
                            "none; relax some muscles."),
   };
-  gtk_label_set_label(self->shown, _(texts[pla_performer_get_shown(self->stage)]));
+  gtk_label_set_label(self->shown, _(texts[pla_motion_player_get_shown(self->stage)]));
 }
 
 static void
 send_pose(PlaMusclePose *self)
 {
-  const PlaPerformance *p = pla_performer_get(self->stage);
+  const PlaPerformance *p = pla_motion_player_get(self->stage);
   if (!p)
     return;
   g_autofree double *control = g_new0(double, (gsize)self->scales->len + 1);
   for (guint c = 0; c < self->scales->len; c++)
     control[c] = gtk_range_get_value(GTK_RANGE(self->scales->pdata[c])) /
                  range_factor(p->body->model, (int)c);
-  pla_performer_pose(self->stage, control);
+  pla_motion_player_pose(self->stage, control);
 }
 
 static void
@@ -240,7 +240,7 @@ same_controls(PlaMusclePose *self, const PlaActiveModel *model)
 static void
 on_changed(PlaMusclePose *self)
 {
-  const PlaPerformance *p = pla_performer_get(self->stage);
+  const PlaPerformance *p = pla_motion_player_get(self->stage);
   if (p && same_controls(self, p->body->model))
     return;
   static const char *const jaw[PLA_JAW_DOFS] = { "jaw opening", "jaw slide right",
@@ -270,8 +270,8 @@ on_changed(PlaMusclePose *self)
 static void
 on_moved(PlaMusclePose *self)
 {
-  const PlaPerformance *p = pla_performer_get(self->stage);
-  const double *control = pla_performer_get_controls(self->stage);
+  const PlaPerformance *p = pla_motion_player_get(self->stage);
+  const double *control = pla_motion_player_get_controls(self->stage);
   if (!gtk_widget_get_mapped(GTK_WIDGET(self)) || !p || !same_controls(self, p->body->model))
     return;
   self->following = TRUE;
@@ -355,7 +355,7 @@ pla_muscle_pose_express(PlaMusclePose *self, const char *expression)
 }
 
 void
-pla_muscle_pose_set_stage(PlaMusclePose *self, PlaPerformer *stage)
+pla_muscle_pose_set_stage(PlaMusclePose *self, PlaMotionPlayer *stage)
 {
   self->stage = g_object_ref(stage);
   g_signal_connect_object(stage, "changed", G_CALLBACK(on_changed), self, G_CONNECT_SWAPPED);

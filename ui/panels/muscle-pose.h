@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/verbs/verb-values.h"
-#include "ui/document/performer.h"
+#include "ui/document/motion-player.h"
 
 #include <adwaita.h>
 
@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 #define PLA_TYPE_MUSCLE_POSE (pla_muscle_pose_get_type())
 G_DECLARE_FINAL_TYPE(PlaMusclePose, pla_muscle_pose, PLA, MUSCLE_POSE, AdwBin)
 
-void pla_muscle_pose_set_stage(PlaMusclePose *self, PlaPerformer *stage); /* once */
+void pla_muscle_pose_set_stage(PlaMusclePose *self, PlaMotionPlayer *stage); /* once */
 GtkSwitch *pla_muscle_pose_get_see(PlaMusclePose *self); /* muscles through the skin */
 /* What the sliders say into the controls of @values, of the verb "pose": what is at rest is left
  * out. */

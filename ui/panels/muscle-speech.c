@@ -13,20 +13,20 @@
 
 struct _PlaMuscleSpeech {
   AdwBin parent_instance;
-  PlaPerformer *performer;
+  PlaMotionPlayer *player;
   AdwEntryRow *text;
   AdwComboRow *candidates;
   GtkWidget *lane_group;
   PlaPhonemeLane *lane;
   GtkLabel *learned, *how;
-  PlaCasePhysemes *speaker; /* or NULL: not read yet */
-  PlaLine *line;            /* or NULL: by rule */
+  PlaCasePhysemes *physemes; /* or NULL: not read yet */
+  PlaLine *line;             /* or NULL: by rule */
   PlaPhones phones;
   char *name;          /* of what is said */
   GHashTable *choices; /* phoneme of the line -> candidate, by hand */
   PlaActivation rule;  /* by rule, where there is no line */
   double rest_s;       /* by which the rule begins earlier */
-  guint serial, speaker_serial;
+  guint serial, physemes_serial;
   gboolean on, following;
 };
 
@@ -38,7 +38,7 @@ G_DEFINE_FINAL_TYPE(PlaMuscleSpeech, pla_muscle_speech, ADW_TYPE_BIN)
 static PlaDocument *
 document_of(PlaMuscleSpeech *self)
 {
-  return pla_performer_get_document(self->performer);
+  return pla_motion_player_get_document(self->player);
 }
 
 /* ----------------------------------------------------------------------- preview */
@@ -50,7 +50,7 @@ static gboolean
 show_frame(int frame, double *pos, double *control, gpointer data)
 {
   PlaMuscleSpeech *self = data;
-  const PlaPerformance *p = pla_performer_get(self->performer);
+  const PlaPerformance *p = pla_motion_player_get(self->player);
   const int n = pla_active_n_controls(p->body->model);
   const double begin = self->phones.n > 0 ? self->phones.phone[0].start_s : 0.0;
   const double time = begin + frame / RATE_HZ;
@@ -63,7 +63,7 @@ show_frame(int frame, double *pos, double *control, gpointer data)
     return FALSE;
   }
   /* the library has the units of tracks, in the order of its own names */
-  const PlaPhysemeLibrary *library = pla_case_physemes_get_library(self->speaker);
+  const PlaPhysemeLibrary *library = pla_case_physemes_get_library(self->physemes);
   g_autofree double *value = g_new(double, (gsize)library->n_controls + 1);
   static const char *const jaw[PLA_JAW_DOFS] = { "jaw opening", "jaw slide right",
                                                  "jaw slide left" };
@@ -78,7 +78,7 @@ show_frame(int frame, double *pos, double *control, gpointer data)
       if (strcmp(library->control[c], jaw[k]) == 0)
         control[n_muscles + k] = value[c] * (k == 0 ? G_PI / 180.0 : 1e-3);
   }
-  return pla_case_physemes_shape(self->speaker, self->line, time, p->body->mesh->pos, pos);
+  return pla_case_physemes_shape(self->physemes, self->line, time, p->body->mesh->pos, pos);
 }
 
 static void
@@ -93,10 +93,10 @@ update_reel(PlaMuscleSpeech *self)
                                .start_s = phones->n > 0 ? phones->phone[0].start_s : 0.0,
                                .show = show_frame,
                                .data = self };
-  pla_performer_set_preview(self->performer,
-                            self->on && phones->n > 0 && pla_performer_get(self->performer)
-                                ? &preview
-                                : NULL);
+  pla_motion_player_set_preview(self->player,
+                                self->on && phones->n > 0 && pla_motion_player_get(self->player)
+                                    ? &preview
+                                    : NULL);
 }
 
 /* -------------------------------------------------------------------------- line */
@@ -118,11 +118,11 @@ show_candidates(PlaMuscleSpeech *self)
     const PlaLinePhone phone = pla_line_get(self->line, at);
     for (int i = 0; i < phone.n_candidates; i++) {
       const PlaPhyseme from =
-          pla_physeme_bank_get(pla_case_physemes_get_library(self->speaker)->bank,
+          pla_physeme_bank_get(pla_case_physemes_get_library(self->physemes)->bank,
                                phone.candidate[i]);
       g_autofree char *when = pla_quantity_text(PLA_QUANTITY_TIME, from.start_s, PLA_UNIT_S);
       g_autofree char *text =
-          g_strdup_printf(_("%s, at %s"), pla_case_physemes_get_track(self->speaker, from.take),
+          g_strdup_printf(_("%s, at %s"), pla_case_physemes_get_track(self->physemes, from.take),
                           when);
       gtk_string_list_append(list, text);
       if (phone.candidate[i] == phone.physeme)
@@ -142,7 +142,7 @@ show_candidates(PlaMuscleSpeech *self)
 static void
 show_learned(PlaMuscleSpeech *self)
 {
-  const int n = self->speaker ? pla_case_physemes_n_tracks(self->speaker) : 0;
+  const int n = self->physemes ? pla_case_physemes_n_tracks(self->physemes) : 0;
   if (n == 0) {
     gtk_label_set_label(
         self->learned,
@@ -150,14 +150,14 @@ show_learned(PlaMuscleSpeech *self)
           "phonemes are known, and the face speaks in its own way."));
     return;
   }
-  const PlaPhysemeLibrary *library = pla_case_physemes_get_library(self->speaker);
+  const PlaPhysemeLibrary *library = pla_case_physemes_get_library(self->physemes);
   g_autoptr(GHashTable) kinds = g_hash_table_new(g_str_hash, g_str_equal);
   const int count = pla_physeme_bank_count(library->bank);
   for (int i = 0; i < count; i++)
     g_hash_table_add(kinds, (gpointer)pla_physeme_bank_get(library->bank, i).label);
   g_autofree char *text =
       g_strdup_printf(_("Learned from %s%s: %d stretches of %u phonemes."),
-                      pla_case_physemes_get_track(self->speaker, 0), n > 1 ? _(" and others") : "",
+                      pla_case_physemes_get_track(self->physemes, 0), n > 1 ? _(" and others") : "",
                       count, g_hash_table_size(kinds));
   gtk_label_set_label(self->learned, text);
 }
@@ -166,7 +166,7 @@ show_learned(PlaMuscleSpeech *self)
 static void
 make_rule(PlaMuscleSpeech *self)
 {
-  const PlaPerformance *p = pla_performer_get(self->performer);
+  const PlaPerformance *p = pla_motion_player_get(self->player);
   PlaPhones shifted = { 0 };
   PlaError err;
   pla_activation_clear(&self->rule);
@@ -185,9 +185,9 @@ make_line(PlaMuscleSpeech *self)
   g_clear_pointer(&self->line, pla_line_free);
   const char *how = NULL;
   g_autofree char *why = NULL;
-  if (self->phones.n > 0 && self->speaker && pla_case_physemes_n_tracks(self->speaker) > 0) {
+  if (self->phones.n > 0 && self->physemes && pla_case_physemes_n_tracks(self->physemes) > 0) {
     double cost;
-    PlaStatus st = pla_line_new(pla_case_physemes_get_library(self->speaker)->bank, &self->phones,
+    PlaStatus st = pla_line_new(pla_case_physemes_get_library(self->physemes)->bank, &self->phones,
                                 &self->line, &err);
     if (st == PLA_OK)
       st = pla_line_choose(self->line, &cost, &err);
@@ -277,7 +277,8 @@ on_candidate(PlaMuscleSpeech *self)
 
 /* ------------------------------------------------------------------------ reading */
 
-/* what happens on a worker: words or a file become phonemes, tracks of the case a speaker */
+/* what happens on a worker: words or a file become phonemes, tracks of the case a library of
+ * physemes */
 typedef struct {
   PlaMuscleSpeech *self;
   guint serial;
@@ -285,7 +286,7 @@ typedef struct {
   PlaState state;
   int n_verts;
   PlaPhones phones;
-  PlaCasePhysemes *speaker;
+  PlaCasePhysemes *physemes;
 } Work;
 
 static void
@@ -297,7 +298,7 @@ work_free(gpointer data)
   g_free(work->path);
   pla_state_clear(&work->state);
   pla_phones_clear(&work->phones);
-  pla_case_physemes_free(work->speaker);
+  pla_case_physemes_free(work->physemes);
   g_free(work);
 }
 
@@ -315,7 +316,7 @@ on_phones(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 {
   Work *work = data;
   PlaMuscleSpeech *self = work->self;
-  if (!self->performer)
+  if (!self->player)
     return;
   if (work->serial == self->serial && status == PLA_OK && work->phones.n > 0) {
     pla_phones_clear(&self->phones);
@@ -372,24 +373,24 @@ pla_muscle_speech_read(PlaMuscleSpeech *self, const char *path)
 }
 
 static PlaStatus
-load_speaker(gpointer data, PlaProgress *progress, PlaError *err)
+load_physemes(gpointer data, PlaProgress *progress, PlaError *err)
 {
   Work *work = data;
-  return pla_case_physemes_load(work->path, &work->state, work->n_verts, progress, &work->speaker,
+  return pla_case_physemes_load(work->path, &work->state, work->n_verts, progress, &work->physemes,
                                 err);
 }
 
 static void
-on_speaker(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
+on_physemes(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 {
   Work *work = data;
   PlaMuscleSpeech *self = work->self;
-  if (!self->performer)
+  if (!self->player)
     return;
-  if (work->serial == self->speaker_serial) {
+  if (work->serial == self->physemes_serial) {
     g_clear_pointer(&self->line, pla_line_free);
-    g_clear_pointer(&self->speaker, pla_case_physemes_free);
-    self->speaker = g_steal_pointer(&work->speaker);
+    g_clear_pointer(&self->physemes, pla_case_physemes_free);
+    self->physemes = g_steal_pointer(&work->physemes);
     if (status != PLA_OK && status != PLA_ERR_CANCELLED)
       fail(self, err->message);
     show_learned(self);
@@ -400,22 +401,22 @@ on_speaker(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 
 /* another body or other tracks: what was learned is read again, once it is looked at */
 static void
-on_performer_changed(PlaMuscleSpeech *self)
+on_player_changed(PlaMuscleSpeech *self)
 {
-  const PlaPerformance *p = pla_performer_get(self->performer);
+  const PlaPerformance *p = pla_motion_player_get(self->player);
   PlaSession *session = pla_document_get_session(document_of(self));
   PlaError err;
-  self->speaker_serial++;
+  self->physemes_serial++;
   if (!p || !session) {
     g_clear_pointer(&self->line, pla_line_free);
-    g_clear_pointer(&self->speaker, pla_case_physemes_free);
+    g_clear_pointer(&self->physemes, pla_case_physemes_free);
     show_learned(self);
     return;
   }
   if (!self->on)
     return;
   Work *work = work_new(self);
-  work->serial = self->speaker_serial;
+  work->serial = self->physemes_serial;
   work->path = g_strdup(pla_session_get_path(session));
   work->n_verts = p->body->mesh->n_verts;
   if (pla_state_dup(pla_session_get_state(session), &work->state, &err) != PLA_OK) {
@@ -423,7 +424,7 @@ on_performer_changed(PlaMuscleSpeech *self)
     fail(self, err.message);
     return;
   }
-  start(self, _("Reading what was said"), load_speaker, on_speaker, work);
+  start(self, _("Reading what was said"), load_physemes, on_physemes, work);
 }
 
 /* ------------------------------------------------------------------------- public */
@@ -435,7 +436,7 @@ pla_muscle_speech_set_on(PlaMuscleSpeech *self, gboolean on)
     return;
   self->on = on;
   if (on)
-    on_performer_changed(self);
+    on_player_changed(self);
   update_reel(self);
 }
 
@@ -455,11 +456,11 @@ pla_muscle_speech_dup_values(PlaMuscleSpeech *self)
   pla_verb_values_set_text(values, "name", self->name);
   if (!self->line) {
     pla_verb_values_set_text(values, "muscles",
-                             pla_performer_get_name(self->performer, PLA_PERFORMER_MUSCLES));
+                             pla_motion_player_get_name(self->player, PLA_MOTION_MUSCLES));
     return values;
   }
-  for (int i = 0; i < pla_case_physemes_n_tracks(self->speaker); i++)
-    pla_verb_values_add_text(values, "tracks", pla_case_physemes_get_track(self->speaker, i));
+  for (int i = 0; i < pla_case_physemes_n_tracks(self->physemes); i++)
+    pla_verb_values_add_text(values, "tracks", pla_case_physemes_get_track(self->physemes, i));
   GHashTableIter iter;
   gpointer at, candidate;
   g_hash_table_iter_init(&iter, self->choices);
@@ -470,10 +471,10 @@ pla_muscle_speech_dup_values(PlaMuscleSpeech *self)
 }
 
 void
-pla_muscle_speech_set_performer(PlaMuscleSpeech *self, PlaPerformer *performer)
+pla_muscle_speech_set_player(PlaMuscleSpeech *self, PlaMotionPlayer *player)
 {
-  self->performer = g_object_ref(performer);
-  g_signal_connect_object(performer, "changed", G_CALLBACK(on_performer_changed), self,
+  self->player = g_object_ref(player);
+  g_signal_connect_object(player, "changed", G_CALLBACK(on_player_changed), self,
                           G_CONNECT_SWAPPED);
 }
 
@@ -484,12 +485,12 @@ pla_muscle_speech_dispose(GObject *object)
 {
   PlaMuscleSpeech *self = PLA_MUSCLE_SPEECH(object);
   g_clear_pointer(&self->line, pla_line_free);
-  g_clear_pointer(&self->speaker, pla_case_physemes_free);
+  g_clear_pointer(&self->physemes, pla_case_physemes_free);
   pla_phones_clear(&self->phones);
   pla_activation_clear(&self->rule);
   g_clear_pointer(&self->name, g_free);
   g_clear_pointer(&self->choices, g_hash_table_unref);
-  g_clear_object(&self->performer);
+  g_clear_object(&self->player);
   G_OBJECT_CLASS(pla_muscle_speech_parent_class)->dispose(object);
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/verbs/verb-values.h"
-#include "ui/document/performer.h"
+#include "ui/document/motion-player.h"
 #include "ui/widgets/phoneme-lane.h"
 
 #include <adwaita.h>
@@ -14,7 +14,7 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE(PlaMuscleSpeech, pla_muscle_speech, PLA, MUSCLE_SPEECH, AdwBin)
 
 /* Signals: "failed" (a sentence, or NULL: what was said no longer holds), "changed". */
-void pla_muscle_speech_set_performer(PlaMuscleSpeech *self, PlaPerformer *performer); /* once */
+void pla_muscle_speech_set_player(PlaMuscleSpeech *self, PlaMotionPlayer *player); /* once */
 /* While it is shown it has the timeline. */
 void pla_muscle_speech_set_on(PlaMuscleSpeech *self, gboolean on);
 /* Finds the phonemes of the text that is written, or reads a file of them; in the background. */

@@ -34,7 +34,7 @@ void
 pla_muscles_update_actions(PlaMusclesPanel *self)
 {
   GtkWidget *widget = GTK_WIDGET(self);
-  const PlaPerformance *p = pla_performer_get(self->stage);
+  const PlaPerformance *p = pla_motion_player_get(self->stage);
   const gboolean open = pla_document_get_session(self->document) != NULL;
   const gboolean idle = !self->busy && open;
   const gboolean take = p && p->take && !p->refused;
@@ -70,7 +70,7 @@ add_body_row(PlaMusclesPanel *self, const char *title, char *value) /* takes @va
 static void
 show_body(PlaMusclesPanel *self)
 {
-  const PlaPerformance *p = pla_performer_get(self->stage);
+  const PlaPerformance *p = pla_motion_player_get(self->stage);
   pla_panel_rows_clear(ADW_PREFERENCES_GROUP(self->bodies_group), self->body_rows);
   gtk_widget_set_visible(self->bodies_group, p != NULL);
   if (!p)
@@ -106,7 +106,7 @@ on_express(GtkWidget *widget, const char *action, GVariant *param)
 static void
 show_match(PlaMusclesPanel *self)
 {
-  const PlaPerformance *p = pla_performer_get(self->stage);
+  const PlaPerformance *p = pla_motion_player_get(self->stage);
   gtk_widget_set_visible(self->match_group, p && p->take);
   gtk_widget_set_visible(self->by_place, p && p->take);
   if (!p || !p->take)
@@ -118,7 +118,7 @@ show_match(PlaMusclesPanel *self)
 static void
 show_fit(PlaMusclesPanel *self)
 {
-  const PlaPerformance *p = pla_performer_get(self->stage);
+  const PlaPerformance *p = pla_motion_player_get(self->stage);
   const gboolean ready = p && p->take && !p->refused;
   gtk_widget_set_visible(self->fit_nothing, !ready);
   gtk_widget_set_visible(self->fit_group, ready);
@@ -138,7 +138,7 @@ show_fit(PlaMusclesPanel *self)
 static void
 show_play(PlaMusclesPanel *self)
 {
-  const PlaPerformance *p = pla_performer_get(self->stage);
+  const PlaPerformance *p = pla_motion_player_get(self->stage);
   const gboolean ready = p && p->track;
   gtk_widget_set_visible(self->play_nothing, !ready);
   gtk_widget_set_visible(self->play_group, ready);
@@ -150,14 +150,14 @@ show_play(PlaMusclesPanel *self)
 static void
 on_moved(PlaMusclesPanel *self)
 {
-  const PlaPerformance *p = pla_performer_get(self->stage);
+  const PlaPerformance *p = pla_motion_player_get(self->stage);
   if (self->step != PLA_STEP_PLAY || !p || !p->track)
     return;
   if (p->track_refused) {
     gtk_label_set_label(self->shown, p->track_refused);
     return;
   }
-  const int f = pla_performer_get_frame(self->stage);
+  const int f = pla_motion_player_get_frame(self->stage);
   static const char *const texts[] = {
     [PLA_SHOWN_REST] = N_("at rest."),
     [PLA_SHOWN_STORED] = N_("as computed before."),
@@ -167,7 +167,7 @@ on_moved(PlaMusclesPanel *self)
   };
   /* Translators: what is shown, and how it came about */
   g_autofree char *text = g_strdup_printf(_("Frame %d of %d: %s"), f + 1, p->moves.n_frames,
-                                          _(texts[pla_performer_get_shown(self->stage)]));
+                                          _(texts[pla_motion_player_get_shown(self->stage)]));
   gtk_label_set_label(self->shown, text);
   const PlaTrack *track = p->track->track;
   pla_muscle_curves_set_time(self->curves,
@@ -177,9 +177,9 @@ on_moved(PlaMusclesPanel *self)
 static void
 on_layers(PlaMusclesPanel *self)
 {
-  pla_performer_set_layers(self->stage, gtk_switch_get_active(self->see_muscles),
-                           gtk_switch_get_active(self->see_markers),
-                           gtk_switch_get_active(self->see_misfits));
+  pla_motion_player_set_layers(self->stage, gtk_switch_get_active(self->see_muscles),
+                               gtk_switch_get_active(self->see_markers),
+                               gtk_switch_get_active(self->see_misfits));
 }
 
 /* -------------------------------------------------------------------------- speak */
@@ -235,7 +235,7 @@ void
 pla_muscles_panel_export(PlaMusclesPanel *self, gboolean residuals, const char *path)
 {
   const char *of =
-      pla_performer_get_name(self->stage, residuals ? PLA_PERFORMER_MARKERS : PLA_PERFORMER_TRACK);
+      pla_motion_player_get_name(self->stage, residuals ? PLA_MOTION_MARKERS : PLA_MOTION_TRACK);
   g_autofree char *name = of && residuals ? g_strdup_printf("%s, residuals", of) : g_strdup(of);
   pla_muscle_export(self->document, name, path, on_table_failed, G_OBJECT(self));
 }
@@ -287,20 +287,20 @@ static void
 show_step(PlaMusclesPanel *self)
 {
   const gboolean shown = gtk_widget_get_mapped(GTK_WIDGET(self));
-  pla_performer_set_on(self->stage, shown);
+  pla_motion_player_set_on(self->stage, shown);
   static const PlaPlay plays[PLA_N_STEPS] = {
     [PLA_STEP_TAKE] = PLA_PLAY_TAKE,    [PLA_STEP_FIT] = PLA_PLAY_TRACK,
     [PLA_STEP_PLAY] = PLA_PLAY_TRACK,   [PLA_STEP_SPEAK] = PLA_PLAY_PREVIEW,
     [PLA_STEP_EXPORT] = PLA_PLAY_TRACK,
   };
-  pla_performer_set_play(self->stage, plays[self->step]);
+  pla_motion_player_set_play(self->stage, plays[self->step]);
   pla_muscle_speech_set_on(self->speech, shown && self->step == PLA_STEP_SPEAK);
   if (self->step == PLA_STEP_FIT) {
     /* what is shown there belongs to the recording that is chosen */
-    const char *markers = pla_performer_get_name(self->stage, PLA_PERFORMER_MARKERS);
+    const char *markers = pla_motion_player_get_name(self->stage, PLA_MOTION_MARKERS);
     g_autofree char *name = markers ? g_strdup_printf("%s, activations", markers) : NULL;
     if (name)
-      pla_performer_choose(self->stage, PLA_PERFORMER_TRACK, name);
+      pla_motion_player_choose(self->stage, PLA_MOTION_TRACK, name);
   }
   on_moved(self);
 }
@@ -357,10 +357,10 @@ on_go_to(GtkWidget *widget, const char *action, GVariant *param)
 /* ------------------------------------------------------------------------- update */
 
 static void
-offer(PlaMusclesPanel *self, AdwComboRow *row, PlaPerformerItem which)
+offer(PlaMusclesPanel *self, AdwComboRow *row, PlaMotionItem which)
 {
-  g_auto(GStrv) names = pla_performer_list(self->stage, which);
-  const char *chosen = pla_performer_get_name(self->stage, which);
+  g_auto(GStrv) names = pla_motion_player_list(self->stage, which);
+  const char *chosen = pla_motion_player_get_name(self->stage, which);
   g_autoptr(GtkStringList) list = gtk_string_list_new((const char *const *)names);
   self->following = TRUE;
   adw_combo_row_set_model(row, G_LIST_MODEL(list));
@@ -377,16 +377,16 @@ on_choice(AdwComboRow *row, GParamSpec *spec, PlaMusclesPanel *self)
   GtkStringObject *name = adw_combo_row_get_selected_item(row);
   if (self->following || !name)
     return;
-  const PlaPerformerItem which = row == self->bodies  ? PLA_PERFORMER_MUSCLES
-                                 : row == self->takes ? PLA_PERFORMER_MARKERS
-                                                      : PLA_PERFORMER_TRACK;
-  pla_performer_choose(self->stage, which, gtk_string_object_get_string(name));
+  const PlaMotionItem which = row == self->bodies  ? PLA_MOTION_MUSCLES
+                              : row == self->takes ? PLA_MOTION_MARKERS
+                                                   : PLA_MOTION_TRACK;
+  pla_motion_player_choose(self->stage, which, gtk_string_object_get_string(name));
 }
 
 static void
 on_by_place(PlaMusclesPanel *self)
 {
-  pla_performer_set_by_geometry(self->stage, pla_verb_values_get_bool(self->fit, "label"));
+  pla_motion_player_set_by_geometry(self->stage, pla_verb_values_get_bool(self->fit, "label"));
 }
 
 /* another case, or none */
@@ -403,10 +403,10 @@ on_case(PlaMusclesPanel *self)
 static void
 on_changed(PlaMusclesPanel *self)
 {
-  const PlaPerformance *p = pla_performer_get(self->stage);
-  offer(self, self->bodies, PLA_PERFORMER_MUSCLES);
-  offer(self, self->takes, PLA_PERFORMER_MARKERS);
-  offer(self, self->tracks, PLA_PERFORMER_TRACK);
+  const PlaPerformance *p = pla_motion_player_get(self->stage);
+  offer(self, self->bodies, PLA_MOTION_MUSCLES);
+  offer(self, self->takes, PLA_MOTION_MARKERS);
+  offer(self, self->tracks, PLA_MOTION_TRACK);
   gtk_widget_set_visible(self->move_nothing, !p);
   gtk_widget_set_visible(GTK_WIDGET(self->pose), p != NULL);
   gtk_widget_set_visible(self->try_group, p != NULL);
@@ -428,7 +428,7 @@ on_stage_failed(PlaMusclesPanel *self, const char *text)
 
 /* --------------------------------------------------------------------------- type */
 
-PlaPerformer *
+PlaMotionPlayer *
 pla_muscles_panel_get_stage(PlaMusclesPanel *self)
 {
   return self->stage;
@@ -580,10 +580,10 @@ pla_muscles_panel_new(PlaDocument *document)
 {
   PlaMusclesPanel *self = g_object_new(PLA_TYPE_MUSCLES_PANEL, NULL);
   self->document = g_object_ref(document);
-  self->stage = pla_performer_new(document);
+  self->stage = pla_motion_player_new(document);
   self->curves = pla_muscle_curves_new(self->stage, self->curve, self->curve_place);
   pla_muscle_pose_set_stage(self->pose, self->stage);
-  pla_muscle_speech_set_performer(self->speech, self->stage);
+  pla_muscle_speech_set_player(self->speech, self->stage);
   g_signal_connect_object(self->speech, "failed", G_CALLBACK(on_speech_failed), self,
                           G_CONNECT_SWAPPED);
   g_signal_connect_object(self->speech, "changed", G_CALLBACK(pla_muscles_update_actions), self,

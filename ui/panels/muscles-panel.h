@@ -4,7 +4,7 @@
  * changes the case is an operation of it. */
 #pragma once
 
-#include "ui/document/performer.h"
+#include "ui/document/motion-player.h"
 #include "ui/panels/muscle-pose.h"
 #include "ui/panels/muscle-speech.h"
 
@@ -16,7 +16,7 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE(PlaMusclesPanel, pla_muscles_panel, PLA, MUSCLES_PANEL, AdwBin)
 
 GtkWidget *pla_muscles_panel_new(PlaDocument *document);
-PlaPerformer *pla_muscles_panel_get_stage(PlaMusclesPanel *self);
+PlaMotionPlayer *pla_muscles_panel_get_stage(PlaMusclesPanel *self);
 PlaMusclePose *pla_muscles_panel_get_pose(PlaMusclesPanel *self);
 PlaMuscleSpeech *pla_muscles_panel_get_speech(PlaMusclesPanel *self);
 /* The sentence that is shown where something was refused; "" without one. */

@@ -36,7 +36,7 @@ struct _PlaMusclesPanel {
 
   PlaDocument *document;
   PlaVerbValues *build, *record, *fit, *shapes; /* of active-body, perform, fit, animate */
-  PlaPerformer *stage;
+  PlaMotionPlayer *stage;
   PlaMuscleCurves *curves;
   PlaJob *job; /* that the bar shows; or NULL */
   GtkFileChooserNative *chooser;

@@ -79,7 +79,7 @@ static void
 set_muscles(PlaMusclesPanel *self, PlaVerbValues *values)
 {
   pla_verb_values_set_text(values, "muscles",
-                           pla_performer_get_name(self->stage, PLA_PERFORMER_MUSCLES));
+                           pla_motion_player_get_name(self->stage, PLA_MOTION_MUSCLES));
 }
 
 /* -------------------------------------------------------------------------- model */
@@ -110,7 +110,7 @@ pla_muscles_on_build(GtkWidget *widget, const char *action, GVariant *param)
   PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
   const char *cost;
   pla_verb_values_set_number(self->build, "cell_mm", chosen_cell(self, &cost));
-  pla_performer_choose(self->stage, PLA_PERFORMER_MUSCLES, NULL);
+  pla_motion_player_choose(self->stage, PLA_MOTION_MUSCLES, NULL);
   run(self, _("Building the body"), self->build, on_done);
 }
 
@@ -174,7 +174,7 @@ on_words(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
   pla_values_set_phonemes(self->record, &words->phones);
   pla_verb_values_set_bool(self->record, "markers", true);
   pla_verb_values_set_text(self->record, "name", _("made-up take"));
-  pla_performer_choose(self->stage, PLA_PERFORMER_MARKERS, NULL);
+  pla_motion_player_choose(self->stage, PLA_MOTION_MARKERS, NULL);
   run(self, _("Recording the body"), self->record, on_done);
 }
 
@@ -209,13 +209,13 @@ static void
 on_fitted(gpointer owner, const char *failure)
 {
   PlaMusclesPanel *self = owner;
-  const char *markers = pla_performer_get_name(self->stage, PLA_PERFORMER_MARKERS);
+  const char *markers = pla_motion_player_get_name(self->stage, PLA_MOTION_MARKERS);
   if (failure || !markers) {
     finish(self, failure);
     return;
   }
   g_autofree char *name = g_strdup_printf("%s, activations", markers);
-  pla_performer_choose(self->stage, PLA_PERFORMER_TRACK, name);
+  pla_motion_player_choose(self->stage, PLA_MOTION_TRACK, name);
   /* what markers were fitted by has no contact */
   g_autoptr(PlaVerbValues) apart = pla_verb_values_dup(self->shapes);
   pla_verb_values_set_bool(apart, "contact", false);
@@ -228,7 +228,7 @@ pla_muscles_on_fit(GtkWidget *widget, const char *action, GVariant *param)
   PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
   set_muscles(self, self->fit);
   pla_verb_values_set_text(self->fit, "markers",
-                           pla_performer_get_name(self->stage, PLA_PERFORMER_MARKERS));
+                           pla_motion_player_get_name(self->stage, PLA_MOTION_MARKERS));
   run(self, _("Fitting"), self->fit, on_fitted);
 }
 
@@ -238,7 +238,7 @@ void
 pla_muscles_on_animate(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaMusclesPanel *self = PLA_MUSCLES_PANEL(widget);
-  animate(self, pla_performer_get_name(self->stage, PLA_PERFORMER_TRACK), self->shapes);
+  animate(self, pla_motion_player_get_name(self->stage, PLA_MOTION_TRACK), self->shapes);
 }
 
 /* the line is in the case: its shapes, then it can be played */
@@ -251,13 +251,13 @@ on_spoken(gpointer owner, const char *failure)
     return;
   }
   /* a name that was taken got a number: it is the newest track */
-  g_auto(GStrv) names = pla_performer_list(self->stage, PLA_PERFORMER_TRACK);
+  g_auto(GStrv) names = pla_motion_player_list(self->stage, PLA_MOTION_TRACK);
   const guint n = g_strv_length(names);
   if (n == 0) {
     finish(self, NULL);
     return;
   }
-  pla_performer_choose(self->stage, PLA_PERFORMER_TRACK, names[n - 1]);
+  pla_motion_player_choose(self->stage, PLA_MOTION_TRACK, names[n - 1]);
   animate(self, names[n - 1], self->shapes);
 }
 

@@ -38,14 +38,14 @@ pla_speech_panel_set_cell(PlaSpeechPanel *self, double cell_mm)
     pla_verb_values_set_number(self->speak, "cell_mm", cell_mm);
   else
     pla_verb_values_unset(self->speak, "cell_mm");
-  pla_speech_desk_set_cell(self->desk, cell_mm);
+  pla_speech_playback_set_cell(self->playback, cell_mm);
 }
 
 static void
 on_move(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaSpeechPanel *self = PLA_SPEECH_PANEL(widget);
-  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
+  const PlaUtterance *u = pla_speech_playback_get_shown(self->playback);
   if (!u)
     return;
   pla_speech_show_failure(self, NULL);
@@ -70,14 +70,14 @@ static void
 on_play(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaSpeechPanel *self = PLA_SPEECH_PANEL(widget);
-  pla_speech_desk_set_playing(self->desk, !pla_speech_desk_get_playing(self->desk));
+  pla_speech_playback_set_playing(self->playback, !pla_speech_playback_get_playing(self->playback));
 }
 
 static void
 on_loop(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaSpeechPanel *self = PLA_SPEECH_PANEL(widget);
-  pla_speech_desk_set_loop(self->desk, !pla_speech_desk_get_loop(self->desk));
+  pla_speech_playback_set_loop(self->playback, !pla_speech_playback_get_loop(self->playback));
 }
 
 static void
@@ -86,7 +86,7 @@ on_pace(GtkWidget *widget, const char *action, GVariant *param)
   PlaSpeechPanel *self = PLA_SPEECH_PANEL(widget);
   const char *name = g_variant_get_string(param, NULL);
   const double speed = strcmp(name, "half") == 0 ? 0.5 : strcmp(name, "quarter") == 0 ? 0.25 : 1.0;
-  pla_speech_desk_set_speed(self->desk, speed);
+  pla_speech_playback_set_speed(self->playback, speed);
 }
 
 static void
@@ -99,7 +99,7 @@ on_beside_action(GtkWidget *widget, const char *action, GVariant *param)
 static void
 on_beside(PlaSpeechPanel *self)
 {
-  pla_speech_desk_set_beside(self->desk, gtk_switch_get_active(self->beside));
+  pla_speech_playback_set_beside(self->playback, gtk_switch_get_active(self->beside));
 }
 
 static void
@@ -113,7 +113,7 @@ static void
 on_muscles(PlaSpeechPanel *self)
 {
   if (!self->following)
-    pla_speech_desk_set_muscles_wanted(self->desk, gtk_switch_get_active(self->muscles));
+    pla_speech_playback_set_muscles_wanted(self->playback, gtk_switch_get_active(self->muscles));
 }
 
 /* ---------------------------------------------------------------------- update */
@@ -215,15 +215,15 @@ motion_text(double mm)
 static void
 show_muscles(PlaSpeechPanel *self)
 {
-  const PlaTongueActivations *found = pla_speech_desk_get_muscles(self->desk);
-  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
+  const PlaTongueActivations *found = pla_speech_playback_get_muscles(self->playback);
+  const PlaUtterance *u = pla_speech_playback_get_shown(self->playback);
   if (!found || !u || !u->spoken) {
-    set_text(self->explained, pla_speech_desk_get_muscles_wanted(self->desk)
+    set_text(self->explained, pla_speech_playback_get_muscles_wanted(self->playback)
                                   ? _("What the muscles do is being found.")
                                   : NULL);
     return;
   }
-  const int frame = pla_spoken_frame_at(u->spoken, pla_speech_desk_get_time(self->desk));
+  const int frame = pla_spoken_frame_at(u->spoken, pla_speech_playback_get_time(self->playback));
   const PlaTongueMusclesFrame rms = pla_tongue_activations_rms(found);
   g_autofree char *active = most_active(found->track, frame);
   g_autofree char *moves = motion_text(rms.motion_mm), *left = motion_text(rms.residual_mm),
@@ -239,13 +239,13 @@ show_muscles(PlaSpeechPanel *self)
 static void
 show_moment(PlaSpeechPanel *self)
 {
-  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
+  const PlaUtterance *u = pla_speech_playback_get_shown(self->playback);
   show_muscles(self);
   if (!u || !u->spoken) {
     set_text(self->facts, NULL);
     return;
   }
-  const int frame = pla_spoken_frame_at(u->spoken, pla_speech_desk_get_time(self->desk));
+  const int frame = pla_spoken_frame_at(u->spoken, pla_speech_playback_get_time(self->playback));
   double part[3], worst = 0.0;
   pla_spoken_contact_parts(u->spoken, frame, part);
   for (int f = 0; f < u->spoken->n_frames; f++)
@@ -263,7 +263,7 @@ static void
 on_moved(PlaSpeechPanel *self)
 {
   const gint64 now = g_get_monotonic_time();
-  if (pla_speech_desk_get_playing(self->desk) && now - self->told_us < G_USEC_PER_SEC / 4)
+  if (pla_speech_playback_get_playing(self->playback) && now - self->told_us < G_USEC_PER_SEC / 4)
     return;
   self->told_us = now;
   show_moment(self);
@@ -272,9 +272,9 @@ on_moved(PlaSpeechPanel *self)
 static void
 show_pair(PlaSpeechPanel *self)
 {
-  const PlaUtterance *a = pla_speech_desk_get_shown(self->desk),
-                     *b = pla_speech_desk_get_other(self->desk);
-  const PlaSpokenPair *pair = pla_speech_desk_get_pair(self->desk);
+  const PlaUtterance *a = pla_speech_playback_get_shown(self->playback),
+                     *b = pla_speech_playback_get_other(self->playback);
+  const PlaSpokenPair *pair = pla_speech_playback_get_pair(self->playback);
   g_autofree char *text = NULL;
   if (b && !b->spoken)
     text = g_strdup_printf(_("Show “%s” and make its tongue move first."), b->name);
@@ -294,14 +294,15 @@ void
 pla_speech_update(PlaSpeechPanel *self)
 {
   PlaSession *session = pla_document_get_session(self->document);
-  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
+  const PlaUtterance *u = pla_speech_playback_get_shown(self->playback);
   const gboolean busy = pla_document_get_busy(self->document), writable = session != NULL;
   gtk_widget_set_visible(self->nothing, session == NULL);
   gtk_widget_set_visible(self->body, session != NULL);
   gtk_widget_set_visible(self->move_group, u != NULL);
   const gboolean moved = u && u->spoken;
   gtk_widget_set_visible(self->look_group, moved);
-  gtk_widget_set_visible(self->compare_group, moved && pla_speech_desk_get_names(self->desk)[1]);
+  gtk_widget_set_visible(self->compare_group,
+                         moved && pla_speech_playback_get_names(self->playback)[1]);
   gtk_widget_set_visible(self->save_group, moved);
   gtk_button_set_label(self->record, self->listening ? _("_Stop") : _("_Record"));
   gtk_widget_set_visible(GTK_WIDGET(self->level), self->listening != NULL);
@@ -311,7 +312,7 @@ pla_speech_update(PlaSpeechPanel *self)
   gtk_widget_action_set_enabled(widget, "speech.say", writable && !busy);
   gtk_widget_action_set_enabled(widget, "speech.move", u && !busy && !self->moving);
   gtk_widget_action_set_enabled(widget, "speech.play", u != NULL);
-  const gboolean found = pla_speech_desk_get_muscles(self->desk) != NULL;
+  const gboolean found = pla_speech_playback_get_muscles(self->playback) != NULL;
   gtk_widget_action_set_enabled(widget, "speech.activations", found);
   adw_action_row_set_subtitle(self->activations_row,
                               found ? _("How active, over time") : _("Show them first, in step 3"));
@@ -327,17 +328,17 @@ pla_speech_update(PlaSpeechPanel *self)
 }
 
 static void
-on_desk_changed(PlaSpeechPanel *self)
+on_playback_changed(PlaSpeechPanel *self)
 {
-  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk),
-                     *b = pla_speech_desk_get_other(self->desk);
-  const char *const *names = pla_speech_desk_get_names(self->desk);
+  const PlaUtterance *u = pla_speech_playback_get_shown(self->playback),
+                     *b = pla_speech_playback_get_other(self->playback);
+  const char *const *names = pla_speech_playback_get_names(self->playback);
   self->following = TRUE;
   offer(self->recording, names, NULL, u ? u->name : NULL, NULL);
   offer(self->other, names, _("Nothing"), b ? b->name : NULL, u ? u->name : NULL);
   self->following = FALSE;
-  if (pla_speech_desk_get_failure(self->desk))
-    pla_speech_show_failure(self, pla_speech_desk_get_failure(self->desk));
+  if (pla_speech_playback_get_failure(self->playback))
+    pla_speech_show_failure(self, pla_speech_playback_get_failure(self->playback));
   if (u && u->spoken && !self->looked && gtk_widget_get_mapped(GTK_WIDGET(self))) {
     self->looked = TRUE;
     on_cut(GTK_WIDGET(self), NULL, NULL);
@@ -350,10 +351,10 @@ static void
 on_muscles_found(PlaSpeechPanel *self)
 {
   self->following = TRUE;
-  gtk_switch_set_active(self->muscles, pla_speech_desk_get_muscles_wanted(self->desk));
+  gtk_switch_set_active(self->muscles, pla_speech_playback_get_muscles_wanted(self->playback));
   self->following = FALSE;
-  if (pla_speech_desk_get_muscles_failure(self->desk))
-    pla_speech_show_failure(self, pla_speech_desk_get_muscles_failure(self->desk));
+  if (pla_speech_playback_get_muscles_failure(self->playback))
+    pla_speech_show_failure(self, pla_speech_playback_get_muscles_failure(self->playback));
   pla_speech_update(self);
   show_muscles(self);
 }
@@ -362,16 +363,16 @@ static void
 on_recording(PlaSpeechPanel *self)
 {
   if (!self->following)
-    pla_speech_desk_show(self->desk, selected_name(self->recording));
+    pla_speech_playback_show(self->playback, selected_name(self->recording));
 }
 
 static void
 on_other(PlaSpeechPanel *self)
 {
   if (!self->following)
-    pla_speech_desk_compare_with(self->desk, adw_combo_row_get_selected(self->other) > 0
-                                                 ? selected_name(self->other)
-                                                 : NULL);
+    pla_speech_playback_compare_with(self->playback, adw_combo_row_get_selected(self->other) > 0
+                                                         ? selected_name(self->other)
+                                                         : NULL);
 }
 
 static void
@@ -385,15 +386,15 @@ on_reset(PlaSpeechPanel *self)
 static void
 on_map(PlaSpeechPanel *self)
 {
-  pla_speech_desk_set_active(self->desk, TRUE);
+  pla_speech_playback_set_active(self->playback, TRUE);
   pla_speech_ask_voices(self);
-  on_desk_changed(self);
+  on_playback_changed(self);
 }
 
 static void
 on_unmap(PlaSpeechPanel *self)
 {
-  pla_speech_desk_set_active(self->desk, FALSE);
+  pla_speech_playback_set_active(self->playback, FALSE);
   if (self->listening)
     pla_job_cancel(self->listening);
 }
@@ -488,17 +489,17 @@ pla_speech_panel_new(PlaDocument *document)
 {
   PlaSpeechPanel *self = g_object_new(PLA_TYPE_SPEECH_PANEL, NULL);
   self->document = g_object_ref(document);
-  self->desk = pla_speech_desk_get(document);
+  self->playback = pla_speech_playback_get(document);
   g_signal_connect_object(document, "reset", G_CALLBACK(on_reset), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "history-changed", G_CALLBACK(pla_speech_update), self,
                           G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "notify::busy", G_CALLBACK(pla_speech_update), self,
                           G_CONNECT_SWAPPED);
-  g_signal_connect_object(self->desk, "changed", G_CALLBACK(on_desk_changed), self,
+  g_signal_connect_object(self->playback, "changed", G_CALLBACK(on_playback_changed), self,
                           G_CONNECT_SWAPPED);
-  g_signal_connect_object(self->desk, "muscles", G_CALLBACK(on_muscles_found), self,
+  g_signal_connect_object(self->playback, "muscles", G_CALLBACK(on_muscles_found), self,
                           G_CONNECT_SWAPPED);
-  g_signal_connect_object(self->desk, "moved", G_CALLBACK(on_moved), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object(self->playback, "moved", G_CALLBACK(on_moved), self, G_CONNECT_SWAPPED);
   g_signal_connect_swapped(self->text, "entry-activated", G_CALLBACK(on_text_entered), self);
   g_signal_connect_swapped(self->recording, "notify::selected", G_CALLBACK(on_recording), self);
   g_signal_connect_swapped(self->other, "notify::selected", G_CALLBACK(on_other), self);

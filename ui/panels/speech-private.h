@@ -4,7 +4,7 @@
 
 #include "app/verbs/verb-values.h"
 #include "ui/panels/speech-panel.h"
-#include "ui/speech/speech-desk.h"
+#include "ui/speech/speech-playback.h"
 
 struct _PlaSpeechPanel {
   AdwBin parent_instance;
@@ -19,7 +19,7 @@ struct _PlaSpeechPanel {
 
   PlaDocument *document;
   PlaVerbValues *say, *speak; /* of these verbs */
-  PlaSpeechDesk *desk;
+  PlaSpeechPlayback *playback;
   GtkFileChooserNative *chooser;
   PlaVoiceChoice *voices;
   int n_voices;

@@ -11,7 +11,7 @@ typedef enum { SAVE_TABLE, SAVE_ACTIVATIONS, SAVE_VIDEO } What;
 /* writes on a worker, from contents that it holds */
 typedef struct {
   PlaSpeechPanel *self;
-  PlaSpeechDesk *desk; /* owns the activations */
+  PlaSpeechPlayback *playback; /* owns the activations */
   const PlaTongueActivations *muscles;
   char *path;
   PlaSpoken *spoken, *other;
@@ -26,7 +26,7 @@ saving_free(gpointer data)
 {
   Saving *s = data;
   g_object_unref(s->self);
-  g_object_unref(s->desk);
+  g_object_unref(s->playback);
   g_free(s->path);
   pla_spoken_free(s->spoken);
   pla_spoken_free(s->other);
@@ -69,16 +69,16 @@ start_saving(PlaSpeechPanel *self, const char *path, What what)
 {
   static const char *const titles[] = { N_("Saving a table"), N_("Saving what the muscles do"),
                                         N_("Saving a video") };
-  const PlaUtterance *a = pla_speech_desk_get_shown(self->desk),
-                     *b = pla_speech_desk_get_other(self->desk);
-  const PlaSpokenPair *pair = pla_speech_desk_get_pair(self->desk);
+  const PlaUtterance *a = pla_speech_playback_get_shown(self->playback),
+                     *b = pla_speech_playback_get_other(self->playback);
+  const PlaSpokenPair *pair = pla_speech_playback_get_pair(self->playback);
   PlaError err;
-  const PlaTongueActivations *muscles = pla_speech_desk_get_muscles(self->desk);
+  const PlaTongueActivations *muscles = pla_speech_playback_get_muscles(self->playback);
   if (!a || !a->spoken || (what == SAVE_ACTIVATIONS && !muscles))
     return;
   Saving *s = g_new0(Saving, 1);
   s->self = g_object_ref(self);
-  s->desk = g_object_ref(self->desk);
+  s->playback = g_object_ref(self->playback);
   s->muscles = muscles;
   s->path = g_strdup(path);
   s->source = pla_content_ref(a->source);
@@ -89,12 +89,12 @@ start_saving(PlaSpeechPanel *self, const char *path, What what)
     s->pair = g_memdup2(pair->other, (gsize)pair->n * sizeof *pair->other);
   }
   s->video =
-      (PlaSpokenVideo){ .speed = pla_speech_desk_get_speed(self->desk),
+      (PlaSpokenVideo){ .speed = pla_speech_playback_get_speed(self->playback),
                         .rate_hz = 25.0,
                         .width = 800,
                         .height = 450,
                         .dark = adw_style_manager_get_dark(adw_style_manager_get_default()) };
-  pla_speech_desk_get_selection(self->desk, &s->video.from_s, &s->video.to_s);
+  pla_speech_playback_get_selection(self->playback, &s->video.from_s, &s->video.to_s);
   if (st != PLA_OK) {
     pla_speech_show_failure(self, err.message);
     saving_free(s);

@@ -87,7 +87,7 @@ pla_speech_on_record(GtkWidget *widget, const char *action, GVariant *param)
   pla_speech_show_failure(self, folder ? NULL : error->message);
   if (!folder)
     return;
-  pla_speech_desk_set_playing(self->desk, FALSE);
+  pla_speech_playback_set_playing(self->playback, FALSE);
   Listening *l = g_new0(Listening, 1);
   l->self = g_object_ref(self);
   l->loudness = g_rc_box_acquire(self->loudness);

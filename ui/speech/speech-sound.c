@@ -6,7 +6,7 @@
 #include "app/speech/speech-facts.h"
 #include "app/speech/spoken-picture.h"
 #include "app/speech/tongue-picture.h"
-#include "ui/speech/speech-desk.h"
+#include "ui/speech/speech-playback.h"
 #include "ui/views/export.h"
 
 #include <adwaita.h>
@@ -25,11 +25,11 @@ is_dark(void)
 
 struct _PlaSpeechSound {
   GtkWidget parent_instance;
-  PlaSpeechDesk *desk;      /* borrowed: lives as long as the document */
-  GtkAdjustment *along;     /* the stretch that is seen, s, within the whole recording */
-  const PlaUtterance *seen; /* that it belongs to; only compared */
-  GdkTexture *picture;      /* all that does not move; NULL: to be drawn */
-  int width, height;        /* that it was drawn for */
+  PlaSpeechPlayback *playback; /* borrowed: lives as long as the document */
+  GtkAdjustment *along;        /* the stretch that is seen, s, within the whole recording */
+  const PlaUtterance *seen;    /* that it belongs to; only compared */
+  GdkTexture *picture;         /* all that does not move; NULL: to be drawn */
+  int width, height;           /* that it was drawn for */
   cairo_surface_t *spectrum;
   const PlaUtterance *spectrum_of;
   gboolean spectrum_dark;
@@ -49,14 +49,14 @@ typedef struct {
 static Lanes
 lanes_of(PlaSpeechSound *self, double height)
 {
-  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
-  const gboolean pair = pla_speech_desk_get_pair(self->desk) != NULL;
+  const PlaUtterance *u = pla_speech_playback_get_shown(self->playback);
+  const gboolean pair = pla_speech_playback_get_pair(self->playback) != NULL;
   const gboolean sound = u && u->heard.wave, phonemes = u && pla_sound_has_phonemes(u->source);
   const double phoneme = phonemes ? LANE : 0.0, apart = pair ? 2.2 * LANE : 0.0;
   const double rest = fmax(0.0, height - AXIS - phoneme - apart);
   const gboolean coils = u && u->spoken;
   /* eleven muscles take more room than five coils */
-  const gboolean muscles = pla_speech_desk_get_muscles(self->desk) != NULL;
+  const gboolean muscles = pla_speech_playback_get_muscles(self->playback) != NULL;
   const double wave = sound ? (muscles ? 0.10
                                : coils ? 0.18
                                        : 0.3) *
@@ -89,7 +89,7 @@ pla_speech_sound_get_range(PlaSpeechSound *self, double *from_s, double *to_s)
 static void
 show_stretch(PlaSpeechSound *self, double from_s, double span_s)
 {
-  const double all = pla_speech_desk_get_seconds(self->desk);
+  const double all = pla_speech_playback_get_seconds(self->playback);
   const double span = CLAMP(span_s, fmin(SHORTEST_S, all), all),
                from = CLAMP(from_s, 0.0, all - span);
   gtk_adjustment_configure(self->along, from, 0.0, all, 0.1 * span, 0.9 * span, span);
@@ -106,7 +106,7 @@ pla_speech_sound_zoom(PlaSpeechSound *self, double factor, double about_s)
 {
   double from, to;
   pla_speech_sound_get_range(self, &from, &to);
-  const double all = pla_speech_desk_get_seconds(self->desk);
+  const double all = pla_speech_playback_get_seconds(self->playback);
   const double span = CLAMP((to - from) / factor, fmin(SHORTEST_S, all), all);
   const double part = to > from ? CLAMP((about_s - from) / (to - from), 0.0, 1.0) : 0.5;
   show_stretch(self, about_s - part * span, span);
@@ -116,8 +116,9 @@ void
 pla_speech_sound_zoom_selection(PlaSpeechSound *self)
 {
   double from, to;
-  pla_speech_desk_get_selection(self->desk, &from, &to); /* without one, all of it */
-  const double margin = pla_speech_desk_has_selection(self->desk) ? 0.05 * (to - from) : 0.0;
+  pla_speech_playback_get_selection(self->playback, &from, &to); /* without one, all of it */
+  const double margin =
+      pla_speech_playback_has_selection(self->playback) ? 0.05 * (to - from) : 0.0;
   pla_speech_sound_set_range(self, from - margin, to + margin);
 }
 
@@ -132,7 +133,7 @@ static void
 follow_moment(PlaSpeechSound *self)
 {
   double from, to;
-  const double now = pla_speech_desk_get_time(self->desk);
+  const double now = pla_speech_playback_get_time(self->playback);
   pla_speech_sound_get_range(self, &from, &to);
   if (now < from || now > to)
     gtk_adjustment_set_value(self->along, now - 0.1 * (to - from));
@@ -324,8 +325,8 @@ draw_still(PlaSpeechSound *self, const PlaUtterance *u, cairo_t *cr, double w, d
 {
   Span span = { .width = w - LEFT - RIGHT };
   const Lanes l = lanes_of(self, h);
-  const PlaSpokenPair *pair = pla_speech_desk_get_pair(self->desk);
-  const PlaUtterance *other = pla_speech_desk_get_other(self->desk);
+  const PlaSpokenPair *pair = pla_speech_playback_get_pair(self->playback);
+  const PlaUtterance *other = pla_speech_playback_get_other(self->playback);
   GdkRGBA ink;
   pla_speech_sound_get_range(self, &span.from_s, &span.to_s);
   span.per_s = span.width / fmax(span.to_s - span.from_s, 1e-3);
@@ -349,7 +350,7 @@ draw_still(PlaSpeechSound *self, const PlaUtterance *u, cairo_t *cr, double w, d
   if (l.coils > l.phonemes)
     draw_phonemes(self, u, &span, cr, l.coils - l.phonemes, &ink);
   cairo_translate(cr, 0, l.coils - l.phonemes);
-  const PlaTongueActivations *muscles = pla_speech_desk_get_muscles(self->desk);
+  const PlaTongueActivations *muscles = pla_speech_playback_get_muscles(self->playback);
   if (muscles && l.apart - l.coils > 20.0)
     pla_tongue_picture_draw_lanes(muscles->track, span.from_s, span.to_s, is_dark(), cr, span.width,
                                   l.apart - l.coils);
@@ -375,8 +376,8 @@ on_stretch(PlaSpeechSound *self)
 static void
 forget(PlaSpeechSound *self)
 {
-  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
-  const double all = pla_speech_desk_get_seconds(self->desk);
+  const PlaUtterance *u = pla_speech_playback_get_shown(self->playback);
+  const double all = pla_speech_playback_get_seconds(self->playback);
   if (u != self->seen || gtk_adjustment_get_upper(self->along) != all)
     pla_speech_sound_set_range(self, 0.0, all);
   self->seen = u;
@@ -390,7 +391,7 @@ static void
 pla_speech_sound_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 {
   PlaSpeechSound *self = PLA_SPEECH_SOUND(widget);
-  const PlaUtterance *u = pla_speech_desk_get_shown(self->desk);
+  const PlaUtterance *u = pla_speech_playback_get_shown(self->playback);
   const int w = gtk_widget_get_width(widget), h = gtk_widget_get_height(widget);
   if (!u || u->seconds <= 0.0 || w < 20 || h < 20)
     return;
@@ -408,14 +409,14 @@ pla_speech_sound_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
   gtk_snapshot_append_texture(snapshot, self->picture,
                               &GRAPHENE_RECT_INIT(0, 0, (float)w, (float)h));
   const Lanes l = lanes_of(self, h);
-  if (pla_speech_desk_has_selection(self->desk)) {
+  if (pla_speech_playback_has_selection(self->playback)) {
     double from, to;
-    pla_speech_desk_get_selection(self->desk, &from, &to);
+    pla_speech_playback_get_selection(self->playback, &from, &to);
     const double x0 = pla_speech_sound_x_at(self, from), x1 = pla_speech_sound_x_at(self, to);
     gtk_snapshot_append_color(snapshot, &(GdkRGBA){ 0.2f, 0.5f, 0.95f, 0.22f },
                               &GRAPHENE_RECT_INIT((float)x0, 0, (float)(x1 - x0), (float)l.axis));
   }
-  const double x = pla_speech_sound_x_at(self, pla_speech_desk_get_time(self->desk));
+  const double x = pla_speech_sound_x_at(self, pla_speech_playback_get_time(self->playback));
   gtk_snapshot_append_color(snapshot, &(GdkRGBA){ 0.95f, 0.25f, 0.2f, 1.0f },
                             &GRAPHENE_RECT_INIT((float)floor(x - 0.5), 0, 2, (float)l.axis));
 }
@@ -425,7 +426,7 @@ on_drag_begin(GtkGestureDrag *gesture, double x, double y, PlaSpeechSound *self)
 {
   gtk_widget_grab_focus(GTK_WIDGET(self));
   self->drag_from_s = pla_speech_sound_time_at(self, x);
-  pla_speech_desk_set_time(self->desk, self->drag_from_s);
+  pla_speech_playback_set_time(self->playback, self->drag_from_s);
 }
 
 static void
@@ -435,37 +436,38 @@ on_drag_update(GtkGestureDrag *gesture, double dx, double dy, PlaSpeechSound *se
   gtk_gesture_drag_get_start_point(gesture, &x, &y);
   const double to = pla_speech_sound_time_at(self, x + dx);
   if (fabs(dx) > 4.0)
-    pla_speech_desk_select(self->desk, self->drag_from_s, to);
-  pla_speech_desk_set_time(self->desk, fabs(dx) > 4.0 ? fmin(self->drag_from_s, to) : to);
+    pla_speech_playback_select(self->playback, self->drag_from_s, to);
+  pla_speech_playback_set_time(self->playback, fabs(dx) > 4.0 ? fmin(self->drag_from_s, to) : to);
 }
 
 static void
 on_pressed(GtkGestureClick *gesture, int n, double x, double y, PlaSpeechSound *self)
 {
   if (n == 2)
-    pla_speech_desk_select(self->desk, 0.0, 0.0);
+    pla_speech_playback_select(self->playback, 0.0, 0.0);
 }
 
 static gboolean
 on_key(GtkEventControllerKey *key, guint keyval, guint code, GdkModifierType state,
        PlaSpeechSound *self)
 {
-  const double now = pla_speech_desk_get_time(self->desk);
+  const double now = pla_speech_playback_get_time(self->playback);
   switch (keyval) {
   case GDK_KEY_space:
-    pla_speech_desk_set_playing(self->desk, !pla_speech_desk_get_playing(self->desk));
+    pla_speech_playback_set_playing(self->playback,
+                                    !pla_speech_playback_get_playing(self->playback));
     return TRUE;
   case GDK_KEY_Left:
-    pla_speech_desk_set_time(self->desk, now - 0.01);
+    pla_speech_playback_set_time(self->playback, now - 0.01);
     return TRUE;
   case GDK_KEY_Right:
-    pla_speech_desk_set_time(self->desk, now + 0.01);
+    pla_speech_playback_set_time(self->playback, now + 0.01);
     return TRUE;
   case GDK_KEY_Home:
-    pla_speech_desk_set_time(self->desk, 0.0);
+    pla_speech_playback_set_time(self->playback, 0.0);
     return TRUE;
   case GDK_KEY_End:
-    pla_speech_desk_set_time(self->desk, pla_speech_desk_get_seconds(self->desk));
+    pla_speech_playback_set_time(self->playback, pla_speech_playback_get_seconds(self->playback));
     return TRUE;
   case GDK_KEY_plus:
   case GDK_KEY_equal:
@@ -478,7 +480,7 @@ on_key(GtkEventControllerKey *key, guint keyval, guint code, GdkModifierType sta
     return TRUE;
   case GDK_KEY_0:
   case GDK_KEY_KP_0:
-    pla_speech_sound_set_range(self, 0.0, pla_speech_desk_get_seconds(self->desk));
+    pla_speech_sound_set_range(self, 0.0, pla_speech_playback_get_seconds(self->playback));
     return TRUE;
   case GDK_KEY_z:
     pla_speech_sound_zoom_selection(self);
@@ -507,7 +509,7 @@ on_scroll(GtkEventControllerScroll *scroll, double dx, double dy, PlaSpeechSound
   const GdkModifierType state =
       gtk_event_controller_get_current_event_state(GTK_EVENT_CONTROLLER(scroll));
   const double across = state & GDK_SHIFT_MASK ? dx + dy : dx;
-  if (!pla_speech_desk_get_shown(self->desk))
+  if (!pla_speech_playback_get_shown(self->playback))
     return FALSE;
   if (across != 0.0)
     gtk_adjustment_set_value(self->along,
@@ -571,10 +573,12 @@ GtkWidget *
 pla_speech_sound_new(PlaDocument *document)
 {
   PlaSpeechSound *self = g_object_new(PLA_TYPE_SPEECH_SOUND, NULL);
-  self->desk = pla_speech_desk_get(document);
-  g_signal_connect_object(self->desk, "changed", G_CALLBACK(forget), self, G_CONNECT_SWAPPED);
-  g_signal_connect_object(self->desk, "muscles", G_CALLBACK(on_stretch), self, G_CONNECT_SWAPPED);
-  g_signal_connect_object(self->desk, "moved", G_CALLBACK(follow_moment), self, G_CONNECT_SWAPPED);
+  self->playback = pla_speech_playback_get(document);
+  g_signal_connect_object(self->playback, "changed", G_CALLBACK(forget), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object(self->playback, "muscles", G_CALLBACK(on_stretch), self,
+                          G_CONNECT_SWAPPED);
+  g_signal_connect_object(self->playback, "moved", G_CALLBACK(follow_moment), self,
+                          G_CONNECT_SWAPPED);
   g_signal_connect_object(adw_style_manager_get_default(), "notify::dark", G_CALLBACK(forget), self,
                           G_CONNECT_SWAPPED);
   forget(self);

@@ -3,7 +3,7 @@
 
 #include "app/base/quantity.h"
 #include "app/speech/spoken-picture.h"
-#include "ui/speech/speech-desk.h"
+#include "ui/speech/speech-playback.h"
 #include "ui/speech/speech-sound.h"
 
 #include <adwaita.h>
@@ -35,7 +35,7 @@ follow(GObject *owner, gpointer object, const char *signal, GCallback callback, 
 /* -------------------------------------------------------------------- the look */
 
 typedef struct {
-  PlaSpeechDesk *desk;
+  PlaSpeechPlayback *playback;
   GtkWidget *sagittal, *contacts, *areas;
   PlaSpokenBones *bones;
   const PlaSpoken *bones_of;
@@ -54,16 +54,16 @@ look_free(gpointer data)
 static gboolean
 what_to_show(Look *look, const PlaSpoken **spoken, int *frame, PlaSpokenLook *how)
 {
-  const PlaUtterance *a = pla_speech_desk_get_shown(look->desk),
-                     *b = pla_speech_desk_get_other(look->desk);
+  const PlaUtterance *a = pla_speech_playback_get_shown(look->playback),
+                     *b = pla_speech_playback_get_other(look->playback);
   if (!a || !a->spoken)
     return FALSE;
   *spoken = a->spoken;
-  *frame = pla_spoken_frame_at(a->spoken, pla_speech_desk_get_time(look->desk));
+  *frame = pla_spoken_frame_at(a->spoken, pla_speech_playback_get_time(look->playback));
   *how = (PlaSpokenLook){ .dark = is_dark(),
                           .rest = !(b && b->spoken),
                           .other = b ? b->spoken : NULL,
-                          .other_frame = pla_speech_desk_get_other_frame(look->desk),
+                          .other_frame = pla_speech_playback_get_other_frame(look->playback),
                           .name = b && b->spoken ? a->name : NULL,
                           .other_name = b ? b->name : NULL };
   if (look->bones_of != a->spoken || look->bones_dark != how->dark) {
@@ -84,7 +84,7 @@ draw_sagittal(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer
   int frame;
   if (!what_to_show(look, &spoken, &frame, &how))
     return;
-  if (!how.other || !pla_speech_desk_get_beside(look->desk)) {
+  if (!how.other || !pla_speech_playback_get_beside(look->playback)) {
     pla_spoken_draw_sagittal(spoken, frame, look->bones, &how, cr, width, height);
     return;
   }
@@ -152,7 +152,7 @@ pla_speech_look_new(PlaDocument *document)
 {
   Look *look = g_new0(Look, 1);
   GtkWidget *grid = gtk_grid_new();
-  look->desk = pla_speech_desk_get(document);
+  look->playback = pla_speech_playback_get(document);
   look->sagittal = area_new(look, draw_sagittal, _("The tongue in section, front to the left"));
   look->contacts = area_new(look, draw_contacts, _("Where the tongue touches the palate"));
   look->areas = area_new(look, draw_areas, _("How wide the airway is, and its formants"));
@@ -164,9 +164,9 @@ pla_speech_look_new(PlaDocument *document)
   gtk_grid_attach(GTK_GRID(grid), look->contacts, 0, 3, 1, 2);
   gtk_grid_attach(GTK_GRID(grid), look->areas, 1, 3, 1, 2);
   g_object_set_data_full(G_OBJECT(grid), "look", look, look_free);
-  follow(G_OBJECT(grid), look->desk, "moved", G_CALLBACK(redraw_look), look);
-  follow(G_OBJECT(grid), look->desk, "state", G_CALLBACK(redraw_look), look);
-  follow(G_OBJECT(grid), look->desk, "changed", G_CALLBACK(on_look_changed), look);
+  follow(G_OBJECT(grid), look->playback, "moved", G_CALLBACK(redraw_look), look);
+  follow(G_OBJECT(grid), look->playback, "state", G_CALLBACK(redraw_look), look);
+  follow(G_OBJECT(grid), look->playback, "changed", G_CALLBACK(on_look_changed), look);
   follow(G_OBJECT(grid), adw_style_manager_get_default(), "notify::dark", G_CALLBACK(redraw_look),
          look);
   return grid;
@@ -177,7 +177,7 @@ pla_speech_look_new(PlaDocument *document)
 static const double speeds[] = { 1.0, 0.5, 0.25 };
 
 typedef struct {
-  PlaSpeechDesk *desk;
+  PlaSpeechPlayback *playback;
   GtkWidget *play, *loop, *speed, *time, *rate, *nearer, *farther, *stretch, *bar;
   PlaSpeechSound *sound;
   gboolean following;
@@ -188,15 +188,16 @@ typedef struct {
 static void
 on_strip_play(Strip *strip)
 {
-  pla_speech_desk_set_playing(strip->desk, !pla_speech_desk_get_playing(strip->desk));
+  pla_speech_playback_set_playing(strip->playback,
+                                  !pla_speech_playback_get_playing(strip->playback));
 }
 
 static void
 on_strip_loop(Strip *strip)
 {
   if (!strip->following)
-    pla_speech_desk_set_loop(strip->desk,
-                             gtk_toggle_button_get_active(GTK_TOGGLE_BUTTON(strip->loop)));
+    pla_speech_playback_set_loop(strip->playback,
+                                 gtk_toggle_button_get_active(GTK_TOGGLE_BUTTON(strip->loop)));
 }
 
 static void
@@ -204,19 +205,19 @@ on_strip_speed(Strip *strip)
 {
   const guint i = gtk_drop_down_get_selected(GTK_DROP_DOWN(strip->speed));
   if (!strip->following && i < G_N_ELEMENTS(speeds))
-    pla_speech_desk_set_speed(strip->desk, speeds[i]);
+    pla_speech_playback_set_speed(strip->playback, speeds[i]);
 }
 
 static void
 on_strip_nearer(Strip *strip)
 {
-  pla_speech_sound_zoom(strip->sound, 2.0, pla_speech_desk_get_time(strip->desk));
+  pla_speech_sound_zoom(strip->sound, 2.0, pla_speech_playback_get_time(strip->playback));
 }
 
 static void
 on_strip_farther(Strip *strip)
 {
-  pla_speech_sound_zoom(strip->sound, 0.5, pla_speech_desk_get_time(strip->desk));
+  pla_speech_sound_zoom(strip->sound, 0.5, pla_speech_playback_get_time(strip->playback));
 }
 
 static void
@@ -239,7 +240,7 @@ on_strip_along(Strip *strip)
 static void
 update_strip(Strip *strip)
 {
-  const gboolean playing = pla_speech_desk_get_playing(strip->desk);
+  const gboolean playing = pla_speech_playback_get_playing(strip->playback);
   const char *name = playing ? _("Pause") : _("Play");
   strip->following = TRUE;
   gtk_button_set_icon_name(GTK_BUTTON(strip->play), playing ? "media-playback-pause-symbolic"
@@ -247,18 +248,18 @@ update_strip(Strip *strip)
   gtk_widget_set_tooltip_text(strip->play, name);
   name_widget(strip->play, name);
   gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(strip->loop),
-                               pla_speech_desk_get_loop(strip->desk));
+                               pla_speech_playback_get_loop(strip->playback));
   for (guint i = 0; i < G_N_ELEMENTS(speeds); i++)
-    if (speeds[i] == pla_speech_desk_get_speed(strip->desk))
+    if (speeds[i] == pla_speech_playback_get_speed(strip->playback))
       gtk_drop_down_set_selected(GTK_DROP_DOWN(strip->speed), i);
   strip->following = FALSE;
-  const gboolean some = pla_speech_desk_get_seconds(strip->desk) > 0.0;
+  const gboolean some = pla_speech_playback_get_seconds(strip->playback) > 0.0;
   gtk_widget_set_sensitive(strip->play, some);
   gtk_widget_set_sensitive(strip->nearer, some);
   gtk_widget_set_sensitive(strip->stretch, some);
   strip->counted_us = g_get_monotonic_time();
   strip->pictures = 0;
-  const char *silence = pla_speech_desk_get_silence(strip->desk);
+  const char *silence = pla_speech_playback_get_silence(strip->playback);
   g_autofree char *text = silence ? g_strdup_printf(_("Without sound: %s"), silence) : NULL;
   gtk_label_set_label(GTK_LABEL(strip->rate), text ? text : "");
   gtk_widget_set_tooltip_text(strip->rate, text);
@@ -268,14 +269,16 @@ static void
 on_strip_moved(Strip *strip)
 {
   g_autofree char *now =
-      pla_quantity_number(PLA_QUANTITY_TIME, pla_speech_desk_get_time(strip->desk), PLA_UNIT_S);
+      pla_quantity_number(PLA_QUANTITY_TIME, pla_speech_playback_get_time(strip->playback),
+                          PLA_UNIT_S);
   g_autofree char *end =
-      pla_quantity_text(PLA_QUANTITY_TIME, pla_speech_desk_get_seconds(strip->desk), PLA_UNIT_S);
+      pla_quantity_text(PLA_QUANTITY_TIME, pla_speech_playback_get_seconds(strip->playback),
+                        PLA_UNIT_S);
   g_autofree char *text = g_strdup_printf(_("%s of %s"), now, end);
   gtk_label_set_label(GTK_LABEL(strip->time), text);
   const double seconds = (double)(g_get_monotonic_time() - strip->counted_us) / G_USEC_PER_SEC;
-  if (!pla_speech_desk_get_playing(strip->desk) || pla_speech_desk_get_silence(strip->desk) ||
-      seconds < 1.0)
+  if (!pla_speech_playback_get_playing(strip->playback) ||
+      pla_speech_playback_get_silence(strip->playback) || seconds < 1.0)
     return;
   g_autofree char *rate = g_strdup_printf(_("%.0f pictures/s"), strip->pictures / seconds);
   gtk_label_set_label(GTK_LABEL(strip->rate), rate);
@@ -313,7 +316,7 @@ pla_speech_strip_new(PlaDocument *document)
   Strip *strip = g_new0(Strip, 1);
   GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0),
             *bar = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 9);
-  strip->desk = pla_speech_desk_get(document);
+  strip->playback = pla_speech_playback_get(document);
   strip->sound = PLA_SPEECH_SOUND(pla_speech_sound_new(document));
   strip->bar =
       gtk_scrollbar_new(GTK_ORIENTATION_HORIZONTAL, pla_speech_sound_get_adjustment(strip->sound));
@@ -354,9 +357,9 @@ pla_speech_strip_new(PlaDocument *document)
   follow(G_OBJECT(box), strip->stretch, "clicked", G_CALLBACK(on_strip_stretch), strip);
   follow(G_OBJECT(box), pla_speech_sound_get_adjustment(strip->sound), "changed",
          G_CALLBACK(on_strip_along), strip);
-  follow(G_OBJECT(box), strip->desk, "state", G_CALLBACK(update_strip), strip);
-  follow(G_OBJECT(box), strip->desk, "changed", G_CALLBACK(update_strip), strip);
-  follow(G_OBJECT(box), strip->desk, "moved", G_CALLBACK(on_strip_moved), strip);
+  follow(G_OBJECT(box), strip->playback, "state", G_CALLBACK(update_strip), strip);
+  follow(G_OBJECT(box), strip->playback, "changed", G_CALLBACK(update_strip), strip);
+  follow(G_OBJECT(box), strip->playback, "moved", G_CALLBACK(on_strip_moved), strip);
   g_signal_connect(box, "realize", G_CALLBACK(on_strip_realize), strip);
   update_strip(strip);
   on_strip_moved(strip);

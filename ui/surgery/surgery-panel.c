@@ -1,6 +1,6 @@
 /* The table of instruments and their rows, the actions of the panel, and how a finished step is
  * run as an operation. */
-#include "ui/surgery/theatre.h"
+#include "ui/surgery/surgery-panel-private.h"
 
 #include "app/surgery/plan-export.h"
 #include "app/verbs/verb-lists.h"
@@ -39,7 +39,7 @@ static GParamSpec *props[N_PROPS];
 G_DEFINE_FINAL_TYPE(PlaSurgeryPanel, pla_surgery_panel, ADW_TYPE_BIN)
 
 void
-pla_theatre_say(PlaSurgeryPanel *self, const char *text, gboolean bad)
+pla_surgery_panel_say(PlaSurgeryPanel *self, const char *text, gboolean bad)
 {
   gtk_label_set_label(self->say, text ? text : "");
   gtk_widget_set_visible(GTK_WIDGET(self->say), text && *text);
@@ -50,13 +50,13 @@ pla_theatre_say(PlaSurgeryPanel *self, const char *text, gboolean bad)
 }
 
 void
-pla_theatre_update_actions(PlaSurgeryPanel *self)
+pla_surgery_panel_update_actions(PlaSurgeryPanel *self)
 {
   GtkWidget *widget = GTK_WIDGET(self);
   const gboolean idle = !self->working && !pla_document_get_busy(self->document);
   const gboolean there = self->body != NULL;
   g_autoptr(PlaToolStep) step =
-      there && self->instrument != PLA_HOOK ? pla_theatre_build_step(self) : NULL;
+      there && self->instrument != PLA_HOOK ? pla_surgery_panel_build_step(self) : NULL;
   gtk_widget_action_set_enabled(widget, "surgery.prepare",
                                 idle && pla_document_get_labels(self->document) != NULL);
   gtk_widget_action_set_enabled(widget, "surgery.tool", there);
@@ -64,7 +64,8 @@ pla_theatre_update_actions(PlaSurgeryPanel *self)
   gtk_widget_action_set_enabled(widget, "surgery.solve", idle && there);
   gtk_widget_action_set_enabled(widget, "surgery.release", idle && there);
   gtk_widget_action_set_enabled(widget, "surgery.export-plan", there);
-  gtk_widget_action_set_enabled(widget, "surgery.add-point", there && pla_theatre_places(self));
+  gtk_widget_action_set_enabled(widget, "surgery.add-point",
+                                there && pla_surgery_panel_places(self));
   gtk_widget_action_set_enabled(widget, "surgery.remove-point", self->points->len > 0);
   gtk_widget_action_set_enabled(widget, "surgery.clear", self->points->len > 0);
 }
@@ -79,21 +80,21 @@ on_done(gpointer owner, const char *failure)
   self->hooking = FALSE;
   /* what the operation made comes with the next update; after a failure the body is as it was */
   if (failure)
-    pla_theatre_stop_live(self);
+    pla_surgery_panel_stop_live(self);
   else
     g_clear_pointer(&self->live, pla_live_stop);
   if (failure) {
-    pla_theatre_show_marks(self);
-    pla_theatre_say(self, failure, TRUE);
+    pla_surgery_panel_show_marks(self);
+    pla_surgery_panel_say(self, failure, TRUE);
   } else {
     g_array_set_size(self->points, 0);
-    pla_theatre_redraw(self);
+    pla_surgery_panel_redraw(self);
   }
-  pla_theatre_update_actions(self);
+  pla_surgery_panel_update_actions(self);
 }
 
 void
-pla_theatre_run_steps(PlaSurgeryPanel *self, GPtrArray *steps, const char *title)
+pla_surgery_panel_run_steps(PlaSurgeryPanel *self, GPtrArray *steps, const char *title)
 {
   g_autoptr(PlaVerbValues) values = pla_verb_values_new("operate");
   pla_verb_values_set_text(values, "body", pla_entry_get_name(self->body));
@@ -101,10 +102,10 @@ pla_theatre_run_steps(PlaSurgeryPanel *self, GPtrArray *steps, const char *title
     pla_operate_add_step(values, steps->pdata[i]);
   g_ptr_array_unref(steps);
   self->working = TRUE;
-  pla_theatre_say(self, NULL, FALSE);
+  pla_surgery_panel_say(self, NULL, FALSE);
   if (!pla_document_run_for(self->document, title, values, on_done, G_OBJECT(self)))
     self->working = FALSE;
-  pla_theatre_update_actions(self);
+  pla_surgery_panel_update_actions(self);
 }
 
 static void
@@ -112,9 +113,9 @@ on_apply(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaSurgeryPanel *self = PLA_SURGERY_PANEL(widget);
   GPtrArray *steps =
-      self->body && self->instrument != PLA_HOOK ? pla_theatre_build_steps(self) : NULL;
+      self->body && self->instrument != PLA_HOOK ? pla_surgery_panel_build_steps(self) : NULL;
   if (steps)
-    pla_theatre_run_steps(self, steps, _("Operating"));
+    pla_surgery_panel_run_steps(self, steps, _("Operating"));
 }
 
 static void
@@ -122,7 +123,7 @@ run_plain(PlaSurgeryPanel *self, const char *tool, const char *title)
 {
   GPtrArray *steps = g_ptr_array_new_with_free_func((GDestroyNotify)pla_tool_step_free);
   g_ptr_array_add(steps, pla_tool_step_new(tool));
-  pla_theatre_run_steps(self, steps, title);
+  pla_surgery_panel_run_steps(self, steps, title);
 }
 
 static void
@@ -159,7 +160,7 @@ on_prepare(GtkWidget *widget, const char *action, GVariant *param)
   if (!pla_document_run_for(self->document, _("Preparing the body"), self->prepare, on_done,
                             G_OBJECT(self)))
     self->working = FALSE;
-  pla_theatre_update_actions(self);
+  pla_surgery_panel_update_actions(self);
 }
 
 void
@@ -170,11 +171,11 @@ pla_surgery_panel_export_plan(PlaSurgeryPanel *self, const char *path)
   if (!self->content || !session)
     return;
   if (pla_plan_export(self->content, pla_session_get_path(session), path, &err) != PLA_OK) {
-    pla_theatre_say(self, err.message, TRUE);
+    pla_surgery_panel_say(self, err.message, TRUE);
     return;
   }
   g_autofree char *text = g_strdup_printf(_("Saved as %s"), path);
-  pla_theatre_say(self, text, FALSE);
+  pla_surgery_panel_say(self, text, FALSE);
 }
 
 static void
@@ -208,12 +209,12 @@ on_add_point(GtkWidget *widget, const char *action, GVariant *param)
   PlaSurgeryPanel *self = PLA_SURGERY_PANEL(widget);
   double at[3];
   pla_document_get_cursor(self->document, at);
-  if (self->sketcher) {
+  if (self->preview) {
     double on[3];
-    pla_sketcher_snap(self->sketcher, at, on, self->normal);
+    pla_plan_preview_snap(self->preview, at, on, self->normal);
   }
-  pla_theatre_set_point(self, at);
-  pla_theatre_redraw(self);
+  pla_surgery_panel_set_point(self, at);
+  pla_surgery_panel_redraw(self);
 }
 
 static void
@@ -222,7 +223,7 @@ on_remove_point(GtkWidget *widget, const char *action, GVariant *param)
   PlaSurgeryPanel *self = PLA_SURGERY_PANEL(widget);
   if (self->points->len >= 3)
     g_array_set_size(self->points, self->points->len - 3);
-  pla_theatre_redraw(self);
+  pla_surgery_panel_redraw(self);
 }
 
 static void
@@ -230,7 +231,7 @@ on_clear(GtkWidget *widget, const char *action, GVariant *param)
 {
   PlaSurgeryPanel *self = PLA_SURGERY_PANEL(widget);
   g_array_set_size(self->points, 0);
-  pla_theatre_redraw(self);
+  pla_surgery_panel_redraw(self);
 }
 
 /* ---------------------------------------------------------------- instruments */
@@ -248,7 +249,7 @@ suggest_name(PlaSurgeryPanel *self)
     for (guint w = 0; w < self->wounds->len; w++)
       taken |= g_str_has_prefix(self->wounds->pdata[w], name);
     for (guint w = 0; w < self->implants->len; w++)
-      taken |= strcmp(((PlaTheatreImplant *)self->implants->pdata[w])->name, name) == 0;
+      taken |= strcmp(((PlaImplantChoice *)self->implants->pdata[w])->name, name) == 0;
     if (!taken) {
       gtk_editable_set_text(GTK_EDITABLE(self->name), name);
       return;
@@ -310,17 +311,17 @@ static void
 show_rows(PlaSurgeryPanel *self)
 {
   const PlaInstrument i = self->instrument;
-  const PlaBladeKind blade = pla_theatre_chosen_blade(self);
-  const gboolean cut = i == PLA_CUT, there = pla_theatre_chosen_implant(self) != NULL;
+  const PlaBladeKind blade = pla_surgery_panel_chosen_blade(self);
+  const gboolean cut = i == PLA_CUT, there = pla_surgery_panel_chosen_implant(self) != NULL;
   for (size_t r = 0; r < G_N_ELEMENTS(rows); r++) {
     GtkWidget *widget = *(GtkWidget **)(gpointer)((char *)self + rows[r].row);
     gtk_widget_set_visible(widget, rows[r].on >> i & 1);
   }
   /* what depends on a choice */
-  hide_when(self->depth_row, (i == PLA_UNDERMINE && pla_theatre_chosen_level(self)) ||
+  hide_when(self->depth_row, (i == PLA_UNDERMINE && pla_surgery_panel_chosen_level(self)) ||
                                  (cut && blade != PLA_BLADE_LINE) || there);
   hide_when(self->smooth_row, cut && blade != PLA_BLADE_LINE);
-  hide_when(self->angle_row, !(pla_theatre_chosen_template(self).angle_deg > 0.0));
+  hide_when(self->angle_row, !(pla_surgery_panel_chosen_template(self).angle_deg > 0.0));
   hide_when(self->tilt_row, blade > PLA_BLADE_SAGITTAL);
   hide_when(self->turn_row, cut && blade > PLA_BLADE_SAGITTAL);
   hide_when(self->radius_row, cut && blade >= PLA_BLADE_LINE);
@@ -339,7 +340,7 @@ show_rows(PlaSurgeryPanel *self)
 static void
 on_kind(PlaSurgeryPanel *self)
 {
-  const PlaTemplateChoice kind = pla_theatre_chosen_template(self);
+  const PlaTemplateChoice kind = pla_surgery_panel_chosen_template(self);
   adw_action_row_set_subtitle(ADW_ACTION_ROW(self->size_row), _(kind.size));
   if (kind.angle_deg > 0.0) {
     self->following = TRUE;
@@ -348,7 +349,7 @@ on_kind(PlaSurgeryPanel *self)
     self->following = FALSE;
   }
   show_rows(self);
-  pla_theatre_redraw(self);
+  pla_surgery_panel_redraw(self);
 }
 
 static void
@@ -364,26 +365,27 @@ set_instrument(PlaSurgeryPanel *self, PlaInstrument instrument)
       gtk_spin_button_set_value(self->radius, self->radii[instrument]);
     self->following = FALSE;
     self->hooking = FALSE;
-    if (pla_theatre_places(self))
+    if (pla_surgery_panel_places(self))
       suggest_name(self);
     show_rows(self);
     g_object_notify_by_pspec(G_OBJECT(self), props[PROP_TOOL]);
   }
   const char *hint = instruments[instrument].hint;
-  if (pla_theatre_places(self))
+  if (pla_surgery_panel_places(self))
     pla_tools_set(tools, PLA_TOOL_DRAW, self, _(hint));
   else if (instrument == PLA_HOOK)
     pla_tools_set(tools, PLA_TOOL_HOOK, self, _(hint));
-  else if (pla_theatre_is_mine(self))
+  else if (pla_surgery_panel_is_mine(self))
     pla_tools_set(tools, PLA_TOOL_NONE, NULL, NULL);
-  pla_theatre_redraw(self);
+  pla_surgery_panel_redraw(self);
 }
 
 /* somebody else took the pointer, or Escape gave it back */
 static void
 on_tool_changed(PlaSurgeryPanel *self)
 {
-  if (!pla_theatre_is_mine(self) && (pla_theatre_places(self) || self->instrument == PLA_HOOK))
+  if (!pla_surgery_panel_is_mine(self) &&
+      (pla_surgery_panel_places(self) || self->instrument == PLA_HOOK))
     set_instrument(self, PLA_LOOK);
 }
 
@@ -403,7 +405,7 @@ on_choice(PlaSurgeryPanel *self)
   if (self->following)
     return;
   show_rows(self);
-  pla_theatre_redraw(self);
+  pla_surgery_panel_redraw(self);
 }
 
 static void
@@ -417,26 +419,26 @@ update(PlaSurgeryPanel *self)
   gtk_widget_set_visible(self->prepare_group, labels && !body);
   gtk_widget_set_visible(self->table, body != NULL);
   g_set_object(&self->body, body);
-  pla_theatre_offer_from_case(self);
+  pla_surgery_panel_offer_from_case(self);
   if (content != self->content) {
     g_clear_pointer(&self->live, pla_live_stop);
     self->live_shown = FALSE;
     g_clear_pointer(&self->content, pla_content_unref);
     self->content = content ? pla_content_ref(content) : NULL;
     g_autoptr(PlaSurgeryFacts) facts = content ? pla_surgery_facts_new(content) : NULL;
-    pla_theatre_offer_from_body(self, facts);
+    pla_surgery_panel_offer_from_body(self, facts);
     show_rows(self);
-    pla_theatre_show_readings(self, facts);
-    pla_theatre_show_done(self, facts);
-    pla_theatre_show_map(self);
-    if (pla_theatre_places(self))
+    pla_surgery_panel_show_readings(self, facts);
+    pla_surgery_panel_show_done(self, facts);
+    pla_surgery_panel_show_map(self);
+    if (pla_surgery_panel_places(self))
       suggest_name(self);
-    pla_theatre_make_sketcher(self);
+    pla_surgery_panel_make_preview(self);
     if (!body)
       set_instrument(self, PLA_LOOK);
-    pla_theatre_redraw(self);
+    pla_surgery_panel_redraw(self);
   }
-  pla_theatre_update_actions(self);
+  pla_surgery_panel_update_actions(self);
 }
 
 static void
@@ -455,17 +457,17 @@ on_reset(PlaSurgeryPanel *self)
 static void
 on_map(PlaSurgeryPanel *self)
 {
-  pla_theatre_aim(self);
-  pla_theatre_redraw(self);
+  pla_surgery_panel_aim(self);
+  pla_surgery_panel_redraw(self);
 }
 
 static void
 on_unmap(PlaSurgeryPanel *self)
 {
-  pla_theatre_stop_live(self);
+  pla_surgery_panel_stop_live(self);
   set_instrument(self, PLA_LOOK);
-  pla_theatre_show_marks(self);
-  pla_theatre_show_sketch(self);
+  pla_surgery_panel_show_marks(self);
+  pla_surgery_panel_show_sketch(self);
 }
 
 /* --------------------------------------------------------------------- type */
@@ -494,8 +496,8 @@ pla_surgery_panel_dispose(GObject *object)
 {
   PlaSurgeryPanel *self = PLA_SURGERY_PANEL(object);
   g_clear_pointer(&self->live, pla_live_stop);
-  g_clear_pointer(&self->sketcher, pla_sketcher_free);
-  g_clear_pointer(&self->sketcher_for, pla_content_unref);
+  g_clear_pointer(&self->preview, pla_plan_preview_free);
+  g_clear_pointer(&self->preview_for, pla_content_unref);
   g_clear_pointer(&self->content, pla_content_unref);
   g_clear_pointer(&self->points, g_array_unref);
   g_clear_pointer(&self->wounds, g_ptr_array_unref);
@@ -603,7 +605,7 @@ pla_surgery_panel_init(PlaSurgeryPanel *self)
   self->points = g_array_new(FALSE, FALSE, sizeof(double));
   self->wounds = g_ptr_array_new_with_free_func(g_free);
   self->surfaces = g_ptr_array_new_with_free_func(g_object_unref);
-  self->implants = g_ptr_array_new_with_free_func(pla_theatre_implant_free);
+  self->implants = g_ptr_array_new_with_free_func(pla_surgery_panel_implant_free);
   self->bone_rows = g_ptr_array_new();
   self->bones = g_ptr_array_new();
   for (int i = 0; i < PLA_N_INSTRUMENTS; i++)
@@ -625,11 +627,11 @@ pla_surgery_panel_new(PlaDocument *document)
   g_signal_connect_object(document, "notify::busy", G_CALLBACK(update), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "shape-changed", G_CALLBACK(on_shape_changed), self,
                           G_CONNECT_SWAPPED);
-  g_signal_connect_object(tools, "picked", G_CALLBACK(pla_theatre_on_picked), self,
+  g_signal_connect_object(tools, "picked", G_CALLBACK(pla_surgery_panel_on_picked), self,
                           G_CONNECT_SWAPPED);
-  g_signal_connect_object(tools, "placed", G_CALLBACK(pla_theatre_on_placed), self,
+  g_signal_connect_object(tools, "placed", G_CALLBACK(pla_surgery_panel_on_placed), self,
                           G_CONNECT_SWAPPED);
-  g_signal_connect_object(tools, "dragged", G_CALLBACK(pla_theatre_on_dragged), self,
+  g_signal_connect_object(tools, "dragged", G_CALLBACK(pla_surgery_panel_on_dragged), self,
                           G_CONNECT_SWAPPED);
   g_signal_connect_object(tools, "tool-changed", G_CALLBACK(on_tool_changed), self,
                           G_CONNECT_SWAPPED);
@@ -643,24 +645,29 @@ pla_surgery_panel_new(PlaDocument *document)
   adw_combo_row_set_model(self->kind, G_LIST_MODEL(kinds));
   self->normal[2] = 1.0;
   for (size_t i = 0; i < G_N_ELEMENTS(spins); i++)
-    g_signal_connect_swapped(spins[i], "value-changed", G_CALLBACK(pla_theatre_redraw), self);
+    g_signal_connect_swapped(spins[i], "value-changed", G_CALLBACK(pla_surgery_panel_redraw), self);
   AdwComboRow *const edges[] = { self->from, self->first, self->second };
   for (size_t i = 0; i < G_N_ELEMENTS(edges); i++)
-    g_signal_connect_swapped(edges[i], "notify::selected", G_CALLBACK(pla_theatre_redraw), self);
+    g_signal_connect_swapped(edges[i], "notify::selected", G_CALLBACK(pla_surgery_panel_redraw),
+                             self);
   g_signal_connect_swapped(self->kind, "notify::selected", G_CALLBACK(on_kind), self);
   AdwComboRow *const choices[] = { self->level, self->blade, self->tissue, self->which };
   for (size_t i = 0; i < G_N_ELEMENTS(choices); i++)
     g_signal_connect_swapped(choices[i], "notify::selected", G_CALLBACK(on_choice), self);
-  g_signal_connect_swapped(self->mirror, "notify::active", G_CALLBACK(pla_theatre_redraw), self);
-  g_signal_connect_swapped(self->smooth, "notify::active", G_CALLBACK(pla_theatre_redraw), self);
-  g_signal_connect_swapped(self->name, "changed", G_CALLBACK(pla_theatre_update_actions), self);
-  g_signal_connect_swapped(self->map, "notify::selected", G_CALLBACK(pla_theatre_on_map), self);
-  g_signal_connect_swapped(self->threshold, "value-changed", G_CALLBACK(pla_theatre_show_map),
+  g_signal_connect_swapped(self->mirror, "notify::active", G_CALLBACK(pla_surgery_panel_redraw),
+                           self);
+  g_signal_connect_swapped(self->smooth, "notify::active", G_CALLBACK(pla_surgery_panel_redraw),
+                           self);
+  g_signal_connect_swapped(self->name, "changed", G_CALLBACK(pla_surgery_panel_update_actions),
+                           self);
+  g_signal_connect_swapped(self->map, "notify::selected", G_CALLBACK(pla_surgery_panel_on_map),
+                           self);
+  g_signal_connect_swapped(self->threshold, "value-changed", G_CALLBACK(pla_surgery_panel_show_map),
                            self);
   g_signal_connect(self, "unmap", G_CALLBACK(on_unmap), NULL);
   g_signal_connect(self, "map", G_CALLBACK(on_map), NULL);
   on_kind(self);
-  pla_theatre_say(self, NULL, FALSE);
+  pla_surgery_panel_say(self, NULL, FALSE);
   update(self);
   return GTK_WIDGET(self);
 }

@@ -132,7 +132,7 @@ on_warm(gpointer data)
 }
 
 gboolean
-pla_scene_view_is_settled(PlaSceneView *self)
+pla_scene_view_is_idle(PlaSceneView *self)
 {
   return self->settle == 0 && self->warming == 0 && !pla_volume_cast_is_busy(self->cast) &&
          self->refine == 0 && self->preparing == 0;

@@ -32,7 +32,7 @@ void pla_scene_view_set_clip(PlaSceneView *self, const char *side);
 void pla_scene_view_set_volume(PlaSceneView *self, const char *preset);
 void pla_scene_view_set_dark(PlaSceneView *self, gboolean dark);
 /* Nothing waits to be drawn in full quality. */
-gboolean pla_scene_view_is_settled(PlaSceneView *self);
+gboolean pla_scene_view_is_idle(PlaSceneView *self);
 /* The first surface under a point of the widget. */
 const PlaCamera *pla_scene_view_get_camera(PlaSceneView *self); /* borrowed */
 PlaScenePick pla_scene_view_pick(PlaSceneView *self, double x, double y);

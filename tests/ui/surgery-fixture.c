@@ -1,6 +1,6 @@
 /* Builds a case with a skin slab on the table, and finds and sets rows of the Surgery panel by
  * their titles. */
-#include "tests/ui/theatre.h"
+#include "tests/ui/surgery-fixture.h"
 
 #include "tests/ui/pointer.h"
 #include "ui/surgery/surgery-panel.h"

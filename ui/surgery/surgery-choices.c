@@ -1,5 +1,5 @@
 /* What can be chosen: wounds, tissues and implants of the body, blades and bones of the case. */
-#include "ui/surgery/theatre.h"
+#include "ui/surgery/surgery-panel-private.h"
 
 #include "app/simulate/tissue-choice.h"
 #include "ui/widgets/panel-rows.h"
@@ -55,23 +55,23 @@ offer_tissues(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
 }
 
 void
-pla_theatre_implant_free(gpointer data)
+pla_surgery_panel_implant_free(gpointer data)
 {
-  PlaTheatreImplant *implant = data;
+  PlaImplantChoice *implant = data;
   g_free(implant->name);
   g_free(implant);
 }
 
 /* the one called @name, which is added where there is none */
-static PlaTheatreImplant *
+static PlaImplantChoice *
 need_implant(PlaSurgeryPanel *self, const char *name)
 {
   for (guint i = 0; i < self->implants->len; i++) {
-    PlaTheatreImplant *implant = self->implants->pdata[i];
+    PlaImplantChoice *implant = self->implants->pdata[i];
     if (strcmp(implant->name, name) == 0)
       return implant;
   }
-  PlaTheatreImplant *implant = g_new0(PlaTheatreImplant, 1);
+  PlaImplantChoice *implant = g_new0(PlaImplantChoice, 1);
   implant->name = g_strdup(name);
   g_ptr_array_add(self->implants, implant);
   return implant;
@@ -88,7 +88,7 @@ offer_implants(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
     const PlaSurgeryDone *done = &g_array_index(facts->done, PlaSurgeryDone, i);
     if (strcmp(done->tool, "implant") != 0)
       continue;
-    PlaTheatreImplant *implant = need_implant(self, done->name ? done->name : "");
+    PlaImplantChoice *implant = need_implant(self, done->name ? done->name : "");
     implant->radius_mm = isfinite(done->radius_mm) ? done->radius_mm : 0.0;
     for (guint d = 0; d < 3; d++)
       if (isfinite(done->at_mm[d]))
@@ -96,7 +96,7 @@ offer_implants(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
   }
   gtk_string_list_append(names, _("A new one"));
   for (guint i = 0; i < self->implants->len; i++)
-    gtk_string_list_append(names, ((PlaTheatreImplant *)self->implants->pdata[i])->name);
+    gtk_string_list_append(names, ((PlaImplantChoice *)self->implants->pdata[i])->name);
   adw_combo_row_set_model(self->which, G_LIST_MODEL(names));
   /* the one that was just placed is the one that grows next */
   if (self->implants->len > before)
@@ -176,7 +176,7 @@ offer_bones(PlaSurgeryPanel *self)
 }
 
 void
-pla_theatre_offer_from_body(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
+pla_surgery_panel_offer_from_body(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
 {
   self->following = TRUE;
   offer_wounds(self, facts);
@@ -187,7 +187,7 @@ pla_theatre_offer_from_body(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
 }
 
 void
-pla_theatre_offer_from_case(PlaSurgeryPanel *self)
+pla_surgery_panel_offer_from_case(PlaSurgeryPanel *self)
 {
   offer_bones(self);
   offer_blades(self);

@@ -2,7 +2,7 @@
  * stitches, the map, all undone and redone. */
 #include "tests/ui/fixture.h"
 #include "tests/ui/pointer.h"
-#include "tests/ui/theatre.h"
+#include "tests/ui/surgery-fixture.h"
 #include "ui/surgery/surgery-panel.h"
 #include "ui/views/compare-window.h"
 #include "ui/views/scene-view.h"
@@ -154,7 +154,7 @@ expect_counted(PlaWindow *window)
 }
 
 static void
-test_theatre(void)
+test_excision(void)
 {
   g_autofree char *path = slab_case("slab", 6.0);
   PlaWindow *window = new_window();
@@ -343,6 +343,6 @@ int
 main(int argc, char **argv)
 {
   fixture_start(&argc, &argv);
-  g_test_add_func("/theatre/excision", test_theatre);
+  g_test_add_func("/surgery/excision", test_excision);
   return fixture_run();
 }

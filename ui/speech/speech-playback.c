@@ -1,6 +1,6 @@
 /* Reads recordings, motions and muscles on workers, poses the meshes of a motion at the present
  * moment, and keeps playing in step with the sound. */
-#include "ui/speech/speech-desk.h"
+#include "ui/speech/speech-playback.h"
 
 #include "app/content/made.h"
 #include "app/speech/sound-player.h"
@@ -13,9 +13,9 @@
 
 enum { PICTURE_MS = 16 };
 
-struct _PlaSpeechDesk {
+struct _PlaSpeechPlayback {
   GObject parent_instance;
-  PlaDocument *document; /* borrowed: it owns the desk */
+  PlaDocument *document; /* borrowed: it owns the playback */
   GStrv names;
   PlaUtterance *utterance[2]; /* shown; compared with it, or NULL */
   char *wanted[2];            /* names; NULL: the newest, and none */
@@ -39,7 +39,7 @@ struct _PlaSpeechDesk {
   guint tick;
 };
 
-G_DEFINE_FINAL_TYPE(PlaSpeechDesk, pla_speech_desk, G_TYPE_OBJECT)
+G_DEFINE_FINAL_TYPE(PlaSpeechPlayback, pla_speech_playback, G_TYPE_OBJECT)
 
 enum { CHANGED, MOVED, STATE, MUSCLES, N_SIGNALS };
 static guint signals[N_SIGNALS];
@@ -67,7 +67,7 @@ typedef struct {
 } Item;
 
 typedef struct {
-  PlaSpeechDesk *self;
+  PlaSpeechPlayback *self;
   guint serial;
   char *path;
   GArray *items; /* of Item */
@@ -221,12 +221,12 @@ read_speech(gpointer data, PlaProgress *progress, PlaError *err)
 /* ---------------------------------------------------------------------- in 3-D */
 
 typedef struct {
-  PlaSpeechDesk *self;
+  PlaSpeechPlayback *self;
   gboolean dress; /* for the first time */
 } Walk;
 
 static void
-place_jaw(PlaSpeechDesk *self, PlaEntry *entry, const PlaSpoken *spoken, int frame)
+place_jaw(PlaSpeechPlayback *self, PlaEntry *entry, const PlaSpoken *spoken, int frame)
 {
   const PlaMesh *mesh = pla_entry_get_mesh(entry);
   g_autofree double *pos = g_new(double, 3 * (gsize)mesh->n_verts);
@@ -268,7 +268,7 @@ static void
 place_entry(PlaEntry *entry, gpointer data)
 {
   Walk *walk = data;
-  PlaSpeechDesk *self = walk->self;
+  PlaSpeechPlayback *self = walk->self;
   const PlaUtterance *u = self->utterance[0];
   const PlaMesh *mesh = pla_entry_get_mesh(entry);
   const char *name = pla_entry_get_name(entry), *motion = moves_with(entry);
@@ -291,14 +291,14 @@ place_entry(PlaEntry *entry, gpointer data)
 
 /* shapes of a motion are read apart from it */
 static void
-on_shape(PlaSpeechDesk *self, PlaEntry *entry)
+on_shape(PlaSpeechPlayback *self, PlaEntry *entry)
 {
   if (self->active)
     place_entry(entry, &(Walk){ self, TRUE });
 }
 
 static void
-place_shapes(PlaSpeechDesk *self, gboolean first)
+place_shapes(PlaSpeechPlayback *self, gboolean first)
 {
   if (self->active)
     pla_document_foreach(self->document, place_entry, &(Walk){ self, first });
@@ -307,7 +307,7 @@ place_shapes(PlaSpeechDesk *self, gboolean first)
 /* --------------------------------------------------------------------- muscles */
 
 typedef struct {
-  PlaSpeechDesk *self;
+  PlaSpeechPlayback *self;
   PlaSpoken *spoken;
   PlaHash hash;
   double cell_mm;
@@ -340,7 +340,7 @@ find_muscles(gpointer data, PlaProgress *progress, PlaError *err)
 }
 
 static const PlaTongueActivations *
-known_muscles(PlaSpeechDesk *self)
+known_muscles(PlaSpeechPlayback *self)
 {
   const PlaUtterance *u = self->utterance[0];
   char key[33];
@@ -348,13 +348,13 @@ known_muscles(PlaSpeechDesk *self)
                         : NULL;
 }
 
-static void want_muscles(PlaSpeechDesk *self);
+static void want_muscles(PlaSpeechPlayback *self);
 
 static void
 on_found(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 {
   Finding *f = data;
-  PlaSpeechDesk *self = f->self;
+  PlaSpeechPlayback *self = f->self;
   char key[33];
   const gboolean mine = job == self->finding;
   if (!self->document)
@@ -375,7 +375,7 @@ on_found(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 }
 
 static void
-stop_finding(PlaSpeechDesk *self)
+stop_finding(PlaSpeechPlayback *self)
 {
   if (self->finding)
     pla_job_cancel(self->finding);
@@ -384,7 +384,7 @@ stop_finding(PlaSpeechDesk *self)
 
 /* those of the motion that is shown, where they are wanted and not known */
 static void
-want_muscles(PlaSpeechDesk *self)
+want_muscles(PlaSpeechPlayback *self)
 {
   const PlaUtterance *u = self->utterance[0];
   PlaSpoken *spoken = NULL;
@@ -408,13 +408,13 @@ want_muscles(PlaSpeechDesk *self)
 }
 
 gboolean
-pla_speech_desk_get_muscles_wanted(PlaSpeechDesk *self)
+pla_speech_playback_get_muscles_wanted(PlaSpeechPlayback *self)
 {
   return self->muscles_wanted;
 }
 
 void
-pla_speech_desk_set_muscles_wanted(PlaSpeechDesk *self, gboolean wanted)
+pla_speech_playback_set_muscles_wanted(PlaSpeechPlayback *self, gboolean wanted)
 {
   if (wanted == self->muscles_wanted)
     return;
@@ -425,19 +425,19 @@ pla_speech_desk_set_muscles_wanted(PlaSpeechDesk *self, gboolean wanted)
 }
 
 const PlaTongueActivations *
-pla_speech_desk_get_muscles(PlaSpeechDesk *self)
+pla_speech_playback_get_muscles(PlaSpeechPlayback *self)
 {
   return self->muscles_wanted ? known_muscles(self) : NULL;
 }
 
 const char *
-pla_speech_desk_get_muscles_failure(PlaSpeechDesk *self)
+pla_speech_playback_get_muscles_failure(PlaSpeechPlayback *self)
 {
   return self->muscles_failure;
 }
 
 void
-pla_speech_desk_set_cell(PlaSpeechDesk *self, double cell_mm)
+pla_speech_playback_set_cell(PlaSpeechPlayback *self, double cell_mm)
 {
   self->cell_mm = cell_mm;
 }
@@ -445,13 +445,13 @@ pla_speech_desk_set_cell(PlaSpeechDesk *self, double cell_mm)
 /* ----------------------------------------------------------------------- state */
 
 static void
-take_reading(PlaSpeechDesk *self, Reading *r)
+take_reading(PlaSpeechPlayback *self, Reading *r)
 {
   const char *before = self->utterance[0] ? self->utterance[0]->name : NULL;
   const gboolean other = g_strcmp0(before, r->utterance[0] ? r->utterance[0]->name : NULL) != 0;
   g_autofree char *motion = self->utterance[0] ? g_strdup(self->utterance[0]->motion_name) : NULL;
   if (other)
-    pla_speech_desk_set_playing(self, FALSE);
+    pla_speech_playback_set_playing(self, FALSE);
   g_strfreev(self->names);
   g_ptr_array_add(r->names, NULL);
   self->names = g_strdupv((char **)r->names->pdata);
@@ -468,7 +468,7 @@ take_reading(PlaSpeechDesk *self, Reading *r)
     self->time_s = 0.0;
     self->from_s = self->to_s = 0.0;
   }
-  self->time_s = CLAMP(self->time_s, 0.0, pla_speech_desk_get_seconds(self));
+  self->time_s = CLAMP(self->time_s, 0.0, pla_speech_playback_get_seconds(self));
   /* looks that the user has changed stay */
   place_shapes(self,
                g_strcmp0(motion, self->utterance[0] ? self->utterance[0]->motion_name : NULL) != 0);
@@ -481,7 +481,7 @@ static void
 on_read(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 {
   Reading *r = data;
-  PlaSpeechDesk *self = r->self;
+  PlaSpeechPlayback *self = r->self;
   if (!self->document)
     return;
   if (r->serial == self->serial && status == PLA_OK)
@@ -490,11 +490,11 @@ on_read(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 }
 
 static void
-clear_all(PlaSpeechDesk *self)
+clear_all(PlaSpeechPlayback *self)
 {
   self->serial++;
   self->read = FALSE;
-  pla_speech_desk_set_playing(self, FALSE);
+  pla_speech_playback_set_playing(self, FALSE);
   stop_finding(self);
   g_clear_pointer(&self->names, g_strfreev);
   self->names = g_new0(char *, 1);
@@ -506,7 +506,7 @@ clear_all(PlaSpeechDesk *self)
 }
 
 static void
-read_again(PlaSpeechDesk *self)
+read_again(PlaSpeechPlayback *self)
 {
   PlaSession *session = pla_document_get_session(self->document);
   const PlaState *state = session ? pla_session_get_state(session) : NULL;
@@ -553,7 +553,7 @@ state_has(const PlaState *state, const char *name)
 
 /* the case has another state; a recording that is new in it is shown */
 static void
-on_history(PlaSpeechDesk *self)
+on_history(PlaSpeechPlayback *self)
 {
   PlaSession *session = pla_document_get_session(self->document);
   const PlaState *state = session ? pla_session_get_state(session) : NULL;
@@ -576,37 +576,37 @@ on_history(PlaSpeechDesk *self)
 }
 
 const char *const *
-pla_speech_desk_get_names(PlaSpeechDesk *self)
+pla_speech_playback_get_names(PlaSpeechPlayback *self)
 {
   return (const char *const *)self->names;
 }
 
 const PlaUtterance *
-pla_speech_desk_get_shown(PlaSpeechDesk *self)
+pla_speech_playback_get_shown(PlaSpeechPlayback *self)
 {
   return self->utterance[0];
 }
 
 const PlaUtterance *
-pla_speech_desk_get_other(PlaSpeechDesk *self)
+pla_speech_playback_get_other(PlaSpeechPlayback *self)
 {
   return self->utterance[1];
 }
 
 const PlaSpokenPair *
-pla_speech_desk_get_pair(PlaSpeechDesk *self)
+pla_speech_playback_get_pair(PlaSpeechPlayback *self)
 {
   return self->pair.n > 0 ? &self->pair : NULL;
 }
 
 const char *
-pla_speech_desk_get_failure(PlaSpeechDesk *self)
+pla_speech_playback_get_failure(PlaSpeechPlayback *self)
 {
   return self->failure;
 }
 
 static void
-want(PlaSpeechDesk *self, int which, const char *name)
+want(PlaSpeechPlayback *self, int which, const char *name)
 {
   if (g_strcmp0(self->wanted[which], name) == 0)
     return;
@@ -616,69 +616,69 @@ want(PlaSpeechDesk *self, int which, const char *name)
 }
 
 void
-pla_speech_desk_show(PlaSpeechDesk *self, const char *name)
+pla_speech_playback_show(PlaSpeechPlayback *self, const char *name)
 {
   want(self, 0, name);
 }
 
 void
-pla_speech_desk_compare_with(PlaSpeechDesk *self, const char *name)
+pla_speech_playback_compare_with(PlaSpeechPlayback *self, const char *name)
 {
   want(self, 1, name);
 }
 
 double
-pla_speech_desk_get_seconds(PlaSpeechDesk *self)
+pla_speech_playback_get_seconds(PlaSpeechPlayback *self)
 {
   return self->utterance[0] ? self->utterance[0]->seconds : 0.0;
 }
 
 double
-pla_speech_desk_get_time(PlaSpeechDesk *self)
+pla_speech_playback_get_time(PlaSpeechPlayback *self)
 {
   return self->time_s;
 }
 
 static void
-move_to(PlaSpeechDesk *self, double time_s)
+move_to(PlaSpeechPlayback *self, double time_s)
 {
-  self->time_s = CLAMP(time_s, 0.0, pla_speech_desk_get_seconds(self));
+  self->time_s = CLAMP(time_s, 0.0, pla_speech_playback_get_seconds(self));
   place_shapes(self, FALSE);
   g_signal_emit(self, signals[MOVED], 0);
 }
 
 void
-pla_speech_desk_set_time(PlaSpeechDesk *self, double time_s)
+pla_speech_playback_set_time(PlaSpeechPlayback *self, double time_s)
 {
-  pla_speech_desk_set_playing(self, FALSE);
+  pla_speech_playback_set_playing(self, FALSE);
   move_to(self, time_s);
 }
 
 gboolean
-pla_speech_desk_has_selection(PlaSpeechDesk *self)
+pla_speech_playback_has_selection(PlaSpeechPlayback *self)
 {
   return self->to_s > self->from_s;
 }
 
 void
-pla_speech_desk_get_selection(PlaSpeechDesk *self, double *from_s, double *to_s)
+pla_speech_playback_get_selection(PlaSpeechPlayback *self, double *from_s, double *to_s)
 {
-  const gboolean some = pla_speech_desk_has_selection(self);
+  const gboolean some = pla_speech_playback_has_selection(self);
   *from_s = some ? self->from_s : 0.0;
-  *to_s = some ? self->to_s : pla_speech_desk_get_seconds(self);
+  *to_s = some ? self->to_s : pla_speech_playback_get_seconds(self);
 }
 
 void
-pla_speech_desk_select(PlaSpeechDesk *self, double from_s, double to_s)
+pla_speech_playback_select(PlaSpeechPlayback *self, double from_s, double to_s)
 {
-  const double end = pla_speech_desk_get_seconds(self);
+  const double end = pla_speech_playback_get_seconds(self);
   self->from_s = CLAMP(fmin(from_s, to_s), 0.0, end);
   self->to_s = CLAMP(fmax(from_s, to_s), 0.0, end);
   g_signal_emit(self, signals[MOVED], 0);
 }
 
 int
-pla_speech_desk_get_other_frame(PlaSpeechDesk *self)
+pla_speech_playback_get_other_frame(PlaSpeechPlayback *self)
 {
   const PlaUtterance *a = self->utterance[0], *b = self->utterance[1];
   if (!a || !b || !a->spoken || !b->spoken)
@@ -693,7 +693,7 @@ pla_speech_desk_get_other_frame(PlaSpeechDesk *self)
 static gboolean
 on_tick(gpointer data)
 {
-  PlaSpeechDesk *self = data;
+  PlaSpeechPlayback *self = data;
   double now;
   const gboolean more = pla_sound_player_get(self->player, &now);
   const char *silence = pla_sound_player_get_silence(self->player);
@@ -707,18 +707,18 @@ on_tick(gpointer data)
   if (more)
     return G_SOURCE_CONTINUE;
   self->tick = 0;
-  pla_speech_desk_set_playing(self, FALSE);
+  pla_speech_playback_set_playing(self, FALSE);
   return G_SOURCE_REMOVE;
 }
 
 gboolean
-pla_speech_desk_get_playing(PlaSpeechDesk *self)
+pla_speech_playback_get_playing(PlaSpeechPlayback *self)
 {
   return self->player != NULL;
 }
 
 void
-pla_speech_desk_set_playing(PlaSpeechDesk *self, gboolean playing)
+pla_speech_playback_set_playing(PlaSpeechPlayback *self, gboolean playing)
 {
   const PlaUtterance *u = self->utterance[0];
   playing = playing && u && u->seconds > 0.0;
@@ -730,7 +730,7 @@ pla_speech_desk_set_playing(PlaSpeechDesk *self, gboolean playing)
                           .rate_hz = u->heard.rate_hz,
                           .speed = self->speed,
                           .loop = self->loop };
-    pla_speech_desk_get_selection(self, &part.from_s, &part.to_s);
+    pla_speech_playback_get_selection(self, &part.from_s, &part.to_s);
     /* again from the start, once it is over */
     const double start =
         self->time_s < part.from_s || self->time_s > part.to_s - 0.02 ? part.from_s : self->time_s;
@@ -747,29 +747,29 @@ pla_speech_desk_set_playing(PlaSpeechDesk *self, gboolean playing)
 
 /* what plays goes on with the new setting */
 static void
-play_on(PlaSpeechDesk *self)
+play_on(PlaSpeechPlayback *self)
 {
   if (self->player) {
-    pla_speech_desk_set_playing(self, FALSE);
-    pla_speech_desk_set_playing(self, TRUE);
+    pla_speech_playback_set_playing(self, FALSE);
+    pla_speech_playback_set_playing(self, TRUE);
   } else
     g_signal_emit(self, signals[STATE], 0);
 }
 
 const char *
-pla_speech_desk_get_silence(PlaSpeechDesk *self)
+pla_speech_playback_get_silence(PlaSpeechPlayback *self)
 {
   return self->silence;
 }
 
 double
-pla_speech_desk_get_speed(PlaSpeechDesk *self)
+pla_speech_playback_get_speed(PlaSpeechPlayback *self)
 {
   return self->speed;
 }
 
 void
-pla_speech_desk_set_speed(PlaSpeechDesk *self, double speed)
+pla_speech_playback_set_speed(PlaSpeechPlayback *self, double speed)
 {
   if (speed == self->speed)
     return;
@@ -778,13 +778,13 @@ pla_speech_desk_set_speed(PlaSpeechDesk *self, double speed)
 }
 
 gboolean
-pla_speech_desk_get_loop(PlaSpeechDesk *self)
+pla_speech_playback_get_loop(PlaSpeechPlayback *self)
 {
   return self->loop;
 }
 
 void
-pla_speech_desk_set_loop(PlaSpeechDesk *self, gboolean loop)
+pla_speech_playback_set_loop(PlaSpeechPlayback *self, gboolean loop)
 {
   if (loop == self->loop)
     return;
@@ -793,20 +793,20 @@ pla_speech_desk_set_loop(PlaSpeechDesk *self, gboolean loop)
 }
 
 gboolean
-pla_speech_desk_get_beside(PlaSpeechDesk *self)
+pla_speech_playback_get_beside(PlaSpeechPlayback *self)
 {
   return self->beside;
 }
 
 void
-pla_speech_desk_set_beside(PlaSpeechDesk *self, gboolean beside)
+pla_speech_playback_set_beside(PlaSpeechPlayback *self, gboolean beside)
 {
   self->beside = beside;
   g_signal_emit(self, signals[STATE], 0);
 }
 
 void
-pla_speech_desk_set_active(PlaSpeechDesk *self, gboolean active)
+pla_speech_playback_set_active(PlaSpeechPlayback *self, gboolean active)
 {
   if (active == self->active)
     return;
@@ -814,15 +814,15 @@ pla_speech_desk_set_active(PlaSpeechDesk *self, gboolean active)
   if (active)
     place_shapes(self, TRUE);
   else
-    pla_speech_desk_set_playing(self, FALSE);
+    pla_speech_playback_set_playing(self, FALSE);
 }
 
 /* ------------------------------------------------------------------------ type */
 
 static void
-pla_speech_desk_dispose(GObject *object)
+pla_speech_playback_dispose(GObject *object)
 {
-  PlaSpeechDesk *self = PLA_SPEECH_DESK(object);
+  PlaSpeechPlayback *self = PLA_SPEECH_PLAYBACK(object);
   clear_all(self);
   g_clear_pointer(&self->names, g_strfreev);
   for (int i = 0; i < 2; i++)
@@ -831,21 +831,21 @@ pla_speech_desk_dispose(GObject *object)
   g_clear_pointer(&self->muscles, g_hash_table_unref);
   g_clear_pointer(&self->muscles_failure, g_free);
   self->document = NULL;
-  G_OBJECT_CLASS(pla_speech_desk_parent_class)->dispose(object);
+  G_OBJECT_CLASS(pla_speech_playback_parent_class)->dispose(object);
 }
 
 static void
-pla_speech_desk_class_init(PlaSpeechDeskClass *klass)
+pla_speech_playback_class_init(PlaSpeechPlaybackClass *klass)
 {
   static const char *const names[N_SIGNALS] = { "changed", "moved", "state", "muscles" };
-  G_OBJECT_CLASS(klass)->dispose = pla_speech_desk_dispose;
+  G_OBJECT_CLASS(klass)->dispose = pla_speech_playback_dispose;
   for (int i = 0; i < N_SIGNALS; i++)
-    signals[i] = g_signal_new(names[i], PLA_TYPE_SPEECH_DESK, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+    signals[i] = g_signal_new(names[i], PLA_TYPE_SPEECH_PLAYBACK, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
                               NULL, G_TYPE_NONE, 0);
 }
 
 static void
-pla_speech_desk_init(PlaSpeechDesk *self)
+pla_speech_playback_init(PlaSpeechPlayback *self)
 {
   self->names = g_new0(char *, 1);
   self->speed = 1.0;
@@ -855,21 +855,21 @@ pla_speech_desk_init(PlaSpeechDesk *self)
 static void
 on_document_gone(gpointer data)
 {
-  PlaSpeechDesk *self = data;
+  PlaSpeechPlayback *self = data;
   stop_finding(self);
   self->document = NULL;
   g_object_unref(self);
 }
 
-PlaSpeechDesk *
-pla_speech_desk_get(PlaDocument *document)
+PlaSpeechPlayback *
+pla_speech_playback_get(PlaDocument *document)
 {
-  PlaSpeechDesk *self = g_object_get_data(G_OBJECT(document), "speech-desk");
+  PlaSpeechPlayback *self = g_object_get_data(G_OBJECT(document), "speech-playback");
   if (self)
     return self;
-  self = g_object_new(PLA_TYPE_SPEECH_DESK, NULL);
+  self = g_object_new(PLA_TYPE_SPEECH_PLAYBACK, NULL);
   self->document = document;
-  g_object_set_data_full(G_OBJECT(document), "speech-desk", self, on_document_gone);
+  g_object_set_data_full(G_OBJECT(document), "speech-playback", self, on_document_gone);
   g_signal_connect_object(document, "history-changed", G_CALLBACK(on_history), self,
                           G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "reset", G_CALLBACK(on_history), self, G_CONNECT_SWAPPED);

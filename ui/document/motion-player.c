@@ -1,6 +1,6 @@
 /* Reads the items of a performance on a worker, shows a pose, a frame or a preview in the views,
  * and follows sliders with a live solve. */
-#include "ui/document/performer.h"
+#include "ui/document/motion-player.h"
 
 #include "app/content/made.h"
 #include "app/verbs/live-solve.h"
@@ -12,12 +12,12 @@
 /* arrows of misfits are drawn this much longer than they are */
 #define MISFIT_SCALE 5.0
 
-struct _PlaPerformer {
+struct _PlaMotionPlayer {
   GObject parent_instance;
-  PlaDocument *document;               /* borrowed: the panel holds it */
-  char *chosen[PLA_N_PERFORMER_ITEMS]; /* by hand; NULL: the newest */
-  char *name[PLA_N_PERFORMER_ITEMS];   /* in use */
-  PlaHash hash[PLA_N_PERFORMER_ITEMS + 2];
+  PlaDocument *document;            /* borrowed: the panel holds it */
+  char *chosen[PLA_N_MOTION_ITEMS]; /* by hand; NULL: the newest */
+  char *name[PLA_N_MOTION_ITEMS];   /* in use */
+  PlaHash hash[PLA_N_MOTION_ITEMS + 2];
   gboolean by_geometry;
   guint serial;
   PlaPerformance *performance;
@@ -35,13 +35,13 @@ struct _PlaPerformer {
 enum { CHANGED, MOVED, FAILED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
-G_DEFINE_FINAL_TYPE(PlaPerformer, pla_performer, G_TYPE_OBJECT)
+G_DEFINE_FINAL_TYPE(PlaMotionPlayer, pla_motion_player, G_TYPE_OBJECT)
 
-static const char *const kinds[PLA_N_PERFORMER_ITEMS] = { PLA_ITEM_MUSCLES, PLA_ITEM_TRACK,
-                                                          PLA_ITEM_MARKERS };
+static const char *const kinds[PLA_N_MOTION_ITEMS] = { PLA_ITEM_MUSCLES, PLA_ITEM_TRACK,
+                                                       PLA_ITEM_MARKERS };
 
 static PlaTools *
-tools_of(PlaPerformer *self)
+tools_of(PlaMotionPlayer *self)
 {
   return pla_document_get_tools(self->document);
 }
@@ -70,7 +70,7 @@ mesh_name(const PlaPerformance *p)
 
 /* the body's row in the tree, or NULL */
 static PlaEntry *
-body_entry(PlaPerformer *self)
+body_entry(PlaMotionPlayer *self)
 {
   Search search = { mesh_name(self->performance), NULL };
   pla_document_foreach(self->document, find_named, &search);
@@ -80,7 +80,7 @@ body_entry(PlaPerformer *self)
 
 /* streamlines ride in the tets */
 static void
-show_strands(PlaPerformer *self)
+show_strands(PlaMotionPlayer *self)
 {
   const PlaPerformance *p = self->performance;
   if (!p || !self->on || !self->muscles) {
@@ -111,18 +111,18 @@ show_strands(PlaPerformer *self)
 
 /* the recording belongs to what is shown: itself, or the track that was found from it */
 static gboolean
-has_marks(PlaPerformer *self)
+has_marks(PlaMotionPlayer *self)
 {
   const PlaPerformance *p = self->performance;
   if (!p || !self->on || self->play == PLA_PLAY_NOTHING || self->play == PLA_PLAY_PREVIEW)
     return FALSE;
   if (self->play == PLA_PLAY_TAKE || !p->track)
     return TRUE;
-  return g_strcmp0(pla_content_get_made(p->track).markers, self->name[PLA_PERFORMER_MARKERS]) == 0;
+  return g_strcmp0(pla_content_get_made(p->track).markers, self->name[PLA_MOTION_MARKERS]) == 0;
 }
 
 static void
-show_marks(PlaPerformer *self)
+show_marks(PlaMotionPlayer *self)
 {
   const PlaPerformance *p = self->performance;
   const PlaTake *take = has_marks(self) ? p->take : NULL;
@@ -154,7 +154,7 @@ show_marks(PlaPerformer *self)
 }
 
 static void
-show_body(PlaPerformer *self)
+show_body(PlaMotionPlayer *self)
 {
   PlaEntry *entry = self->performance ? body_entry(self) : NULL;
   if (entry && self->on) {
@@ -168,7 +168,7 @@ show_body(PlaPerformer *self)
 
 /* skin through which muscles are seen */
 static void
-show_skin(PlaPerformer *self)
+show_skin(PlaMotionPlayer *self)
 {
   PlaEntry *entry = self->performance ? body_entry(self) : NULL;
   if (!entry)
@@ -182,7 +182,7 @@ show_skin(PlaPerformer *self)
 }
 
 static void
-show_all(PlaPerformer *self)
+show_all(PlaMotionPlayer *self)
 {
   show_body(self);
   show_strands(self);
@@ -193,7 +193,7 @@ show_all(PlaPerformer *self)
 /* ------------------------------------------------------------------------- live */
 
 static void
-stop_live(PlaPerformer *self)
+stop_live(PlaMotionPlayer *self)
 {
   g_clear_pointer(&self->live, pla_live_stop);
 }
@@ -201,7 +201,7 @@ stop_live(PlaPerformer *self)
 static void
 on_live(const PlaLiveShape *shape, const PlaError *err, void *data)
 {
-  PlaPerformer *self = data;
+  PlaMotionPlayer *self = data;
   if (!shape) {
     g_autofree char *text = g_strdup(err->message);
     stop_live(self);
@@ -218,7 +218,7 @@ on_live(const PlaLiveShape *shape, const PlaError *err, void *data)
 }
 
 void
-pla_performer_pose(PlaPerformer *self, const double *control)
+pla_motion_player_pose(PlaMotionPlayer *self, const double *control)
 {
   const PlaPerformance *p = self->performance;
   if (!p)
@@ -235,7 +235,7 @@ pla_performer_pose(PlaPerformer *self, const double *control)
 }
 
 static void
-rest(PlaPerformer *self)
+rest(PlaMotionPlayer *self)
 {
   const PlaPerformance *p = self->performance;
   stop_live(self);
@@ -249,7 +249,7 @@ rest(PlaPerformer *self)
 /* ----------------------------------------------------------------------- playing */
 
 static void
-show_frame(PlaPerformer *self)
+show_frame(PlaMotionPlayer *self)
 {
   const PlaPerformance *p = self->performance;
   if (self->play == PLA_PLAY_TRACK && p && self->frame < p->moves.n_frames) {
@@ -259,21 +259,21 @@ show_frame(PlaPerformer *self)
       stop_live(self);
       self->shown = PLA_SHOWN_STORED;
     } else {
-      pla_performer_pose(self, self->control);
+      pla_motion_player_pose(self, self->control);
     }
   } else if (self->play == PLA_PLAY_PREVIEW && p && self->preview.show) {
     if (self->preview.show(self->frame, self->pos, self->control, self->preview.data)) {
       stop_live(self);
       self->shown = PLA_SHOWN_STORED;
     } else {
-      pla_performer_pose(self, self->control);
+      pla_motion_player_pose(self, self->control);
     }
   }
   show_all(self);
 }
 
 static void
-update_reel(PlaPerformer *self)
+update_reel(PlaMotionPlayer *self)
 {
   const PlaPerformance *p = self->performance;
   PlaReel reel = { 0 };
@@ -281,12 +281,12 @@ update_reel(PlaPerformer *self)
     reel.n_frames = p->moves.n_frames;
     reel.rate_hz = p->moves.rate_hz;
     reel.start_s = p->track->track->start_s;
-    reel.title = self->name[PLA_PERFORMER_TRACK];
+    reel.title = self->name[PLA_MOTION_TRACK];
   } else if (self->on && p && self->play == PLA_PLAY_TAKE && p->take) {
     reel.n_frames = p->take->n_frames;
     reel.rate_hz = p->take->rate_hz;
     reel.start_s = p->take->start_s;
-    reel.title = self->name[PLA_PERFORMER_MARKERS];
+    reel.title = self->name[PLA_MOTION_MARKERS];
   } else if (self->on && p && self->play == PLA_PLAY_PREVIEW && self->preview.show) {
     reel.n_frames = self->preview.n_frames;
     reel.rate_hz = self->preview.rate_hz;
@@ -299,7 +299,7 @@ update_reel(PlaPerformer *self)
 }
 
 static void
-on_frame_shown(PlaPerformer *self, int frame)
+on_frame_shown(PlaMotionPlayer *self, int frame)
 {
   if (!self->on || pla_tools_get_reel(tools_of(self))->owner != self)
     return;
@@ -308,7 +308,7 @@ on_frame_shown(PlaPerformer *self, int frame)
 }
 
 void
-pla_performer_set_play(PlaPerformer *self, PlaPlay play)
+pla_motion_player_set_play(PlaMotionPlayer *self, PlaPlay play)
 {
   if (play == self->play)
     return;
@@ -320,7 +320,7 @@ pla_performer_set_play(PlaPerformer *self, PlaPlay play)
 }
 
 void
-pla_performer_set_preview(PlaPerformer *self, const PlaPreview *preview)
+pla_motion_player_set_preview(PlaMotionPlayer *self, const PlaPreview *preview)
 {
   if (!preview && !self->preview.show)
     return;
@@ -333,13 +333,14 @@ pla_performer_set_preview(PlaPerformer *self, const PlaPreview *preview)
 }
 
 int
-pla_performer_get_frame(PlaPerformer *self)
+pla_motion_player_get_frame(PlaMotionPlayer *self)
 {
   return self->frame;
 }
 
 void
-pla_performer_set_layers(PlaPerformer *self, gboolean muscles, gboolean markers, gboolean misfits)
+pla_motion_player_set_layers(PlaMotionPlayer *self, gboolean muscles, gboolean markers,
+                             gboolean misfits)
 {
   const gboolean skin = muscles != self->muscles;
   self->muscles = muscles;
@@ -352,7 +353,7 @@ pla_performer_set_layers(PlaPerformer *self, gboolean muscles, gboolean markers,
 }
 
 void
-pla_performer_set_on(PlaPerformer *self, gboolean on)
+pla_motion_player_set_on(PlaMotionPlayer *self, gboolean on)
 {
   if (on == self->on)
     return;
@@ -365,13 +366,13 @@ pla_performer_set_on(PlaPerformer *self, gboolean on)
 }
 
 const double *
-pla_performer_get_controls(PlaPerformer *self)
+pla_motion_player_get_controls(PlaMotionPlayer *self)
 {
   return self->performance ? self->control : NULL;
 }
 
 PlaShown
-pla_performer_get_shown(PlaPerformer *self)
+pla_motion_player_get_shown(PlaMotionPlayer *self)
 {
   return self->shown;
 }
@@ -379,9 +380,9 @@ pla_performer_get_shown(PlaPerformer *self)
 /* ------------------------------------------------------------------------ reading */
 
 typedef struct {
-  PlaPerformer *self;
+  PlaMotionPlayer *self;
   guint serial;
-  char *path, *name[PLA_N_PERFORMER_ITEMS];
+  char *path, *name[PLA_N_MOTION_ITEMS];
   gboolean by_geometry;
   PlaState state;
   PlaPerformance *performance;
@@ -393,7 +394,7 @@ work_free(gpointer data)
   Work *work = data;
   g_object_unref(work->self);
   g_free(work->path);
-  for (int i = 0; i < PLA_N_PERFORMER_ITEMS; i++)
+  for (int i = 0; i < PLA_N_MOTION_ITEMS; i++)
     g_free(work->name[i]);
   pla_state_clear(&work->state);
   pla_performance_free(work->performance);
@@ -404,9 +405,9 @@ static PlaStatus
 read_performance(gpointer data, PlaProgress *progress, PlaError *err)
 {
   Work *work = data;
-  const PlaPerformanceItems items = { .muscles = work->name[PLA_PERFORMER_MUSCLES],
-                                      .track = work->name[PLA_PERFORMER_TRACK],
-                                      .markers = work->name[PLA_PERFORMER_MARKERS],
+  const PlaPerformanceItems items = { .muscles = work->name[PLA_MOTION_MUSCLES],
+                                      .track = work->name[PLA_MOTION_TRACK],
+                                      .markers = work->name[PLA_MOTION_MARKERS],
                                       .by_geometry = work->by_geometry };
   return pla_performance_load(work->path, &work->state, &items, progress, &work->performance, err);
 }
@@ -425,7 +426,7 @@ strand_radius_mm(const PlaMesh *mesh)
 
 /* takes @performance */
 static void
-take_performance(PlaPerformer *self, PlaPerformance *performance)
+take_performance(PlaMotionPlayer *self, PlaPerformance *performance)
 {
   const gboolean same =
       performance && self->performance &&
@@ -462,7 +463,7 @@ static void
 on_read(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 {
   Work *work = data;
-  PlaPerformer *self = work->self;
+  PlaMotionPlayer *self = work->self;
   if (!self->document)
     return;
   if (work->serial == self->serial) {
@@ -475,22 +476,22 @@ on_read(PlaJob *job, gpointer data, PlaStatus status, const PlaError *err)
 }
 
 static const PlaState *
-state_of(PlaPerformer *self)
+state_of(PlaMotionPlayer *self)
 {
   PlaSession *session = self->document ? pla_document_get_session(self->document) : NULL;
   return session ? pla_session_get_state(session) : NULL;
 }
 
 static gboolean
-is_offered(const PlaStateItem *item, PlaPerformerItem which)
+is_offered(const PlaStateItem *item, PlaMotionItem which)
 {
   return strcmp(item->kind, kinds[which]) == 0 &&
-         !(which == PLA_PERFORMER_TRACK && (g_str_has_suffix(item->name, ", residuals") ||
-                                            g_str_has_suffix(item->name, ", residuals by axis")));
+         !(which == PLA_MOTION_TRACK && (g_str_has_suffix(item->name, ", residuals") ||
+                                         g_str_has_suffix(item->name, ", residuals by axis")));
 }
 
 GStrv
-pla_performer_list(PlaPerformer *self, PlaPerformerItem which)
+pla_motion_player_list(PlaMotionPlayer *self, PlaMotionItem which)
 {
   const PlaState *state = state_of(self);
   g_autoptr(GStrvBuilder) names = g_strv_builder_new();
@@ -502,7 +503,7 @@ pla_performer_list(PlaPerformer *self, PlaPerformerItem which)
 
 /* the item in use: what was chosen while it is there, else the newest */
 static const PlaStateItem *
-find_item(PlaPerformer *self, const PlaState *state, PlaPerformerItem which)
+find_item(PlaMotionPlayer *self, const PlaState *state, PlaMotionItem which)
 {
   const PlaStateItem *found = NULL;
   for (int i = 0; i < state->n; i++)
@@ -515,13 +516,13 @@ find_item(PlaPerformer *self, const PlaState *state, PlaPerformerItem which)
 }
 
 static void
-update(PlaPerformer *self)
+update(PlaMotionPlayer *self)
 {
   const PlaState *state = state_of(self);
-  PlaHash hash[PLA_N_PERFORMER_ITEMS + 2] = { 0 };
+  PlaHash hash[PLA_N_MOTION_ITEMS + 2] = { 0 };
   gboolean same = TRUE;
-  for (int i = 0; i < PLA_N_PERFORMER_ITEMS; i++) {
-    const PlaStateItem *item = state ? find_item(self, state, (PlaPerformerItem)i) : NULL;
+  for (int i = 0; i < PLA_N_MOTION_ITEMS; i++) {
+    const PlaStateItem *item = state ? find_item(self, state, (PlaMotionItem)i) : NULL;
     if (item)
       hash[i] = item->hash;
     same = same && g_strcmp0(self->name[i], item ? item->name : NULL) == 0;
@@ -531,17 +532,17 @@ update(PlaPerformer *self)
   /* shapes and residuals come after their track and take */
   static const char *const behind[] = { "%s, shapes", "%s, residuals" };
   for (int i = 0; i < 2 && state; i++) {
-    const char *of = self->name[i == 0 ? PLA_PERFORMER_TRACK : PLA_PERFORMER_MARKERS];
+    const char *of = self->name[i == 0 ? PLA_MOTION_TRACK : PLA_MOTION_MARKERS];
     g_autofree char *called = of ? g_strconcat(of, behind[i] + 2, NULL) : NULL;
     const PlaStateItem *item = called ? pla_state_find_name(state, called) : NULL;
     if (item)
-      hash[PLA_N_PERFORMER_ITEMS + i] = item->hash;
+      hash[PLA_N_MOTION_ITEMS + i] = item->hash;
   }
   if (same && memcmp(hash, self->hash, sizeof hash) == 0)
     return;
   memcpy(self->hash, hash, sizeof hash);
   self->serial++;
-  if (!self->name[PLA_PERFORMER_MUSCLES]) {
+  if (!self->name[PLA_MOTION_MUSCLES]) {
     take_performance(self, NULL);
     return;
   }
@@ -551,7 +552,7 @@ update(PlaPerformer *self)
   work->serial = self->serial;
   work->path = g_strdup(pla_session_get_path(pla_document_get_session(self->document)));
   work->by_geometry = self->by_geometry;
-  for (int i = 0; i < PLA_N_PERFORMER_ITEMS; i++)
+  for (int i = 0; i < PLA_N_MOTION_ITEMS; i++)
     work->name[i] = g_strdup(self->name[i]);
   if (pla_state_dup(state, &work->state, &err) != PLA_OK) {
     work_free(work);
@@ -564,7 +565,7 @@ update(PlaPerformer *self)
 }
 
 static void
-on_shape_changed(PlaPerformer *self, PlaEntry *entry)
+on_shape_changed(PlaMotionPlayer *self, PlaEntry *entry)
 {
   /* a pose that was kept is what the body does already */
   PlaContent *content = pla_entry_get_content(entry);
@@ -577,13 +578,13 @@ on_shape_changed(PlaPerformer *self, PlaEntry *entry)
 }
 
 const char *
-pla_performer_get_name(PlaPerformer *self, PlaPerformerItem which)
+pla_motion_player_get_name(PlaMotionPlayer *self, PlaMotionItem which)
 {
   return self->name[which];
 }
 
 void
-pla_performer_choose(PlaPerformer *self, PlaPerformerItem which, const char *name)
+pla_motion_player_choose(PlaMotionPlayer *self, PlaMotionItem which, const char *name)
 {
   if (g_strcmp0(self->chosen[which], name) == 0)
     return;
@@ -593,7 +594,7 @@ pla_performer_choose(PlaPerformer *self, PlaPerformerItem which, const char *nam
 }
 
 void
-pla_performer_set_by_geometry(PlaPerformer *self, gboolean by_geometry)
+pla_motion_player_set_by_geometry(PlaMotionPlayer *self, gboolean by_geometry)
 {
   if (by_geometry == self->by_geometry)
     return;
@@ -603,13 +604,13 @@ pla_performer_set_by_geometry(PlaPerformer *self, gboolean by_geometry)
 }
 
 const PlaPerformance *
-pla_performer_get(PlaPerformer *self)
+pla_motion_player_get(PlaMotionPlayer *self)
 {
   return self->performance;
 }
 
 PlaDocument *
-pla_performer_get_document(PlaPerformer *self)
+pla_motion_player_get_document(PlaMotionPlayer *self)
 {
   return self->document;
 }
@@ -617,11 +618,11 @@ pla_performer_get_document(PlaPerformer *self)
 /* --------------------------------------------------------------------------- type */
 
 static void
-pla_performer_dispose(GObject *object)
+pla_motion_player_dispose(GObject *object)
 {
-  PlaPerformer *self = PLA_PERFORMER(object);
+  PlaMotionPlayer *self = PLA_MOTION_PLAYER(object);
   stop_live(self);
-  for (int i = 0; i < PLA_N_PERFORMER_ITEMS; i++) {
+  for (int i = 0; i < PLA_N_MOTION_ITEMS; i++) {
     g_clear_pointer(&self->chosen[i], g_free);
     g_clear_pointer(&self->name[i], g_free);
   }
@@ -630,15 +631,15 @@ pla_performer_dispose(GObject *object)
   g_clear_pointer(&self->pos, g_free);
   g_clear_pointer(&self->control, g_free);
   g_clear_object(&self->document);
-  G_OBJECT_CLASS(pla_performer_parent_class)->dispose(object);
+  G_OBJECT_CLASS(pla_motion_player_parent_class)->dispose(object);
 }
 
 static void
-pla_performer_class_init(PlaPerformerClass *klass)
+pla_motion_player_class_init(PlaMotionPlayerClass *klass)
 {
-  G_OBJECT_CLASS(klass)->dispose = pla_performer_dispose;
+  G_OBJECT_CLASS(klass)->dispose = pla_motion_player_dispose;
 #define SIGNAL(NAME, ...)                                                                          \
-  g_signal_new(NAME, PLA_TYPE_PERFORMER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,      \
+  g_signal_new(NAME, PLA_TYPE_MOTION_PLAYER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,  \
                __VA_ARGS__)
   signals[CHANGED] = SIGNAL("changed", 0);
   signals[MOVED] = SIGNAL("moved", 0);
@@ -647,15 +648,15 @@ pla_performer_class_init(PlaPerformerClass *klass)
 }
 
 static void
-pla_performer_init(PlaPerformer *self)
+pla_motion_player_init(PlaMotionPlayer *self)
 {
   self->muscles = self->markers = self->misfits = TRUE;
 }
 
-PlaPerformer *
-pla_performer_new(PlaDocument *document)
+PlaMotionPlayer *
+pla_motion_player_new(PlaDocument *document)
 {
-  PlaPerformer *self = g_object_new(PLA_TYPE_PERFORMER, NULL);
+  PlaMotionPlayer *self = g_object_new(PLA_TYPE_MOTION_PLAYER, NULL);
   self->document = g_object_ref(document);
   g_signal_connect_object(document, "history-changed", G_CALLBACK(update), self, G_CONNECT_SWAPPED);
   g_signal_connect_object(document, "reset", G_CALLBACK(update), self, G_CONNECT_SWAPPED);

@@ -1,6 +1,6 @@
 /* What was done to the body and what it did: the list of steps, the read-outs, the maps on the
  * skin. */
-#include "ui/surgery/theatre.h"
+#include "ui/surgery/surgery-panel-private.h"
 
 #include "app/base/quantity.h"
 #include "app/surgery/plan-compare.h"
@@ -34,7 +34,7 @@ add_gap(PlaSurgeryPanel *self, const char *title, PlaQuantityId id, double mm)
 }
 
 void
-pla_theatre_show_readings(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
+pla_surgery_panel_show_readings(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
 {
   pla_panel_rows_clear(self->readings_group, self->reading_rows);
   if (!facts || !facts->readings.known)
@@ -114,7 +114,7 @@ done_text(const PlaSurgeryDone *done)
 }
 
 void
-pla_theatre_show_done(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
+pla_surgery_panel_show_done(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts)
 {
   pla_panel_rows_clear(self->done_group, self->done_rows);
   const guint n = facts ? facts->done->len : 0;
@@ -181,7 +181,7 @@ show_above(PlaSurgeryPanel *self)
 }
 
 void
-pla_theatre_show_map(PlaSurgeryPanel *self)
+pla_surgery_panel_show_map(PlaSurgeryPanel *self)
 {
   const guint map = adw_combo_row_get_selected(self->map);
   if (self->following || !self->body || map >= G_N_ELEMENTS(maps))
@@ -199,10 +199,10 @@ pla_theatre_show_map(PlaSurgeryPanel *self)
 
 /* another map: another unit, and so another threshold */
 void
-pla_theatre_on_map(PlaSurgeryPanel *self)
+pla_surgery_panel_on_map(PlaSurgeryPanel *self)
 {
   const guint map = adw_combo_row_get_selected(self->map);
   if (map > 0 && map < G_N_ELEMENTS(maps))
     gtk_spin_button_set_value(self->threshold, map_quantity(map)->limit);
-  pla_theatre_show_map(self);
+  pla_surgery_panel_show_map(self);
 }

@@ -1,6 +1,6 @@
 /* What the panel says as steps of a plan: the same words that a file has, so that what is done by
  * hand can be replayed. */
-#include "ui/surgery/theatre.h"
+#include "ui/surgery/surgery-panel-private.h"
 
 #include "anatomy/base/mat3.h"
 #include "app/surgery/surgery-body.h"
@@ -13,35 +13,35 @@
 enum { MAX_BLADE_TRIS = 20000 };
 
 gboolean
-pla_theatre_is_mine(PlaSurgeryPanel *self)
+pla_surgery_panel_is_mine(PlaSurgeryPanel *self)
 {
   return pla_tools_get_owner(pla_document_get_tools(self->document)) == self;
 }
 
 gboolean
-pla_theatre_draws(const PlaSurgeryPanel *self)
+pla_surgery_panel_draws(const PlaSurgeryPanel *self)
 {
   return self->instrument == PLA_INCISE || self->instrument == PLA_EXCISE;
 }
 
 gboolean
-pla_theatre_places(const PlaSurgeryPanel *self)
+pla_surgery_panel_places(const PlaSurgeryPanel *self)
 {
   return self->instrument != PLA_LOOK && self->instrument != PLA_UNDERMINE &&
          self->instrument != PLA_HOOK && self->instrument != PLA_SUTURE;
 }
 
 PlaBladeKind
-pla_theatre_chosen_blade(PlaSurgeryPanel *self)
+pla_surgery_panel_chosen_blade(PlaSurgeryPanel *self)
 {
   const guint i = adw_combo_row_get_selected(self->blade);
   return i < PLA_BLADE_SURFACES ? (PlaBladeKind)i : PLA_BLADE_SURFACES;
 }
 
 int
-pla_theatre_max_points(PlaSurgeryPanel *self)
+pla_surgery_panel_max_points(PlaSurgeryPanel *self)
 {
-  const PlaBladeKind blade = pla_theatre_chosen_blade(self);
+  const PlaBladeKind blade = pla_surgery_panel_chosen_blade(self);
   switch (self->instrument) {
   case PLA_TEMPLATE:
   case PLA_IMPLANT:
@@ -68,8 +68,8 @@ add_path(PlaSurgeryPanel *self, PlaToolStep *step)
   const int n = (int)self->points->len / 3;
   const double *points = (const double *)(gpointer)self->points->data;
   g_autoptr(GArray) line = NULL;
-  if (self->sketcher && gtk_switch_get_active(self->smooth) && n > 2)
-    line = pla_sketcher_smooth(self->sketcher, points, n, self->instrument == PLA_EXCISE);
+  if (self->preview && gtk_switch_get_active(self->smooth) && n > 2)
+    line = pla_plan_preview_smooth(self->preview, points, n, self->instrument == PLA_EXCISE);
   const GArray *use = line ? line : self->points;
   pla_tool_step_set_path(step, (const double *)(gpointer)use->data, (int)use->len / 3);
 }
@@ -82,7 +82,7 @@ chosen_wound(PlaSurgeryPanel *self, AdwComboRow *row)
 }
 
 PlaTemplateChoice
-pla_theatre_chosen_template(PlaSurgeryPanel *self)
+pla_surgery_panel_chosen_template(PlaSurgeryPanel *self)
 {
   const int chosen = (int)adw_combo_row_get_selected(self->kind); /* -1: none yet */
   return pla_plan_template_get(CLAMP(chosen, 0, pla_plan_templates_count() - 1));
@@ -110,7 +110,7 @@ template_direction(PlaSurgeryPanel *self, double out[3])
 static void
 add_template(PlaSurgeryPanel *self, PlaToolStep *step)
 {
-  const PlaTemplateChoice kind = pla_theatre_chosen_template(self);
+  const PlaTemplateChoice kind = pla_surgery_panel_chosen_template(self);
   double at[3], direction[3];
   template_direction(self, direction);
   for (int d = 0; d < 3; d++)
@@ -129,7 +129,7 @@ add_template(PlaSurgeryPanel *self, PlaToolStep *step)
 }
 
 const char *
-pla_theatre_chosen_level(PlaSurgeryPanel *self)
+pla_surgery_panel_chosen_level(PlaSurgeryPanel *self)
 {
   const guint i = adw_combo_row_get_selected(self->level);
   GListModel *levels = adw_combo_row_get_model(self->level);
@@ -196,13 +196,13 @@ add_curtain(PlaSurgeryPanel *self, PlaToolStep *step)
   g_autoptr(PlaToolStep) incise = pla_tool_step_new("incise");
   PlaSketch sketch = { 0 };
   const double depth = gtk_spin_button_get_value(self->depth);
-  if (self->points->len < 6 || !self->sketcher)
+  if (self->points->len < 6 || !self->preview)
     return FALSE;
   add_path(self, incise);
   if (depth > 0.0)
     pla_tool_step_set_number(incise, "depth_mm", depth);
   const gboolean drawn =
-      pla_tool_step_draw(incise, self->sketcher, &sketch, &self->trouble) == PLA_OK;
+      pla_tool_step_draw(incise, self->preview, &sketch, &self->trouble) == PLA_OK;
   if (drawn)
     pla_tool_step_set_blade(step, sketch.blade, 1.0, sketch.n_verts, sketch.tri, sketch.n_tris);
   pla_sketch_clear(&sketch);
@@ -231,7 +231,7 @@ add_surface(PlaSurgeryPanel *self, PlaToolStep *step)
 static gboolean
 add_cut(PlaSurgeryPanel *self, PlaToolStep *step)
 {
-  const PlaBladeKind kind = pla_theatre_chosen_blade(self);
+  const PlaBladeKind kind = pla_surgery_panel_chosen_blade(self);
   const guint tissue = adw_combo_row_get_selected(self->tissue);
   GListModel *tissues = adw_combo_row_get_model(self->tissue);
   if (tissue > 0 && tissue != GTK_INVALID_LIST_POSITION)
@@ -244,8 +244,8 @@ add_cut(PlaSurgeryPanel *self, PlaToolStep *step)
 
 /* ---- in it ---- */
 
-const PlaTheatreImplant *
-pla_theatre_chosen_implant(PlaSurgeryPanel *self)
+const PlaImplantChoice *
+pla_surgery_panel_chosen_implant(PlaSurgeryPanel *self)
 {
   const guint i = adw_combo_row_get_selected(self->which);
   return self->instrument == PLA_IMPLANT && i > 0 && i <= self->implants->len
@@ -260,8 +260,8 @@ place_inside(PlaSurgeryPanel *self, double at_mm[3])
 {
   double normal[3] = { 0.0, 0.0, 0.0 };
   memcpy(at_mm, self->points->data, 3 * sizeof *at_mm);
-  if (self->sketcher)
-    pla_sketcher_snap(self->sketcher, at_mm, at_mm, normal);
+  if (self->preview)
+    pla_plan_preview_snap(self->preview, at_mm, at_mm, normal);
   for (int d = 0; d < 3; d++)
     at_mm[d] = hundredths(at_mm[d] - gtk_spin_button_get_value(self->depth) * normal[d]);
 }
@@ -269,7 +269,7 @@ place_inside(PlaSurgeryPanel *self, double at_mm[3])
 static gboolean
 add_filling(PlaSurgeryPanel *self, PlaToolStep *step)
 {
-  const PlaTheatreImplant *there = pla_theatre_chosen_implant(self);
+  const PlaImplantChoice *there = pla_surgery_panel_chosen_implant(self);
   double at[3];
   if (!there && self->points->len < 3)
     return FALSE;
@@ -318,7 +318,7 @@ static const char *const tools[PLA_N_INSTRUMENTS] = {
 };
 
 PlaToolStep *
-pla_theatre_build_step(PlaSurgeryPanel *self)
+pla_surgery_panel_build_step(PlaSurgeryPanel *self)
 {
   if (!tools[self->instrument])
     return NULL;
@@ -342,8 +342,8 @@ pla_theatre_build_step(PlaSurgeryPanel *self)
       return NULL;
     pla_tool_step_set_text(step, "from", chosen_wound(self, self->from));
     pla_tool_step_set_number(step, "radius_mm", gtk_spin_button_get_value(self->radius));
-    if (pla_theatre_chosen_level(self))
-      pla_tool_step_set_text(step, "level", pla_theatre_chosen_level(self));
+    if (pla_surgery_panel_chosen_level(self))
+      pla_tool_step_set_text(step, "level", pla_surgery_panel_chosen_level(self));
     else
       pla_tool_step_set_number(step, "depth_mm", fmax(depth, 0.5));
     break;
@@ -402,22 +402,23 @@ set_stage(PlaSurgeryPanel *self, PlaToolStep *step, double from_mm, int k, int n
 }
 
 GPtrArray *
-pla_theatre_build_steps(PlaSurgeryPanel *self)
+pla_surgery_panel_build_steps(PlaSurgeryPanel *self)
 {
   const gboolean grows = self->instrument == PLA_IMPLANT || self->instrument == PLA_EXPAND;
   const int n = grows ? gtk_spin_button_get_value_as_int(self->stages) : 1;
-  const PlaTheatreImplant *there = pla_theatre_chosen_implant(self);
+  const PlaImplantChoice *there = pla_surgery_panel_chosen_implant(self);
   double from = there ? there->radius_mm : 0.0;
   g_autoptr(GPtrArray) steps = g_ptr_array_new_with_free_func((GDestroyNotify)pla_tool_step_free);
   for (int k = 1; k <= n; k++) {
-    PlaToolStep *step = pla_theatre_build_step(self);
+    PlaToolStep *step = pla_surgery_panel_build_step(self);
     if (!step)
       return NULL;
     if (grows && k == 1 && !there && self->instrument == PLA_IMPLANT) {
       /* the first stage reaches the wall of the pocket */
       double at[3];
       place_inside(self, at);
-      from = fmin(pla_sketcher_wall(self->sketcher, at), gtk_spin_button_get_value(self->radius));
+      from =
+          fmin(pla_plan_preview_wall(self->preview, at), gtk_spin_button_get_value(self->radius));
     }
     if (grows)
       set_stage(self, step, from, k, n);

@@ -562,17 +562,17 @@ int
 main(int argc, char **argv)
 {
   fixture_start(&argc, &argv);
-  g_test_add_func("/desk/table", test_table);
-  g_test_add_func("/desk/palette", test_palette);
-  g_test_add_func("/desk/preferences", test_preferences);
-  g_test_add_func("/desk/report", test_report);
-  g_test_add_func("/desk/measure", test_measure);
-  g_test_add_func("/desk/plots", test_plots);
-  g_test_add_func("/desk/welcome", test_welcome);
-  g_test_add_func("/desk/right-to-left", test_right_to_left);
-  g_test_add_func("/desk/timeline", test_timeline);
-  g_test_add_func("/desk/series", test_series);
-  g_test_add_func("/desk/help", test_help);
-  g_test_add_func("/desk/export", test_export);
+  g_test_add_func("/actions/table", test_table);
+  g_test_add_func("/actions/palette", test_palette);
+  g_test_add_func("/actions/preferences", test_preferences);
+  g_test_add_func("/actions/report", test_report);
+  g_test_add_func("/actions/measure", test_measure);
+  g_test_add_func("/actions/plots", test_plots);
+  g_test_add_func("/actions/welcome", test_welcome);
+  g_test_add_func("/actions/right-to-left", test_right_to_left);
+  g_test_add_func("/actions/timeline", test_timeline);
+  g_test_add_func("/actions/series", test_series);
+  g_test_add_func("/actions/help", test_help);
+  g_test_add_func("/actions/export", test_export);
   return fixture_run();
 }

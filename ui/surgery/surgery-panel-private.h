@@ -38,7 +38,7 @@ typedef enum {
 typedef struct {
   char *name; /* owned */
   double at_mm[3], radius_mm;
-} PlaTheatreImplant;
+} PlaImplantChoice;
 
 struct _PlaSurgeryPanel {
   AdwBin parent_instance;
@@ -59,13 +59,13 @@ struct _PlaSurgeryPanel {
   PlaVerbValues *prepare; /* of "prepare-body" */
   PlaEntry *body;         /* on the table, or NULL */
   PlaContent *content;    /* of it, as the rows below show it */
-  PlaSketcher *sketcher;
-  PlaContent *sketcher_for; /* that is being made, or is made */
+  PlaPlanPreview *preview;
+  PlaContent *preview_for; /* that is being made, or is made */
   PlaInstrument instrument;
   GArray *points;                                  /* of double: xyz, mm */
   GPtrArray *wounds;                               /* names */
   GPtrArray *surfaces;                             /* entries that can be blades */
-  GPtrArray *implants;                             /* PlaTheatreImplant */
+  GPtrArray *implants;                             /* PlaImplantChoice */
   GPtrArray *reading_rows, *done_rows, *bone_rows; /* borrowed */
   GPtrArray *bones;                                /* GtkSwitch, borrowed: of bone_rows */
   double hook_at[3], hook_pull[3];
@@ -78,60 +78,61 @@ struct _PlaSurgeryPanel {
   gboolean aim; /* the camera is still to be turned to the wounds */
 };
 
-/* ---- theatre-steps.c: what the panel says, in the words of a plan ---- */
+/* ---- surgery-steps.c: what the panel says, in the words of a plan ---- */
 
 /* Whether the pointer is the panel's. */
-gboolean pla_theatre_is_mine(PlaSurgeryPanel *self);
+gboolean pla_surgery_panel_is_mine(PlaSurgeryPanel *self);
 /* Whether clicks on the skin draw a line; whether they place anything. */
-gboolean pla_theatre_draws(const PlaSurgeryPanel *self);
-gboolean pla_theatre_places(const PlaSurgeryPanel *self);
+gboolean pla_surgery_panel_draws(const PlaSurgeryPanel *self);
+gboolean pla_surgery_panel_places(const PlaSurgeryPanel *self);
 /* How many points the instrument takes; 0: as many as are set. */
-int pla_theatre_max_points(PlaSurgeryPanel *self);
+int pla_surgery_panel_max_points(PlaSurgeryPanel *self);
 /* The step; NULL where something is missing.  pla_tool_step_free(). */
-PlaToolStep *pla_theatre_build_step(PlaSurgeryPanel *self);
+PlaToolStep *pla_surgery_panel_build_step(PlaSurgeryPanel *self);
 /* All that is to be done when it is applied, of PlaToolStep: what grows does so in stages, each to
  * equilibrium.  NULL where something is missing. */
-GPtrArray *pla_theatre_build_steps(PlaSurgeryPanel *self);
-PlaTemplateChoice pla_theatre_chosen_template(PlaSurgeryPanel *self);
+GPtrArray *pla_surgery_panel_build_steps(PlaSurgeryPanel *self);
+PlaTemplateChoice pla_surgery_panel_chosen_template(PlaSurgeryPanel *self);
 /* The tissue in whose plane to undermine, NULL: at a depth; borrowed. */
-const char *pla_theatre_chosen_level(PlaSurgeryPanel *self);
+const char *pla_surgery_panel_chosen_level(PlaSurgeryPanel *self);
 /* The implant that is to grow, NULL: a new one; borrowed. */
-const PlaTheatreImplant *pla_theatre_chosen_implant(PlaSurgeryPanel *self);
-PlaBladeKind pla_theatre_chosen_blade(PlaSurgeryPanel *self);
+const PlaImplantChoice *pla_surgery_panel_chosen_implant(PlaSurgeryPanel *self);
+PlaBladeKind pla_surgery_panel_chosen_blade(PlaSurgeryPanel *self);
 
-/* ---- theatre-hand.c: the pointer, and what is drawn over the body ---- */
+/* ---- surgery-hand.c: the pointer, and what is drawn over the body ---- */
 
-void pla_theatre_redraw(PlaSurgeryPanel *self);
-void pla_theatre_show_marks(PlaSurgeryPanel *self);
-void pla_theatre_show_sketch(PlaSurgeryPanel *self);
+void pla_surgery_panel_redraw(PlaSurgeryPanel *self);
+void pla_surgery_panel_show_marks(PlaSurgeryPanel *self);
+void pla_surgery_panel_show_sketch(PlaSurgeryPanel *self);
 /* For the body that is on the table now, on a worker. */
-void pla_theatre_make_sketcher(PlaSurgeryPanel *self);
+void pla_surgery_panel_make_preview(PlaSurgeryPanel *self);
 /* Turns the camera to the wounds, once they are known. */
-void pla_theatre_aim(PlaSurgeryPanel *self);
-void pla_theatre_set_point(PlaSurgeryPanel *self, const double at_mm[3]);
-void pla_theatre_on_picked(PlaSurgeryPanel *self, PlaEntry *entry, const PlaScenePick *pick);
-void pla_theatre_on_placed(PlaSurgeryPanel *self, int mark, const PlaScenePick *pick,
-                           gboolean done);
-void pla_theatre_on_dragged(PlaSurgeryPanel *self, int mark, const double *pull_mm, gboolean done);
-void pla_theatre_stop_live(PlaSurgeryPanel *self);
+void pla_surgery_panel_aim(PlaSurgeryPanel *self);
+void pla_surgery_panel_set_point(PlaSurgeryPanel *self, const double at_mm[3]);
+void pla_surgery_panel_on_picked(PlaSurgeryPanel *self, PlaEntry *entry, const PlaScenePick *pick);
+void pla_surgery_panel_on_placed(PlaSurgeryPanel *self, int mark, const PlaScenePick *pick,
+                                 gboolean done);
+void pla_surgery_panel_on_dragged(PlaSurgeryPanel *self, int mark, const double *pull_mm,
+                                  gboolean done);
+void pla_surgery_panel_stop_live(PlaSurgeryPanel *self);
 
-/* ---- theatre-readings.c: what was done, and what it did ---- */
+/* ---- surgery-readings.c: what was done, and what it did ---- */
 
 /* @facts: of the body, or NULL without one. */
-void pla_theatre_show_readings(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts);
-void pla_theatre_show_done(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts);
-void pla_theatre_show_map(PlaSurgeryPanel *self);
-void pla_theatre_on_map(PlaSurgeryPanel *self);
+void pla_surgery_panel_show_readings(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts);
+void pla_surgery_panel_show_done(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts);
+void pla_surgery_panel_show_map(PlaSurgeryPanel *self);
+void pla_surgery_panel_on_map(PlaSurgeryPanel *self);
 
-/* ---- theatre-choices.c: lists to choose from ---- */
+/* ---- surgery-choices.c: lists to choose from ---- */
 
-void pla_theatre_implant_free(gpointer implant);
-void pla_theatre_offer_from_body(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts);
-void pla_theatre_offer_from_case(PlaSurgeryPanel *self);
+void pla_surgery_panel_implant_free(gpointer implant);
+void pla_surgery_panel_offer_from_body(PlaSurgeryPanel *self, const PlaSurgeryFacts *facts);
+void pla_surgery_panel_offer_from_case(PlaSurgeryPanel *self);
 
 /* ---- surgery-panel.c ---- */
 
-void pla_theatre_say(PlaSurgeryPanel *self, const char *text, gboolean bad);
-void pla_theatre_update_actions(PlaSurgeryPanel *self);
-void pla_theatre_run_steps(PlaSurgeryPanel *self, GPtrArray *steps,
-                           const char *title); /* takes @steps */
+void pla_surgery_panel_say(PlaSurgeryPanel *self, const char *text, gboolean bad);
+void pla_surgery_panel_update_actions(PlaSurgeryPanel *self);
+void pla_surgery_panel_run_steps(PlaSurgeryPanel *self, GPtrArray *steps,
+                                 const char *title); /* takes @steps */

@@ -1,7 +1,7 @@
 /* Tools that work inside the body, by hand: a cut through bone, lines of tension, an implant and an
  * expander in a pocket; then the whole as a plan that replays to the same body. */
 #include "tests/ui/pointer.h"
-#include "tests/ui/theatre.h"
+#include "tests/ui/surgery-fixture.h"
 #include "ui/surgery/surgery-panel.h"
 #include "ui/views/scene-view.h"
 
@@ -307,6 +307,6 @@ int
 main(int argc, char **argv)
 {
   fixture_start(&argc, &argv);
-  g_test_add_func("/theatre/tools", test_tools);
+  g_test_add_func("/surgery/tools", test_tools);
   return fixture_run();
 }

@@ -1,6 +1,6 @@
 /* The hand over the skin: points, hooks that the body follows, and what is drawn before a tool
  * acts. */
-#include "ui/surgery/theatre.h"
+#include "ui/surgery/surgery-panel-private.h"
 
 #include "app/base/quantity.h"
 #include "app/surgery/surgery-body.h"
@@ -10,11 +10,11 @@
 #include <string.h>
 
 void
-pla_theatre_show_marks(PlaSurgeryPanel *self)
+pla_surgery_panel_show_marks(PlaSurgeryPanel *self)
 {
   g_autoptr(GArray) marks = g_array_new(FALSE, TRUE, sizeof(PlaMark));
   const gboolean mapped = gtk_widget_get_mapped(GTK_WIDGET(self));
-  for (guint i = 0; mapped && pla_theatre_places(self) && i + 2 < self->points->len; i += 3) {
+  for (guint i = 0; mapped && pla_surgery_panel_places(self) && i + 2 < self->points->len; i += 3) {
     PlaMark mark = { .kind = PLA_MARK_POINT };
     memcpy(mark.at_mm, &g_array_index(self->points, double, i), sizeof mark.at_mm);
     g_array_append_val(marks, mark);
@@ -92,39 +92,39 @@ hint_at_cells(PlaSurgeryPanel *self)
                              "or less."),
                            has, flap, better);
   }
-  pla_theatre_say(self, text, FALSE);
+  pla_surgery_panel_say(self, text, FALSE);
 }
 
 /* the path and the blade that the step would make, and the stitches that are there */
 void
-pla_theatre_show_sketch(PlaSurgeryPanel *self)
+pla_surgery_panel_show_sketch(PlaSurgeryPanel *self)
 {
   PlaTools *tools = pla_document_get_tools(self->document);
   PlaSketch sketch = { 0 };
   PlaSeams seams = { 0 };
   const gboolean mapped = gtk_widget_get_mapped(GTK_WIDGET(self));
-  g_autoptr(PlaToolStep) step = mapped && self->sketcher ? pla_theatre_build_step(self) : NULL;
+  g_autoptr(PlaToolStep) step = mapped && self->preview ? pla_surgery_panel_build_step(self) : NULL;
   if (self->content && mapped) {
     seams.thread = places_mm(self->content, PLA_BODY_THREADS, 6, 6, &seams.n_threads);
     seams.knot = places_mm(self->content, PLA_BODY_STITCHES, 5, 3, &seams.n_knots);
   }
   seams.implant = g_new(double, 4 * (gsize)self->implants->len + 1);
   for (guint i = 0; mapped && i < self->implants->len; i++) {
-    const PlaTheatreImplant *implant = self->implants->pdata[i];
+    const PlaImplantChoice *implant = self->implants->pdata[i];
     memcpy(&seams.implant[4 * i], implant->at_mm, sizeof implant->at_mm);
     seams.implant[4 * i + 3] = implant->radius_mm;
     seams.n_implants++;
   }
-  const PlaTheatreImplant *grows = step ? pla_theatre_chosen_implant(self) : NULL;
+  const PlaImplantChoice *grows = step ? pla_surgery_panel_chosen_implant(self) : NULL;
   PlaError err = { 0 };
   if (step && self->instrument != PLA_HOOK) {
-    if (pla_tool_step_draw(step, self->sketcher, &sketch, &err) != PLA_OK)
-      pla_theatre_say(self, err.message, TRUE);
+    if (pla_tool_step_draw(step, self->preview, &sketch, &err) != PLA_OK)
+      pla_surgery_panel_say(self, err.message, TRUE);
     else
       hint_at_cells(self);
   } else if (!self->working) {
     const gboolean trouble = mapped && self->trouble.message[0];
-    pla_theatre_say(self, trouble ? self->trouble.message : NULL, trouble);
+    pla_surgery_panel_say(self, trouble ? self->trouble.message : NULL, trouble);
   }
   if (grows)
     pla_sketch_add_ball(&sketch, grows->at_mm, gtk_spin_button_get_value(self->radius));
@@ -134,118 +134,119 @@ pla_theatre_show_sketch(PlaSurgeryPanel *self)
   g_free(seams.implant);
   show_points(self, &sketch);
   pla_sketch_clear(&sketch);
-  pla_theatre_update_actions(self);
+  pla_surgery_panel_update_actions(self);
 }
 
 void
-pla_theatre_redraw(PlaSurgeryPanel *self)
+pla_surgery_panel_redraw(PlaSurgeryPanel *self)
 {
   if (self->following)
     return;
-  pla_theatre_show_marks(self);
-  pla_theatre_show_sketch(self);
+  pla_surgery_panel_show_marks(self);
+  pla_surgery_panel_show_sketch(self);
 }
 
 void
-pla_theatre_aim(PlaSurgeryPanel *self)
+pla_surgery_panel_aim(PlaSurgeryPanel *self)
 {
   double middle[3], normal[3], radius;
-  if (!self->aim || !self->sketcher || !gtk_widget_get_mapped(GTK_WIDGET(self)))
+  if (!self->aim || !self->preview || !gtk_widget_get_mapped(GTK_WIDGET(self)))
     return;
   self->aim = FALSE;
-  if (pla_sketcher_wounds(self->sketcher, middle, normal, &radius))
+  if (pla_plan_preview_wounds(self->preview, middle, normal, &radius))
     pla_tools_aim(pla_document_get_tools(self->document), middle, normal, radius);
 }
 
 static void
-sketcher_free(gpointer data)
+preview_free(gpointer data)
 {
-  pla_sketcher_free(data);
+  pla_plan_preview_free(data);
 }
 
 static void
 sketch_in_thread(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
-  PlaSketcher *sketcher = NULL;
+  PlaPlanPreview *preview = NULL;
   PlaError err;
-  if (pla_sketcher_new(data, &sketcher, &err) == PLA_OK)
-    g_task_return_pointer(task, sketcher, sketcher_free);
+  if (pla_plan_preview_new(data, &preview, &err) == PLA_OK)
+    g_task_return_pointer(task, preview, preview_free);
   else
     g_task_return_new_error(task, G_IO_ERROR, G_IO_ERROR_FAILED, "%s", err.message);
 }
 
 static void
-on_sketcher(GObject *source, GAsyncResult *result, gpointer data)
+on_preview(GObject *source, GAsyncResult *result, gpointer data)
 {
   PlaSurgeryPanel *self = PLA_SURGERY_PANEL(source);
-  PlaSketcher *sketcher = g_task_propagate_pointer(G_TASK(result), NULL);
-  if (g_task_get_task_data(G_TASK(result)) != self->sketcher_for) {
-    pla_sketcher_free(sketcher); /* of an older body */
+  PlaPlanPreview *preview = g_task_propagate_pointer(G_TASK(result), NULL);
+  if (g_task_get_task_data(G_TASK(result)) != self->preview_for) {
+    pla_plan_preview_free(preview); /* of an older body */
     return;
   }
-  pla_sketcher_free(self->sketcher);
-  self->sketcher = sketcher;
+  pla_plan_preview_free(self->preview);
+  self->preview = preview;
   if (self->document) {
-    pla_theatre_aim(self);
-    pla_theatre_redraw(self);
+    pla_surgery_panel_aim(self);
+    pla_surgery_panel_redraw(self);
   }
 }
 
 void
-pla_theatre_make_sketcher(PlaSurgeryPanel *self)
+pla_surgery_panel_make_preview(PlaSurgeryPanel *self)
 {
-  if (self->content == self->sketcher_for)
+  if (self->content == self->preview_for)
     return;
-  g_clear_pointer(&self->sketcher, pla_sketcher_free);
-  g_clear_pointer(&self->sketcher_for, pla_content_unref);
+  g_clear_pointer(&self->preview, pla_plan_preview_free);
+  g_clear_pointer(&self->preview_for, pla_content_unref);
   if (!self->content)
     return;
-  self->sketcher_for = pla_content_ref(self->content);
-  g_autoptr(GTask) task = g_task_new(self, NULL, on_sketcher, NULL);
+  self->preview_for = pla_content_ref(self->content);
+  g_autoptr(GTask) task = g_task_new(self, NULL, on_preview, NULL);
   g_task_set_task_data(task, pla_content_ref(self->content), (GDestroyNotify)pla_content_unref);
   g_task_run_in_thread(task, sketch_in_thread);
 }
 
 /* one more; where there are as many as the instrument takes, it begins anew */
 void
-pla_theatre_set_point(PlaSurgeryPanel *self, const double at_mm[3])
+pla_surgery_panel_set_point(PlaSurgeryPanel *self, const double at_mm[3])
 {
-  const int most = pla_theatre_max_points(self);
+  const int most = pla_surgery_panel_max_points(self);
   if (most > 0 && self->points->len >= 3 * (guint)most)
     g_array_set_size(self->points, 0);
   g_array_append_vals(self->points, at_mm, 3);
 }
 
 void
-pla_theatre_on_picked(PlaSurgeryPanel *self, PlaEntry *entry, const PlaScenePick *pick)
+pla_surgery_panel_on_picked(PlaSurgeryPanel *self, PlaEntry *entry, const PlaScenePick *pick)
 {
-  if (!pla_theatre_is_mine(self) || !entry || entry != self->body)
+  if (!pla_surgery_panel_is_mine(self) || !entry || entry != self->body)
     return;
-  if (pla_theatre_places(self)) {
+  if (pla_surgery_panel_places(self)) {
     memcpy(self->normal, pick->normal, sizeof self->normal);
-    pla_theatre_set_point(self, pick->point_mm);
+    pla_surgery_panel_set_point(self, pick->point_mm);
   } else if (self->instrument == PLA_HOOK && !self->working) {
     memcpy(self->hook_at, pick->point_mm, sizeof self->hook_at);
     memset(self->hook_pull, 0, sizeof self->hook_pull);
     self->hooking = TRUE;
   }
-  pla_theatre_redraw(self);
+  pla_surgery_panel_redraw(self);
 }
 
 void
-pla_theatre_on_placed(PlaSurgeryPanel *self, int mark, const PlaScenePick *pick, gboolean done)
+pla_surgery_panel_on_placed(PlaSurgeryPanel *self, int mark, const PlaScenePick *pick,
+                            gboolean done)
 {
-  if (!pla_theatre_is_mine(self) || !pla_theatre_places(self) || mark < 0 ||
+  if (!pla_surgery_panel_is_mine(self) || !pla_surgery_panel_places(self) || mark < 0 ||
       3 * (guint)mark + 2 >= self->points->len)
     return;
   memcpy(&g_array_index(self->points, double, 3 * mark), pick->point_mm, sizeof pick->point_mm);
   if (self->instrument == PLA_TEMPLATE)
     memcpy(self->normal, pick->normal, sizeof self->normal);
-  pla_theatre_redraw(self);
+  pla_surgery_panel_redraw(self);
 }
 
 void
-pla_theatre_stop_live(PlaSurgeryPanel *self)
+pla_surgery_panel_stop_live(PlaSurgeryPanel *self)
 {
   g_clear_pointer(&self->live, pla_live_stop);
   if (self->live_shown && self->body)
@@ -258,8 +259,8 @@ on_live(const PlaLiveShape *shape, const PlaError *err, void *data)
 {
   PlaSurgeryPanel *self = data;
   if (!shape) {
-    pla_theatre_say(self, err->message, TRUE);
-    pla_theatre_stop_live(self);
+    pla_surgery_panel_say(self, err->message, TRUE);
+    pla_surgery_panel_stop_live(self);
     return;
   }
   const PlaMesh *mesh = self->body ? pla_entry_get_mesh(self->body) : NULL;
@@ -277,14 +278,14 @@ on_live(const PlaLiveShape *shape, const PlaError *err, void *data)
 }
 
 void
-pla_theatre_on_dragged(PlaSurgeryPanel *self, int mark, const double *pull_mm, gboolean done)
+pla_surgery_panel_on_dragged(PlaSurgeryPanel *self, int mark, const double *pull_mm, gboolean done)
 {
   int n;
   pla_tools_get_marks(pla_document_get_tools(self->document), &n);
-  if (!pla_theatre_is_mine(self) || !self->hooking || mark != n - 1)
+  if (!pla_surgery_panel_is_mine(self) || !self->hooking || mark != n - 1)
     return;
   memcpy(self->hook_pull, pull_mm, sizeof self->hook_pull);
-  pla_theatre_show_marks(self);
+  pla_surgery_panel_show_marks(self);
   if (!self->live && gtk_switch_get_active(self->live_switch))
     self->live = pla_live_start_body(self->content, self->hook_at, on_live, self);
   if (self->live)
@@ -292,10 +293,10 @@ pla_theatre_on_dragged(PlaSurgeryPanel *self, int mark, const double *pull_mm, g
   if (!done)
     return;
   if (hypot(hypot(pull_mm[0], pull_mm[1]), pull_mm[2]) >= 0.5) {
-    pla_theatre_run_steps(self, pla_theatre_build_steps(self), _("Pulling"));
+    pla_surgery_panel_run_steps(self, pla_surgery_panel_build_steps(self), _("Pulling"));
   } else {
     self->hooking = FALSE;
-    pla_theatre_stop_live(self);
-    pla_theatre_show_marks(self);
+    pla_surgery_panel_stop_live(self);
+    pla_surgery_panel_show_marks(self);
   }
 }

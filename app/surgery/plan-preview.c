@@ -1,6 +1,6 @@
 /* Draws each tool of a plan on the stored surface: curves (centripetal Catmull-Rom), blades,
  * undermining sheets, planes, balls and tension lines. No tet mesh is needed. */
-#include "app/surgery/plan-sketch.h"
+#include "app/surgery/plan-preview.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
@@ -20,7 +20,7 @@
 #define DASH_APART 0.012 /* between the marks of a field of lines, m */
 #define DASH 0.007       /* and their length, m */
 
-struct PlaSketcher {
+struct PlaPlanPreview {
   PlaSkin skin;
   PlaTriMesh walls; /* of wounds, m; owned */
   double step;      /* between points of a path, m */
@@ -32,7 +32,7 @@ struct PlaSketcher {
 };
 
 void
-pla_sketcher_free(PlaSketcher *self)
+pla_plan_preview_free(PlaPlanPreview *self)
 {
   if (!self)
     return;
@@ -46,7 +46,7 @@ pla_sketcher_free(PlaSketcher *self)
 }
 
 static PlaStatus
-read_wounds(PlaSketcher *self, const PlaContent *body, PlaError *err)
+read_wounds(PlaPlanPreview *self, const PlaContent *body, PlaError *err)
 {
   JsonObject *surgery = pla_body_get_surgery(body);
   JsonNode *node = surgery ? json_object_get_member(surgery, "wounds") : NULL;
@@ -77,7 +77,7 @@ read_wounds(PlaSketcher *self, const PlaContent *body, PlaError *err)
 
 /* where blades have been */
 static PlaStatus
-read_walls(PlaSketcher *self, const PlaMesh *mesh, const int8_t *wound, PlaError *err)
+read_walls(PlaPlanPreview *self, const PlaMesh *mesh, const int8_t *wound, PlaError *err)
 {
   int n = 0;
   int *tri = pla_array_new((size_t)mesh->n_tris, 3 * sizeof *tri);
@@ -95,7 +95,7 @@ read_walls(PlaSketcher *self, const PlaMesh *mesh, const int8_t *wound, PlaError
 }
 
 PlaStatus
-pla_sketcher_new(const PlaContent *body, PlaSketcher **out, PlaError *err)
+pla_plan_preview_new(const PlaContent *body, PlaPlanPreview **out, PlaError *err)
 {
   const PlaMesh *mesh = body->mesh;
   const PlaField *wound = mesh ? pla_mesh_find_field(mesh, "wound", PLA_ON_CELLS) : NULL;
@@ -105,7 +105,7 @@ pla_sketcher_new(const PlaContent *body, PlaSketcher **out, PlaError *err)
   g_autofree int *cut = pla_array_new((size_t)mesh->n_tris, sizeof *cut);
   if (!cut)
     return pla_fail_memory(err, "the skin");
-  PlaSketcher *self = g_new0(PlaSketcher, 1);
+  PlaPlanPreview *self = g_new0(PlaPlanPreview, 1);
   self->wounds = g_ptr_array_new_with_free_func(g_free);
   for (int t = 0; t < mesh->n_tris; t++)
     cut[t] = ((const int8_t *)wound->data)[t] ? 0 : -1;
@@ -114,7 +114,7 @@ pla_sketcher_new(const PlaContent *body, PlaSketcher **out, PlaError *err)
   };
   PlaStatus st = pla_skin_init(&self->skin, &surface, mesh->pos, err);
   if (st != PLA_OK) {
-    pla_sketcher_free(self);
+    pla_plan_preview_free(self);
     return st;
   }
   JsonObject *surgery = pla_body_get_surgery(body);
@@ -133,7 +133,7 @@ pla_sketcher_new(const PlaContent *body, PlaSketcher **out, PlaError *err)
   if (st == PLA_OK)
     *out = self;
   else
-    pla_sketcher_free(self);
+    pla_plan_preview_free(self);
   return st;
 }
 
@@ -161,7 +161,7 @@ curve(const double *const p[4], double at, double out[3])
 }
 
 static void
-add_point(const PlaSketcher *self, const double mm[3], double snap_mm, GArray *out)
+add_point(const PlaPlanPreview *self, const double mm[3], double snap_mm, GArray *out)
 {
   double at[3], on[3];
   int tri;
@@ -177,7 +177,7 @@ add_point(const PlaSketcher *self, const double mm[3], double snap_mm, GArray *o
 }
 
 GArray *
-pla_sketcher_smooth(const PlaSketcher *self, const double *points_mm, int n, bool closed)
+pla_plan_preview_smooth(const PlaPlanPreview *self, const double *points_mm, int n, bool closed)
 {
   GArray *out = g_array_new(FALSE, FALSE, sizeof(double));
   const int n_parts = n < 2 ? 0 : closed && n > 2 ? n : n - 1;
@@ -266,7 +266,7 @@ add_line(const PlaSkinPoint *points, int n, bool closed, PlaSketch *out, PlaErro
 
 /* the curtain under a path of @n points, m */
 static PlaStatus
-draw_curtain(const PlaSketcher *self, const double *path, int n, bool closed, double depth,
+draw_curtain(const PlaPlanPreview *self, const double *path, int n, bool closed, double depth,
              double bevel, PlaSketch *out, PlaError *err)
 {
   PlaSkinPoint *points = NULL;
@@ -288,7 +288,7 @@ draw_curtain(const PlaSketcher *self, const double *path, int n, bool closed, do
 
 /* an incision or excision */
 static PlaStatus
-draw_path(const PlaSketcher *self, JsonObject *what, bool closed, PlaSketch *out, PlaError *err)
+draw_path(const PlaPlanPreview *self, JsonObject *what, bool closed, PlaSketch *out, PlaError *err)
 {
   JsonNode *node = json_object_get_member(what, "path_mm");
   JsonArray *list = node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
@@ -320,7 +320,7 @@ read_vector(JsonObject *what, const char *key, double factor, double out[3])
 
 /* the cuts of a template */
 static PlaStatus
-draw_template(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError *err)
+draw_template(const PlaPlanPreview *self, JsonObject *what, PlaSketch *out, PlaError *err)
 {
   const char *id = json_object_get_string_member_with_default(what, "kind", "");
   const PlaTemplate *kind = pla_template_find(id);
@@ -353,7 +353,7 @@ draw_template(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaErro
 }
 
 typedef struct {
-  const PlaSketcher *sketcher;
+  const PlaPlanPreview *preview;
   int wound;
   double radius;
 } Near;
@@ -362,7 +362,7 @@ static bool
 is_near(const double pos[3], const double normal[3], const void *data)
 {
   const Near *near = data;
-  const PlaSketcher *s = near->sketcher;
+  const PlaPlanPreview *s = near->preview;
   for (int i = 0; i < s->n_edge; i++) {
     double e[3];
     if (s->edge_wound[i] != near->wound)
@@ -376,7 +376,7 @@ is_near(const double pos[3], const double normal[3], const void *data)
 
 /* the sheet of an undermining */
 static PlaStatus
-draw_undermine(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError *err)
+draw_undermine(const PlaPlanPreview *self, JsonObject *what, PlaSketch *out, PlaError *err)
 {
   const char *from = json_object_get_string_member_with_default(what, "from", "");
   Near near = { self, -1,
@@ -457,7 +457,7 @@ add_segment(const double from[3], const double to[3], PlaSketch *out, PlaError *
 
 /* where a plane of half width @reach comes through the skin */
 static PlaStatus
-add_trace(const PlaSketcher *self, const double at[3], const double normal[3],
+add_trace(const PlaPlanPreview *self, const double at[3], const double normal[3],
           const double corner[12], double reach, PlaSketch *out, PlaError *err)
 {
   const double length = pla_vec3_norm(normal);
@@ -497,7 +497,7 @@ add_trace(const PlaSketcher *self, const double at[3], const double normal[3],
 
 /* a cut through everything, or one tissue: the plane as far as the body goes */
 static PlaStatus
-draw_cut(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError *err)
+draw_cut(const PlaPlanPreview *self, JsonObject *what, PlaSketch *out, PlaError *err)
 {
   static const int tri[6] = { 0, 1, 2, 0, 2, 3 };
   double at[3], normal[3], corner[12];
@@ -567,7 +567,7 @@ pla_sketch_add_ball(PlaSketch *self, const double at_mm[3], double radius_mm)
 }
 
 double
-pla_sketcher_wall(const PlaSketcher *self, const double at_mm[3])
+pla_plan_preview_wall(const PlaPlanPreview *self, const double at_mm[3])
 {
   double least = INFINITY;
   for (int i = 0; i < 3 * self->walls.n_tris; i++) {
@@ -581,7 +581,7 @@ pla_sketcher_wall(const PlaSketcher *self, const double at_mm[3])
 
 /* an implant or expander: needs the wall of a pocket within its radius */
 static PlaStatus
-draw_filling(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError *err)
+draw_filling(const PlaPlanPreview *self, JsonObject *what, PlaSketch *out, PlaError *err)
 {
   double at[3];
   const double radius_mm = json_object_get_double_member_with_default(what, "radius_mm", 10.0);
@@ -589,7 +589,7 @@ draw_filling(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError
     return PLA_OK; /* one that lies there already */
   read_vector(what, "at_mm", 1.0, at);
   pla_sketch_add_ball(out, at, radius_mm);
-  if (!(pla_sketcher_wall(self, at) <= radius_mm))
+  if (!(pla_plan_preview_wall(self, at) <= radius_mm))
     return pla_fail(err, PLA_ERR_EMPTY,
                     "no pocket lies within %.1f mm of this place; undermine one first", radius_mm);
   return PLA_OK;
@@ -622,7 +622,7 @@ tension_at(const PlaSkinPoint *on, const PlaSurgeryLine *line, int n, double out
 
 /* all over the skin, how it is pulled: a dash every centimetre */
 static PlaStatus
-draw_tension(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError *err)
+draw_tension(const PlaPlanPreview *self, JsonObject *what, PlaSketch *out, PlaError *err)
 {
   JsonArray *list = json_object_get_array_member(what, "lines");
   const int n = list ? (int)json_array_get_length(list) : 0;
@@ -663,7 +663,8 @@ draw_tension(const PlaSketcher *self, JsonObject *what, PlaSketch *out, PlaError
 }
 
 bool
-pla_sketcher_snap(const PlaSketcher *self, const double at_mm[3], double on_mm[3], double normal[3])
+pla_plan_preview_snap(const PlaPlanPreview *self, const double at_mm[3], double on_mm[3],
+                      double normal[3])
 {
   const double at[3] = { at_mm[0] / 1e3, at_mm[1] / 1e3, at_mm[2] / 1e3 };
   PlaSkinPoint on;
@@ -676,8 +677,8 @@ pla_sketcher_snap(const PlaSketcher *self, const double at_mm[3], double on_mm[3
 }
 
 bool
-pla_sketcher_wounds(const PlaSketcher *self, double middle_mm[3], double normal[3],
-                    double *radius_mm)
+pla_plan_preview_wounds(const PlaPlanPreview *self, double middle_mm[3], double normal[3],
+                        double *radius_mm)
 {
   const int n = self->n_edge;
   double mean[3] = { 0 }, out[3] = { 0 }, far = 0.0;
@@ -706,7 +707,7 @@ pla_sketcher_wounds(const PlaSketcher *self, double middle_mm[3], double normal[
 }
 
 PlaStatus
-pla_sketcher_draw(const PlaSketcher *self, JsonObject *step, PlaSketch *out, PlaError *err)
+pla_plan_preview_draw(const PlaPlanPreview *self, JsonObject *step, PlaSketch *out, PlaError *err)
 {
   *out = (PlaSketch){ 0 };
   JsonObjectIter iter;
