@@ -194,15 +194,15 @@ find_label(GListModel *entries, int label)
   return NULL;
 }
 
-/* Shows the tissues of @held.  @changed (by id): those that differ from the map shown so far; the
+/* Shows the tissues of @image.  @changed (by id): those that differ from the map shown so far; the
  * others keep their surfaces, and all keep their looks.  NULL: another map altogether. */
 void
-pla_document_show_labels(PlaDocument *self, PlaImage *held, const gboolean *changed)
+pla_document_show_labels(PlaDocument *self, PlaImage *image, const gboolean *changed)
 {
-  const PlaLabelMap *map = held->labels;
-  const size_t *counts = held->counts;
+  const PlaLabelMap *map = image->labels;
+  const size_t *counts = image->counts;
   pla_image_unref(self->labels);
-  self->labels = held;
+  self->labels = image;
   pla_label_table_clear(&self->overlay);
   pla_label_table_dup(&map->table, &self->overlay, NULL);
 
@@ -259,18 +259,18 @@ pla_document_show_labels(PlaDocument *self, PlaImage *held, const gboolean *chan
 }
 
 void
-pla_document_show_volume(PlaDocument *self, PlaImage *held, const char *name)
+pla_document_show_volume(PlaDocument *self, PlaImage *image, const char *name)
 {
-  const PlaVolume *volume = held->volume;
+  const PlaVolume *volume = image->volume;
   pla_image_unref(self->volume);
-  self->volume = held;
+  self->volume = image;
 
   /* a CT begins with its soft tissue, anything else with what fits its values */
-  if (pla_image_is_ct(held)) {
+  if (pla_image_is_ct(image)) {
     self->window[0] = -160.0;
     self->window[1] = 240.0;
   } else {
-    memcpy(self->window, held->window, sizeof self->window);
+    memcpy(self->window, image->window, sizeof self->window);
   }
   PlaEntry *parent = pla_document_group(self, &self->volumes_group, _("Scans"));
   g_list_store_remove_all(pla_entry_get_children(parent));

@@ -91,10 +91,10 @@ gboolean pla_document_finish(PlaJob *job, PlaDocumentWork *work, PlaStatus statu
 PlaEntry *pla_document_group(PlaDocument *self, PlaEntry **slot, const char *title);
 void pla_document_remove_shape(PlaEntry *entry, gpointer data); /* @data: the document */
 void pla_document_set_title(PlaDocument *self, const char *title);
-void pla_document_show_labels(PlaDocument *self, PlaImage *held,
-                              const gboolean *changed); /* takes @held */
-void pla_document_show_volume(PlaDocument *self, PlaImage *held,
-                              const char *name);                       /* takes @held */
+void pla_document_show_labels(PlaDocument *self, PlaImage *image,
+                              const gboolean *changed); /* takes @image */
+void pla_document_show_volume(PlaDocument *self, PlaImage *image,
+                              const char *name);                       /* takes @image */
 void pla_document_describe_mesh(PlaEntry *entry, const PlaMesh *mesh); /* how many elements */
 PlaEntry *pla_document_new_mesh(PlaDocument *self, const PlaMesh *mesh, const char *name);
 void pla_document_centre_cursor(PlaDocument *self);
