@@ -174,6 +174,78 @@ area_of(const PlaMesh *mesh)
   return area;
 }
 
+static int
+root_of(int *parent, int v)
+{
+  while (parent[v] != v)
+    v = parent[v] = parent[parent[v]];
+  return v;
+}
+
+/* Leaves out closed pieces of the surface that enclose less than LEAST_PIECE_MM3, other than the
+ * largest: films of tissue over bare bone, and cavities as small.  Replaces *surface. */
+static PlaStatus
+drop_crumbs(PlaMesh **surface, PlaError *err)
+{
+  const PlaMesh *from = *surface;
+  const PlaField *cap = pla_mesh_find_field(from, PLA_SURFACE_CAP, PLA_ON_CELLS);
+  PlaMesh *to = NULL;
+  int *root = pla_array_new((size_t)from->n_verts, sizeof *root), *number = NULL;
+  double *volume = pla_array_new0((size_t)from->n_verts, sizeof *volume);
+  int n_verts = 0, n_tris = 0, largest = 0;
+  PlaStatus st = PLA_OK;
+  if (!root || !volume || !(number = pla_array_new((size_t)from->n_verts, sizeof *number)))
+    st = pla_fail_memory(err, "the surface of the body");
+  for (int v = 0; st == PLA_OK && v < from->n_verts; v++)
+    root[v] = v;
+  for (int i = 0; st == PLA_OK && i < 3 * from->n_tris; i++)
+    root[root_of(root, from->tri[i])] = root_of(root, from->tri[i - i % 3]);
+  for (int t = 0; st == PLA_OK && t < from->n_tris; t++) {
+    const int *tri = &from->tri[3 * t];
+    double normal[3];
+    pla_vec3_cross(&from->pos[3 * tri[0]], &from->pos[3 * tri[1]], normal);
+    volume[root_of(root, tri[0])] += 1e9 / 6.0 * pla_vec3_dot(normal, &from->pos[3 * tri[2]]);
+  }
+  for (int v = 0; st == PLA_OK && v < from->n_verts; v++)
+    largest = volume[v] > volume[largest] ? v : largest;
+  /* numbers of the vertices that stay */
+  for (int v = 0; st == PLA_OK && v < from->n_verts; v++) {
+    const int piece = root_of(root, v);
+    const bool stays = piece == largest || fabs(volume[piece]) >= LEAST_PIECE_MM3;
+    number[v] = stays ? n_verts++ : -1;
+  }
+  for (int t = 0; st == PLA_OK && t < from->n_tris; t++)
+    n_tris += number[from->tri[3 * t]] >= 0;
+  if (st == PLA_OK)
+    st = pla_mesh_new(n_verts, n_tris, 0, 0, &to, err);
+  uint8_t *caps =
+      st == PLA_OK && cap ? pla_mesh_add_field(to, PLA_SURFACE_CAP, PLA_ON_CELLS, PLA_U8, 1) : NULL;
+  if (st == PLA_OK && cap && !caps)
+    st = pla_fail_memory(err, "the surface of the body");
+  for (int v = 0; st == PLA_OK && v < from->n_verts; v++)
+    if (number[v] >= 0)
+      memcpy(&to->pos[3 * number[v]], &from->pos[3 * v], 3 * sizeof *to->pos);
+  for (int t = 0, at = 0; st == PLA_OK && t < from->n_tris; t++) {
+    if (number[from->tri[3 * t]] < 0)
+      continue;
+    for (int k = 0; k < 3; k++)
+      to->tri[3 * at + k] = number[from->tri[3 * t + k]];
+    if (caps)
+      caps[at] = ((const uint8_t *)cap->data)[t];
+    at++;
+  }
+  if (st == PLA_OK) {
+    pla_mesh_free(*surface);
+    *surface = to;
+  } else {
+    pla_mesh_free(to);
+  }
+  free(root);
+  free(number);
+  free(volume);
+  return st;
+}
+
 /* largest distance of the skin, those vertices of @full that lie on the level set, from the
  * surface; inner surfaces matter less */
 static PlaStatus
@@ -289,6 +361,8 @@ make_surface(PlaTissueLattice *self, const PlaLabelMap *map, const double invers
     st = make_levelsets(sorted, progress, &outer, &tissue, err);
   if (st == PLA_OK)
     st = pla_surface_from_levelset(tissue, &full, err);
+  if (st == PLA_OK)
+    st = drop_crumbs(&full, err);
   if (st == PLA_OK)
     st = reduce_surface(self, full, outer, voxel, progress, err);
   if (st == PLA_OK)

@@ -1,4 +1,4 @@
-/* Limbs as JSON. */
+/* Limbs as JSON: the bones and joints of a muscle description, read and written. */
 #pragma once
 
 #include "app/base/json.h"

@@ -138,13 +138,19 @@ check_closed(const PlaMesh *mesh)
 static void
 test_layers(void)
 {
-  static const double cells_mm[] = { 9.0, 15.0 };
+  static const double cells_mm[] = { 18.0, 30.0 };
   g_autofree char *folder = g_dir_make_tmp("platysma-body-XXXXXX", NULL);
   g_autofree char *labels = in_folder(folder, "slab.nii.gz");
   g_autofree char *body = in_folder(folder, "body.vtu");
   g_autofree char *again = in_folder(folder, "again.vtu");
-  JsonObject *slab = verb_test_runf(0, "phantom skin-slab --spacing-mm 2 -o %s", labels);
-  json_object_unref(slab);
+  g_autoptr(JsonObject) slab = verb_test_runf(0, "phantom skin-slab --spacing-mm 3 -o %s", labels);
+  JsonArray *table = json_object_get_array_member(slab, "labels");
+  double soft_mm3 = 0.0;
+  for (guint i = 0; i < json_array_get_length(table); i++) {
+    JsonObject *label = json_array_get_object_element(table, i);
+    if (strcmp(json_object_get_string_member(label, "name"), "bone") != 0)
+      soft_mm3 += number(label, "volume_mm3");
+  }
   for (size_t i = 0; i < G_N_ELEMENTS(cells_mm); i++) {
     g_autoptr(JsonObject) made =
         verb_test_runf(0, "body %s --cell-mm %g --threads 1 -o %s", labels, cells_mm[i], body);
@@ -156,18 +162,15 @@ test_layers(void)
     g_assert_true(g_file_get_contents(body, &a, &n_a, NULL));
     g_assert_true(g_file_get_contents(again, &b, &n_b, NULL));
     g_assert_cmpmem(a, n_a, b, n_b);
-    /* half a voxel */
-    g_assert_cmpfloat(number(made, "skin_deviation_mm"), <=, 1.0);
-    /* skin, fat and muscle of 14 mm; what is beyond the bone is no part of it */
-    g_assert_cmpfloat_with_epsilon(number(made, "volume_mm3"), 14.0 * 120.0 * 120.0,
-                                   0.02 * 14.0 * 120.0 * 120.0);
+    g_assert_cmpfloat(number(made, "skin_deviation_mm"), <=, 1.5); /* half a voxel */
+    g_assert_cmpfloat_with_epsilon(number(made, "volume_mm3"), soft_mm3, 0.03 * soft_mm3);
+    g_assert_cmpint(json_object_get_int_member(made, "components"), ==, 1);
     JsonObject *borders = json_object_get_object_member(made, "border_triangles");
     g_assert_cmpint(json_object_get_int_member(borders, "bone"), >, 100);
     g_assert_cmpint(json_object_get_int_member(borders, "air"), >, 100);
     JsonArray *tissues = json_object_get_array_member(made, "tissues");
-    g_assert_cmpuint(json_array_get_length(tissues), ==, 3);
     double sum = 0.0;
-    for (guint k = 0; k < 3; k++)
+    for (guint k = 0; k < json_array_get_length(tissues); k++)
       sum += number(json_array_get_object_element(tissues, k), "volume_mm3");
     g_assert_cmpfloat_with_epsilon(sum, number(made, "volume_mm3"), 1.0);
     PlaItem item = { 0 };
