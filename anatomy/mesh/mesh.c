@@ -413,6 +413,19 @@ pla_mesh_share(const PlaMeshShares *shares, size_t cell)
   return share > 0.0 ? fmin(share, 1.0) : 0.0;
 }
 
+bool
+pla_mesh_carries_surface(const PlaMesh *mesh)
+{
+  const PlaField *bound = pla_mesh_find_field(mesh, PLA_MESH_BOUND_VERTS, PLA_ON_VERTS);
+  if (!bound || mesh->n_tris == 0 || mesh->n_tets + mesh->n_hexes == 0)
+    return false;
+  for (size_t i = 0; i < 3 * (size_t)mesh->n_tris; i++)
+    if (pla_dtype_get(bound->dtype, bound->data,
+                      (size_t)mesh->tri[i] * (size_t)bound->n_components) < 0.0)
+      return false;
+  return true;
+}
+
 static BlockSummary
 summarise_block(const PlaMesh *mesh, const PlaMeshShares *shares, size_t first, size_t last)
 {

@@ -105,6 +105,9 @@ PlaMeshShares pla_mesh_shares(const PlaMesh *mesh);
 /* @cell counts triangles, then tets, then hexes. */
 double pla_mesh_share(const PlaMeshShares *shares, size_t cell);
 
+/* Whether the triangles are a surface that follows the cells: their vertices are bound. */
+bool pla_mesh_carries_surface(const PlaMesh *mesh);
+
 /* What `info` says of a mesh. */
 typedef struct {
   double lo_m[3], hi_m[3]; /* bounding box */

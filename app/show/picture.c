@@ -192,11 +192,10 @@ set_opacity(PlaSceneStyle *style, double opacity)
   style->hide_back = opacity < 1.0;
 }
 
-static PlaStatus
-add_shape(PlaStage *self, const PlaMesh *mesh, const float *open, const PlaSurfaceLook *look,
-          int *shape, PlaError *err)
+PlaSceneMesh
+pla_scene_mesh(const PlaMesh *mesh)
 {
-  PlaSceneMesh drawn = { .n_verts = mesh->n_verts,
+  return (PlaSceneMesh){ .n_verts = mesh->n_verts,
                          .n_tris = mesh->n_tris,
                          .n_tets = mesh->n_tets,
                          .n_hexes = mesh->n_hexes,
@@ -205,7 +204,15 @@ add_shape(PlaStage *self, const PlaMesh *mesh, const float *open, const PlaSurfa
                          .tri = mesh->tri,
                          .tet = mesh->tet,
                          .hex = mesh->hex,
-                         .open = open };
+                         .carries = pla_mesh_carries_surface(mesh) };
+}
+
+static PlaStatus
+add_shape(PlaStage *self, const PlaMesh *mesh, const float *open, const PlaSurfaceLook *look,
+          int *shape, PlaError *err)
+{
+  PlaSceneMesh drawn = pla_scene_mesh(mesh);
+  drawn.open = open;
   PlaStatus st = self->render->put_mesh(self->scene, self->n_shapes + 1, &drawn, err);
   if (st != PLA_OK)
     return st;
@@ -213,7 +220,7 @@ add_shape(PlaStage *self, const PlaMesh *mesh, const float *open, const PlaSurfa
   memcpy(style.rgb, look->rgb, sizeof style.rgb);
   style.finish = look->finish;
   set_opacity(&style, look->opacity);
-  style.edges = style.flat = mesh->n_tets + mesh->n_hexes > 0;
+  style.edges = style.flat = mesh->n_tets + mesh->n_hexes > 0 && !drawn.carries;
   int number = add_style(self, &style);
   if (shape)
     *shape = number;

@@ -17,6 +17,9 @@ PlaStatus pla_picture_encode(cairo_surface_t *image, PlaBytes *out, PlaError *er
 
 /* ---------------------------------------------------------------- surfaces */
 
+/* @mesh as it is drawn, borrowed. */
+PlaSceneMesh pla_scene_mesh(const PlaMesh *mesh);
+
 /* One surface of a picture: some labels drawn as one shape. */
 typedef struct {
   int n_ids;

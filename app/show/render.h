@@ -18,13 +18,15 @@
 typedef struct PlaScene PlaScene;
 typedef struct PlaSceneShape PlaSceneShape; /* a mesh made ready to be drawn */
 
-/* Triangles, tets and hexes over shared vertices.  Of tets and hexes the outer faces are drawn. */
+/* Triangles, tets and hexes over shared vertices.  Of tets and hexes the outer faces are drawn;
+ * where they carry the triangles, only those that a cut lays open. */
 typedef struct {
   int n_verts, n_tris, n_tets, n_hexes;
   const double *pos; /* n_verts x 3 */
   double to_mm;      /* factor from pos to mm: 1000 for metres */
   const int *tri, *tet, *hex;
   const float *open; /* share of the sky each vertex sees (pla_occlusion), or NULL */
+  bool carries;      /* the triangles are the surface of what is in the cells */
 } PlaSceneMesh;
 
 /* Polylines: line l joins points point[start[l]] .. point[start[l + 1] - 1]. */

@@ -13,6 +13,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct {
+  int vert[4], tet;
+} Corners;
+
+static int
+compare_corners(const void *a, const void *b)
+{
+  return memcmp(((const Corners *)a)->vert, ((const Corners *)b)->vert, sizeof(int[4]));
+}
+
+/* the cell fields of a surface that the tets carry: of the tet that a triangle's first vertex
+ * follows */
+static PlaStatus
+carry_fields(PlaMesh *mesh, double *const *field, const int *width, int n_fields, PlaError *err)
+{
+  const PlaField *bound = pla_mesh_find_field(mesh, PLA_MESH_BOUND_VERTS, PLA_ON_VERTS);
+  if (!pla_mesh_carries_surface(mesh) || bound->dtype != PLA_I32 || bound->n_components != 4)
+    return PLA_OK;
+  g_autofree Corners *tets = g_try_new(Corners, mesh->n_tets);
+  if (!tets)
+    return pla_fail_memory(err, "the result");
+  for (int t = 0; t < mesh->n_tets; t++) {
+    memcpy(tets[t].vert, mesh->tet + 4 * (size_t)t, sizeof tets[t].vert);
+    tets[t].tet = t;
+  }
+  qsort(tets, (size_t)mesh->n_tets, sizeof *tets, compare_corners);
+#pragma omp parallel for schedule(static)
+  for (int t = 0; t < mesh->n_tris; t++) {
+    Corners key;
+    memcpy(key.vert, (const int *)bound->data + 4 * (size_t)mesh->tri[3 * t], sizeof key.vert);
+    const Corners *found = bsearch(&key, tets, (size_t)mesh->n_tets, sizeof *tets, compare_corners);
+    for (int f = 0; found && f < n_fields; f++)
+      memcpy(field[f] + (size_t)width[f] * (size_t)t,
+             field[f] + (size_t)width[f] * ((size_t)mesh->n_tris + (size_t)found->tet),
+             (size_t)width[f] * sizeof *field[f]);
+  }
+  return PLA_OK;
+}
+
 /* fields of the deformed body: displacement, and per element Jacobian, stretches, von Mises stress
  */
 static PlaStatus
@@ -39,7 +78,9 @@ add_fields(const PlaSimulation *scene, const double *pos, PlaMesh *mesh, PlaErro
     memcpy(stretch + 3 * (first + (size_t)c), state.stretch, sizeof state.stretch);
     mises[first + (size_t)c] = state.von_mises_pa;
   }
-  return PLA_OK;
+  double *const field[] = { jacobian, stretch, mises };
+  static const int width[] = { 1, 3, 1 };
+  return carry_fields(mesh, field, width, 3, err);
 }
 
 /* the cells with the smallest det F */

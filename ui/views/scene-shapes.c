@@ -98,16 +98,8 @@ static void
 prepare(Preparing *p)
 {
   const PlaMesh *mesh = p->content->mesh;
-  const PlaSceneMesh shape = { .n_verts = mesh->n_verts,
-                               .n_tris = mesh->n_tris,
-                               .n_tets = mesh->n_tets,
-                               .n_hexes = mesh->n_hexes,
-                               .pos = mesh->pos,
-                               .to_mm = 1000.0,
-                               .tri = mesh->tri,
-                               .tet = mesh->tet,
-                               .hex = mesh->hex,
-                               .open = p->open };
+  PlaSceneMesh shape = pla_scene_mesh(mesh);
+  shape.open = p->open;
   p->render->shape_new(&shape, &p->shape, &p->err);
 }
 

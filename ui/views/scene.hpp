@@ -51,6 +51,7 @@ struct PlaSceneShape {
   std::vector<double> pos; /* mm */
   std::vector<float> open; /* empty: no shade */
   int n_tris = 0, n_tets = 0;
+  bool carries = false; /* the triangles are the surface of what is in the cells */
   std::vector<int> tri, tet, hex;
   std::vector<int> across; /* the solid cell behind each face of tets, then hexes; -1: none */
   std::vector<view::Face>

@@ -86,13 +86,17 @@ find_faces(vtkPlane *clip, PlaSceneShape *item)
   const size_t n_tets = item->tet.size() / 4, n_hexes = item->hex.size() / 8;
   item->face.clear();
   for (int t = 0; t < item->n_tris; t++)
-    item->face.push_back(
-        { { item->tri[3 * t], item->tri[3 * t + 1], item->tri[3 * t + 2], -1 }, t });
+    if (!item->carries || kept(clip, item, &item->tri[3 * t], 3))
+      item->face.push_back(
+          { { item->tri[3 * t], item->tri[3 * t + 1], item->tri[3 * t + 2], -1 }, t });
   std::vector<char> keep(n_tets + n_hexes);
   for (size_t c = 0; c < keep.size(); c++)
     keep[c] = c < n_tets ? kept(clip, item, &item->tet[4 * c], 4)
                          : kept(clip, item, &item->hex[8 * (c - n_tets)], 8);
-  auto is_outer = [&](size_t face) { return item->across[face] < 0 || !keep[item->across[face]]; };
+  /* outer faces of cells that carry a surface lie outside of what is shown */
+  auto is_outer = [&](size_t face) {
+    return item->across[face] < 0 ? !item->carries : !keep[item->across[face]];
+  };
   for (size_t t = 0; t < n_tets; t++)
     for (size_t f = 0; keep[t] && f < 4; f++)
       if (is_outer(4 * t + f)) {
@@ -228,6 +232,7 @@ shape_new(const PlaSceneMesh *mesh, PlaSceneShape **out, PlaError *err)
     auto shape = std::make_unique<PlaSceneShape>(shape_of(mesh->n_verts, mesh->pos, mesh->to_mm));
     shape->n_tris = mesh->n_tris;
     shape->n_tets = mesh->n_tets;
+    shape->carries = mesh->carries;
     if (mesh->n_tris)
       shape->tri.assign(mesh->tri, mesh->tri + 3 * (size_t)mesh->n_tris);
     if (mesh->n_tets)
