@@ -269,7 +269,8 @@ run_verify(PlaInvocation *inv, PlaError *err)
     pla_json_number(json, "stored_bytes", (double)check.stored_bytes);
     if (fine)
       pla_say(inv,
-              "%s is intact: %lld operations, %lld versions of items, %.1f MiB of arrays in %.1f",
+              "%s is intact: %lld operations, %lld versions of items, %.1f MiB of arrays stored "
+              "in %.1f MiB",
               path, (long long)check.operations, (long long)check.items,
               (double)check.array_bytes / 1048576.0, (double)check.stored_bytes / 1048576.0);
     put_texts(inv, "problems", &check.problems);
