@@ -16,6 +16,8 @@ const PlaCommand pla_command_mesh = {
       "--method lattice embeds the surface in equal tetrahedra, one copy for each piece of\n"
       "material in a cell, so that separate parts stay separate.  INPUT may also be a mesh of\n"
       "tetrahedra, whose fields the elements inherit.\n\n"
+      "--method carved cuts equal tetrahedra along the surface of the tissues, which keeps the\n"
+      "accuracy of the scan at any cell size; see `body`, which chooses tissues by their names.\n\n"
       "--method embed embeds the surface in equal cubes; the surface may intersect itself.\n"
       "Where parts overlap there is a layer of cubes for each part, and the number of layers is\n"
       "checked against the winding number.\n\n"

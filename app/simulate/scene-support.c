@@ -55,29 +55,59 @@ pla_scene_surface_areas(const PlaMesh *mesh, const bool *marked, double *area)
   return n;
 }
 
+/* of a support per area, N/m3 */
+static double
+layer_stiffness(const PlaSimulation *scene, double cell)
+{
+  return LAYERS * pla_fem_model_modulus(scene->model) / cell;
+}
+
+double
+pla_scene_point_stiffness(const PlaSimulation *scene)
+{
+  /* the surface has about four vertices in a face of a cell */
+  const double cell = cell_size(scene->mesh);
+  return 0.25 * cell * cell * layer_stiffness(scene, cell);
+}
+
 PlaStatus
-pla_scene_hold_surface(PlaSimulation *scene, int constraint, unsigned axes, const bool *marked,
-                       int *n, PlaError *err)
+pla_scene_hold_surface(PlaSimulation *scene, int constraint, int motion, unsigned axes,
+                       const bool *marked, int *n, PlaError *err)
 {
   const PlaMesh *mesh = scene->mesh;
+  const double cell = cell_size(mesh), layer = layer_stiffness(scene, cell);
   g_autofree double *area = pla_array_new((size_t)mesh->n_verts, sizeof *area);
   *n = 0;
   if (!area)
     return pla_fail_memory(err, "the supports");
-  *n = pla_scene_surface_areas(mesh, marked, area);
-  const double layer = LAYERS * pla_fem_model_modulus(scene->model) / cell_size(mesh);
+  if (pla_scene_surface_areas(mesh, marked, area) == 0)
+    for (int b = 0; b < scene->bindings->n; b++)
+      area[scene->bindings->vert[b]] = marked[scene->bindings->vert[b]] ? 0.25 * cell * cell : 0.0;
   for (int v = 0; v < mesh->n_verts; v++) {
     PlaSpring spring = { .n_verts = 1, .vert = { v }, .weight = { 1.0 } };
     if (!(area[v] > 0.0))
       continue;
-    const PlaSupportSpec support = { (int)scene->springs->len, constraint };
+    const PlaSupportSpec support = { (int)scene->springs->len, constraint, motion };
     memcpy(spring.offset, &mesh->pos[3 * v], sizeof spring.offset);
     for (int d = 0; d < 3; d++)
       spring.stiffness[4 * d] = axes >> d & 1 ? layer * area[v] : 0.0;
     g_array_append_val(scene->springs, spring);
     g_array_append_val(scene->supports, support);
+    (*n)++;
   }
   return PLA_OK;
+}
+
+void
+pla_scene_move_supports(const PlaSimulation *scene, double t)
+{
+  for (guint i = 0; i < scene->supports->len; i++) {
+    const PlaSupportSpec *support = &g_array_index(scene->supports, PlaSupportSpec, i);
+    PlaSpring *spring = &g_array_index(scene->springs, PlaSpring, (guint)support->spring);
+    if (support->motion >= 0)
+      pla_rigid_motion_apply(&g_array_index(scene->motions, PlaRigidMotion, (guint)support->motion),
+                             t, &scene->mesh->pos[3 * spring->vert[0]], spring->offset);
+  }
 }
 
 PlaStatus

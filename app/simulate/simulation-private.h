@@ -18,9 +18,10 @@ typedef struct {
   int spring; /* in springs, or -1 where the vertex is prescribed */
 } PlaHookSpec;
 
-/* a spring that holds the surface of a carved body for a constraint */
+/* a spring that holds the surface of a carved body for a constraint; @motion: of the scene, or -1
+ */
 typedef struct {
-  int spring, constraint;
+  int spring, constraint, motion;
 } PlaSupportSpec;
 
 struct PlaSimulation {

@@ -205,22 +205,6 @@ hold_vertex(PlaSimulation *scene, const GArray *motion_index, PlaJson item, int 
   return PLA_OK;
 }
 
-/* a carved body is held by its surface */
-static PlaStatus
-hold_carved(PlaSimulation *scene, PlaJson item, PlaJson where, int constraint, unsigned axes,
-            const bool *marked, PlaError *err)
-{
-  int n = 0;
-  if (pla_json_has(item, "move"))
-    return pla_json_fail(item, err, "moves a carved body; fix it there, or pull at it with hooks");
-  PlaStatus st = pla_scene_hold_surface(scene, constraint, axes, marked, &n, err);
-  return st == PLA_OK && n == 0
-             ? pla_json_fail(
-                   where, err,
-                   "selects no triangle of the surface; a triangle needs all its vertices")
-             : st;
-}
-
 static PlaStatus
 read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
@@ -260,7 +244,10 @@ read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
     g_ptr_array_add(scene->held, held);
     g_array_append_val(motion_of, motion_index);
     if (st == PLA_OK && pla_scene_is_carved(scene)) {
-      st = hold_carved(scene, item, where, i, axes, marked, err);
+      int n = 0;
+      st = pla_scene_hold_surface(scene, i, motion_index, axes, marked, &n, err);
+      if (st == PLA_OK && n == 0)
+        st = pla_json_fail(where, err, "selects no vertex of the surface");
       continue;
     }
     /* what follows others is held by them */
@@ -496,6 +483,9 @@ read_hooks(PlaSimulation *scene, PlaJson root, PlaError *err)
       break;
     for (int d = 0; d < 3; d++)
       motion.translate_m[d] /= 1000.0;
+    /* what follows others cannot be prescribed, but held */
+    if (stiffness == 0.0 && pla_scene_is_carved(scene))
+      stiffness = pla_scene_point_stiffness(scene);
     if (stiffness > 0.0) {
       PlaSpring spring = { .n_verts = 1, .vert = { hook.vert }, .weight = { 1.0 } };
       for (int d = 0; d < 3; d++) {
@@ -854,6 +844,7 @@ pla_simulation_conditions(const PlaSimulation *scene, double t, double *target)
         if (scene->moved[v] >> d & 1)
           target[3 * v + d] = to[d];
     }
+  pla_scene_move_supports(scene, t);
   return (PlaFemConditions){ .fixed = scene->fixed,
                              .target = target,
                              .force = scene->force,
@@ -876,6 +867,15 @@ pla_simulation_motion_force(const PlaSimulation *scene, int motion, const double
     for (size_t v = 0; st == PLA_OK && v < n; v++)
       if (scene->motion_of[v] == motion)
         force_n[d] -= elastic[3 * v + d] + scene->force[3 * v + d];
+  }
+  for (guint i = 0; st == PLA_OK && i < scene->supports->len; i++) {
+    const PlaSupportSpec *support = &g_array_index(scene->supports, PlaSupportSpec, i);
+    double force[3];
+    if (support->motion != motion)
+      continue;
+    pla_spring_force(&scene->spring_list.spring[support->spring], pos, force);
+    for (int d = 0; d < 3; d++)
+      force_n[d] += force[d];
   }
   return st;
 }

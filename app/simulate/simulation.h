@@ -25,7 +25,8 @@ void pla_simulation_free(PlaSimulation *scene); /* NULL is fine */
 const PlaFemModel *pla_simulation_get_model(const PlaSimulation *scene);
 void pla_simulation_set_translation(PlaSimulation *scene, int motion, const double translate_mm[3]);
 /* Conditions after the fraction @t of all motions; @target (n_verts x 3, m) is filled and must stay
- * as long as they are used. */
+ * as long as they are used.  The supports of carved bodies move along, so one solve of a scene runs
+ * at a time. */
 PlaFemConditions pla_simulation_conditions(const PlaSimulation *scene, double t, double *target);
 /* What must pull at the vertices of a motion to keep the body at @pos (n_verts x 3, m), N. */
 PlaStatus pla_simulation_motion_force(const PlaSimulation *scene, int motion, const double *pos,

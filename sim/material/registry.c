@@ -3,24 +3,8 @@
 
 #include <string.h>
 
-static const PlaMaterial *const materials[] = {
-  &pla_material_neo_hookean,
-  &pla_material_neo_hookean_mm,
-  &pla_material_stable_neo_hookean,
-  &pla_material_mooney_rivlin,
-  &pla_material_yeoh,
-  &pla_material_ogden,
-  &pla_material_fung,
-  &pla_material_arruda_boyce,
-  &pla_material_muscle,
-  &pla_material_blemker,
-  &pla_material_fascia,
-  &pla_material_corotated,
-  &pla_material_fixed_corotated,
-  &pla_material_stvk,
-  &pla_material_linear,
-  NULL,
-};
+#define MATERIAL_ROW(name) &pla_material_##name,
+static const PlaMaterial *const materials[] = { PLA_MATERIALS(MATERIAL_ROW) NULL };
 
 const PlaMaterial *const *
 pla_materials_get(void)

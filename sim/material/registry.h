@@ -3,18 +3,25 @@
 
 #include "sim/material/material.h"
 
-extern const PlaMaterial pla_material_neo_hookean;
-extern const PlaMaterial pla_material_neo_hookean_mm;
-extern const PlaMaterial pla_material_stable_neo_hookean;
-extern const PlaMaterial pla_material_mooney_rivlin;
-extern const PlaMaterial pla_material_corotated;
-extern const PlaMaterial pla_material_fixed_corotated;
-extern const PlaMaterial pla_material_stvk;
-extern const PlaMaterial pla_material_linear;
-extern const PlaMaterial pla_material_yeoh;
-extern const PlaMaterial pla_material_ogden;
-extern const PlaMaterial pla_material_fung;
-extern const PlaMaterial pla_material_arruda_boyce;
-extern const PlaMaterial pla_material_fascia;
-extern const PlaMaterial pla_material_muscle;
-extern const PlaMaterial pla_material_blemker;
+/* Every material, in the order that panels show them.  A row declares pla_material_NAME and lists
+ * it; its source also goes into meson.build. */
+/* clang-format off */
+#define PLA_MATERIALS(ROW)   \
+  ROW(neo_hookean)           \
+  ROW(neo_hookean_mm)        \
+  ROW(stable_neo_hookean)    \
+  ROW(mooney_rivlin)         \
+  ROW(yeoh)                  \
+  ROW(ogden)                 \
+  ROW(fung)                  \
+  ROW(arruda_boyce)          \
+  ROW(muscle)                \
+  ROW(blemker)               \
+  ROW(fascia)                \
+  ROW(corotated)             \
+  ROW(fixed_corotated)       \
+  ROW(stvk)                  \
+  ROW(linear)
+/* clang-format on */
+#define PLA_MATERIAL_DECLARE(name) extern const PlaMaterial pla_material_##name;
+PLA_MATERIALS(PLA_MATERIAL_DECLARE)
