@@ -11,6 +11,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
+#include "sim/material/registry.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -220,6 +221,45 @@ member(const PlaFemModel *model, int d, int k, PlaPoint *point, const PlaMateria
   return pla_fem_has_cells(model) ? model->tet_volume[t] / 6.0 : self->volume[d];
 }
 
+/* the moduli of a domain of nothing but neo-Hookean tets, times volume */
+static bool
+simple_moduli(const PlaFemModel *model, int d, PlaFemSimpleDomain *out)
+{
+  out->mu = out->lambda = 0.0;
+  if (model->prestretch || model->fibre_start)
+    return false;
+  for (int k = 0; k < n_members(model, d); k++) {
+    PlaPoint ignored;
+    const PlaMaterial *material;
+    const double *constants, w = member(model, d, k, &ignored, &material, &constants);
+    if (material != &pla_material_neo_hookean)
+      return false;
+    out->mu += w * constants[0];
+    out->lambda += w * constants[1];
+  }
+  return true;
+}
+
+bool
+pla_fem_domain_simple(const PlaFemModel *model, int d, const double *pos, PlaFemSimpleDomain *out)
+{
+  double cofactor[9], minors = 0.0;
+  if (!simple_moduli(model, d, out))
+    return false;
+  domain_gradient(model->domains, d, pos, out->f);
+  pla_mat3_cofactor(out->f, cofactor);
+  const double det = pla_vec3_dot(out->f, cofactor);
+  for (int i = 0; i < 9; i++)
+    minors += cofactor[i] * cofactor[i];
+  /* the smallest stretch is at least J / |cof F| */
+  if (!(det > 0.0 && det * det >= PLA_STRETCH_FLOOR * PLA_STRETCH_FLOOR * minors))
+    return false;
+  out->log_det = log(det);
+  for (int i = 0; i < 9; i++)
+    out->inverse[i] = cofactor[i] / det;
+  return true;
+}
+
 double
 pla_fem_domains_energy(const PlaFemModel *model, const double *pos)
 {
@@ -229,6 +269,15 @@ pla_fem_domains_energy(const PlaFemModel *model, const double *pos)
     return NAN;
 #pragma omp parallel for schedule(static)
   for (int d = 0; d < self->n; d++) {
+    PlaFemSimpleDomain simple;
+    if (pla_fem_domain_simple(model, d, pos, &simple)) {
+      const double l = simple.log_det;
+      double i1 = 0.0;
+      for (int i = 0; i < 9; i++)
+        i1 += simple.f[i] * simple.f[i];
+      part[d] = simple.mu * (0.5 * (i1 - 3.0) - l) + 0.5 * simple.lambda * l * l;
+      continue;
+    }
     PlaPoint point = { 0 };
     domain_gradient(self, d, pos, point.f);
     pla_point_decompose(&point);
@@ -256,11 +305,18 @@ pla_fem_domains_add_forces(const PlaFemModel *model, const double *pos, double *
   {
 #pragma omp for schedule(static)
     for (int d = 0; d < self->n; d++) {
+      PlaFemSimpleDomain simple;
       PlaPoint point = { 0 };
       double sum[9] = { 0 };
-      domain_gradient(self, d, pos, point.f);
-      pla_point_decompose(&point);
-      for (int k = 0; k < n_members(model, d); k++) {
+      const bool done = pla_fem_domain_simple(model, d, pos, &simple);
+      for (int i = 0; done && i < 9; i++)
+        sum[i] = simple.mu * simple.f[i] +
+                 (simple.lambda * simple.log_det - simple.mu) * simple.inverse[i];
+      if (!done) {
+        domain_gradient(self, d, pos, point.f);
+        pla_point_decompose(&point);
+      }
+      for (int k = 0; !done && k < n_members(model, d); k++) {
         const PlaMaterial *material;
         const double *constants, w = member(model, d, k, &point, &material, &constants);
         double p[9];

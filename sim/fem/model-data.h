@@ -151,6 +151,17 @@ void pla_fem_patches_pressure(const PlaFemModel *model, const double *pos, doubl
 double pla_fem_patch_slope(const PlaFemModel *model, int p, const double *pos, bool project,
                            double *slope);
 
+/* A domain of nothing but neo-Hookean tets, no stretch below the floor: it needs no SVD.  With
+ * G = F^-T, P = mu F + (lambda ln J - mu) G, and with c_a = G g_a,
+ * K_ab = mu g_a.g_b 1 + lambda c_a c_b^T + (mu - lambda ln J) c_b c_a^T. */
+typedef struct {
+  double mu, lambda; /* times volume, J */
+  double f[9], inverse[9] /* G */, log_det;
+} PlaFemSimpleDomain;
+/* False where domain @d at @pos is none. */
+bool pla_fem_domain_simple(const PlaFemModel *model, int d, const double *pos,
+                           PlaFemSimpleDomain *out);
+
 PlaStatus pla_fem_domains_new(const PlaFemModel *model, PlaFemDomains **out, PlaError *err);
 void pla_fem_domains_free(PlaFemDomains *self); /* NULL is fine */
 /* J; NaN when memory is short. */

@@ -543,6 +543,22 @@ add_pressure(const double f[9], double pressure, double p[9])
     p[i] += pressure * cofactor[i];
 }
 
+/* corner forces of a tet that has nothing but the pressure of its patches */
+static void
+pressure_forces(const PlaFemModel *model, int t, const double *pos, double pressure, double *corner)
+{
+  double f[9], cofactor[9], grad[4][3];
+  pla_fem_tet_gradient(model, t, pos, f);
+  pla_mat3_cofactor(f, cofactor);
+  pla_fem_tet_shape(model, t, grad);
+  for (int a = 0; a < 4; a++) {
+    double g[3];
+    pla_mat3_apply(cofactor, grad[a], g);
+    for (int i = 0; i < 3; i++)
+      corner[3 * a + i] = -model->tet_volume[t] * pressure * g[i];
+  }
+}
+
 /* corner[4 t + a] of tets, then hexes */
 static void
 corner_forces(const PlaFemModel *model, const double *pos, const double *pressure, double *corner)
@@ -563,6 +579,11 @@ corner_forces(const PlaFemModel *model, const double *pos, const double *pressur
         else
           n_left++;
       }
+      if (model->domains) {
+        for (int t = begin; t < end; t++)
+          pressure_forces(model, t, pos, pressure[t], corner + 12 * (size_t)t);
+        continue;
+      }
       if (n_left > 0)
         decompose_tets(model, begin, end, pos, &batch);
       for (int t = begin; n_left > 0 && t < end; t++) {
@@ -574,8 +595,7 @@ corner_forces(const PlaFemModel *model, const double *pos, const double *pressur
         double p[9] = { 0 }, grad[4][3];
         batch_point(&batch, t - begin, &point);
         pla_fem_cell_point(model, t, &point);
-        if (!model->domains)
-          pla_material_stress(material, constants, &point, p);
+        pla_material_stress(material, constants, &point, p);
         if (pressure)
           add_pressure(point.f, pressure[t], p);
         pla_fem_tet_shape(model, t, grad);
@@ -713,15 +733,10 @@ point_tangent(const PlaFemModel *model, int c, PlaPoint *point, const double *pr
 {
   const double *constants;
   const PlaMaterial *material = pla_fem_cell_law(model, c, &constants);
-  const bool only_pressure = model->domains && c < model->n_tets;
-  memset(h, 0, 81 * sizeof *h);
-  if (!only_pressure) {
-    pla_point_decompose(point);
-    pla_fem_cell_point(model, c, point);
-    pla_material_tangent(material, constants, point, project && !pressure, h);
-  }
-  /* alone, what pressure adds is never definite */
-  if (!pressure || (only_pressure && project))
+  pla_point_decompose(point);
+  pla_fem_cell_point(model, c, point);
+  pla_material_tangent(material, constants, point, project && !pressure, h);
+  if (!pressure)
     return;
   /* d cof(F) / dF: each entry is a minor, linear in the entries of the other rows and columns */
   for (int i = 0; i < 3; i++)
@@ -734,6 +749,29 @@ point_tangent(const PlaFemModel *model, int c, PlaPoint *point, const double *pr
         }
   if (project && !pla_definite(9, h))
     pla_definite_project(9, h);
+}
+
+/* What the pressure of patches adds to a tet, d^2 J / dx_a dx_b times pressure: K_ab = p V [w]x
+ * with w = F (g_a x g_b), and [w]x v = w x v up to the sign. */
+static void
+pressure_stiffness(const PlaFemModel *model, int t, const double f[9], double pressure,
+                   double stiffness[144])
+{
+  const double scale = pressure * model->tet_volume[t];
+  double grad[4][3];
+  pla_fem_tet_shape(model, t, grad);
+  for (int a = 0; a < 4; a++)
+    for (int b = 0; b < 4; b++) {
+      double cross[3], w[3], *k = stiffness + 36 * a + 3 * b;
+      if (a == b)
+        continue;
+      pla_vec3_cross(grad[a], grad[b], cross);
+      pla_mat3_apply(f, cross, w);
+      for (int i = 0; i < 3; i++) {
+        k[12 * i + (i + 1) % 3] = scale * w[(i + 2) % 3];
+        k[12 * ((i + 1) % 3) + i] = -scale * w[(i + 2) % 3];
+      }
+    }
 }
 
 void
@@ -751,6 +789,12 @@ pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, const
     }
     memset(stiffness, 0, 144 * sizeof *stiffness);
     pla_fem_tet_gradient(model, c, pos, point.f);
+    if (model->domains) {
+      /* alone, what pressure adds is never definite */
+      if (!project)
+        pressure_stiffness(model, c, point.f, pressure[c], stiffness);
+      return;
+    }
     point_tangent(model, c, &point, pressure, project, h);
     pla_fem_tet_shape(model, c, grad);
     add_point_stiffness(4, &grad[0][0], model->tet_volume[c], h, stiffness);

@@ -8,6 +8,9 @@
  * sound everywhere.  Near the end, where differences of the energy are below its rounding error,
  * the residual decides.
  *
+ * Large tets of the mixed formulation are preconditioned by a factor of standard elements and a
+ * smoother (sim/solve/near.h) instead, as long as that converges.
+ *
  * The energy of a nearly incompressible body (mixed formulation) is a narrow curved valley, in
  * which descent is slow.  Continuation helps: the body is solved roughly with a smaller volume
  * modulus, which then rises in stages. */
@@ -17,6 +20,7 @@
 #include "anatomy/base/parallel.h"
 #include "sim/contact/contact.h"
 #include "sim/linear/gmres.h"
+#include "sim/solve/near.h"
 #include "sim/solve/solve.h"
 #include "sim/solve/terms.h"
 
@@ -29,6 +33,9 @@ enum {
   OLD_FACTOR_ITERATIONS = 12, /* conjugate gradients with an older factor before a new one pays, */
   LARGE_FACTOR_ITERATIONS = 40, /* and at most, where a factor costs much more than its use */
   NEW_FACTOR_ITERATIONS = 60,   /* with the factor of the very matrix, or of its projection */
+  NEAR_VERTS = 1000,        /* smaller bodies of the mixed formulation are factored as they are */
+  OLD_NEAR_ITERATIONS = 30, /* by an older factor of standard elements, before a new one, */
+  NEW_NEAR_ITERATIONS = 60, /* and by the newest, before one of the mixed tangent takes over */
   MAX_HALVINGS = 30, /* a step of 1e-9 of the full one changes no position in double precision */
   MAX_SHIFTS = 12,   /* fourfold each: up to 2e7 times the first shift */
   MOST_IDLE = 6,     /* iterations in a row that change energy and residual by rounding only */
@@ -52,6 +59,9 @@ static const double met_decrease = 0.25;
 /* Largest forcing term.  Tighter than the customary 0.5 (Nocedal and Wright, 7.1), since
  * preconditioned by a factor few iterations reach it. */
 static const double roughest_direction = 0.05;
+/* Share of the forcing term in the mixed formulation, whose tangent costs more to assemble than
+ * some iterations. */
+static const double near_direction = 0.1;
 
 typedef struct {
   const PlaFemModel *model;
@@ -62,16 +72,18 @@ typedef struct {
   const PlaFemConditions *conditions;
   PlaFemOrder *order; /* or NULL */
   PlaFemSystem system;
-  double extent;    /* of the body, m: no step is longer */
-  size_t n;         /* scalars of the block arrays */
-  double *force;    /* n_verts x 3 */
-  double *residual; /* block array */
-  double *step;     /* block array */
-  double *trial;    /* n_verts x 3 */
-  double work;      /* of the pressure so far, J */
-  double grain;     /* J, what rounding of the strains alone does to the energy */
-  bool tangled;     /* on the way out of a tangle, where the exact tangent is never definite */
-  double loose;     /* mass factor that ties what nothing holds to where it is, 1/s^2 */
+  PlaFemNear *near;  /* preconditions in place of the system's factor; NULL: that one does */
+  bool without_near; /* it converged too slowly; the order is not that of the system's factor */
+  double extent;     /* of the body, m: no step is longer */
+  size_t n;          /* scalars of the block arrays */
+  double *force;     /* n_verts x 3 */
+  double *residual;  /* block array */
+  double *step;      /* block array */
+  double *trial;     /* n_verts x 3 */
+  double work;       /* of the pressure so far, J */
+  double grain;      /* J, what rounding of the strains alone does to the energy */
+  bool tangled;      /* on the way out of a tangle, where the exact tangent is never definite */
+  double loose;      /* mass factor that ties what nothing holds to where it is, 1/s^2 */
   double shift, first_shift; /* mass factor that shortens steps, 1/s^2; 0: none */
   /* at the present shape */
   double energy; /* less the work of the loads, J */
@@ -104,14 +116,55 @@ potential(const Newton *self, const double *from, const double *pos)
   return energy;
 }
 
+/* what the lumped mass adds to the tangent, 1/s^2 */
+static double
+mass_factor(const Newton *self)
+{
+  const PlaFemInertia *inertia = self->conditions->inertia;
+  return self->loose + self->shift + (inertia ? inertia->factor : 0.0);
+}
+
 static void
 assemble(Newton *self, const double *pos, bool project)
 {
-  const PlaFemInertia *inertia = self->conditions->inertia;
-  pla_fem_system_assemble(&self->system, pos, project,
-                          self->loose + self->shift + (inertia ? inertia->factor : 0.0));
+  pla_fem_system_assemble(&self->system, pos, project, mass_factor(self));
   pla_terms_add_stiffness(&self->system, self->conditions, pos, project);
   pla_fem_system_constrain(&self->system);
+  if (self->near)
+    pla_fem_near_set_matrix(self->near, &self->system.matrix);
+}
+
+/* a factor of the assembled tangent, or of standard elements at @pos */
+static PlaStatus
+make_factor(Newton *self, const double *pos, PlaPrecision precision, PlaProgress *progress,
+            bool *definite, PlaFemReport *report, PlaError *err)
+{
+  report->factorisations++;
+  return self->near ? pla_fem_near_factor(self->near, self->conditions, pos, mass_factor(self),
+                                          progress, definite, err)
+                    : pla_cholesky_factor(self->system.factor, &self->system.matrix, precision,
+                                          progress, definite, err);
+}
+
+static bool
+has_factor(const Newton *self)
+{
+  return self->near ? pla_fem_near_has_factor(self->near)
+                    : self->system.factor && pla_cholesky_has_factor(self->system.factor);
+}
+
+/* conjugate gradients on the assembled tangent into self->step */
+static PlaStatus
+refine(Newton *self, double rel, int max_iterations, PlaProgress *progress, PlaRefineReport *cg,
+       PlaFemReport *report, PlaError *err)
+{
+  PlaStatus st =
+      self->near ? pla_fem_near_refine(self->near, self->residual, rel, max_iterations, progress,
+                                       self->step, cg, err)
+                 : pla_cholesky_refine(self->system.factor, &self->system.matrix, self->residual,
+                                       rel, max_iterations, progress, self->step, cg, err);
+  report->linear_iterations += cg->iterations;
+  return st;
 }
 
 /* x + length * step, bound vertices following */
@@ -152,6 +205,31 @@ update_contacts(Newton *self, const double *pos, bool hold, PlaError *err)
   return st;
 }
 
+/* The system, and what preconditions it: a factor of its own, or of standard elements. */
+static PlaStatus
+make_system(Newton *self, const PlaVertSets *links, PlaError *err)
+{
+  pla_fem_near_free(self->near);
+  self->near = NULL;
+  PlaStatus st = pla_fem_system_init_bare(&self->system, self->model, self->conditions, links, err);
+  if (st != PLA_OK || self->system.n_blocks == 0)
+    return st;
+  if (!self->without_near && self->model->domains && !self->conditions->damping &&
+      self->system.n_blocks >= NEAR_VERTS)
+    return pla_fem_near_new(self->model, self->conditions, links, self->order, &self->near, err);
+  return pla_fem_system_analyse(&self->system, self->without_near ? NULL : self->order, err);
+}
+
+/* the factor of standard elements does not serve this body: from now on one of the mixed tangent */
+static PlaStatus
+leave_near(Newton *self, PlaError *err)
+{
+  pla_fem_near_free(self->near);
+  self->near = NULL;
+  self->without_near = true;
+  return pla_fem_system_analyse(&self->system, NULL, err);
+}
+
 /* Grows the pattern of the matrix when contacts no longer fit into it, with pairs up to twice the
  * thickness apart, so that it seldom has to grow again. */
 static PlaStatus
@@ -167,8 +245,7 @@ grow_pattern(Newton *self, const double *pos, PlaError *err)
     st = pla_terms_links(conditions, &links, err);
   if (st == PLA_OK) {
     pla_fem_system_clear(&self->system);
-    st = pla_fem_system_init_ordered(&self->system, self->model, conditions, &links, self->order,
-                                     err);
+    st = make_system(self, &links, err);
   }
   pla_vert_sets_clear(&links);
   return st == PLA_OK ? update_contacts(self, pos, false, err) : st;
@@ -220,7 +297,9 @@ static PlaStatus
 rim_precondition(void *data, const double *x, double *y, PlaError *err)
 {
   const Rim *rim = data;
-  return pla_cholesky_solve(rim->newton->system.factor, x, y, err);
+  const Newton *self = rim->newton;
+  return self->near ? pla_fem_near_precondition(self->near, x, y, err)
+                    : pla_cholesky_solve(self->system.factor, x, y, err);
 }
 
 /* Replaces the step of the symmetric part by that of the whole tangent (GMRES); keeps the former
@@ -271,7 +350,6 @@ static PlaStatus
 short_direction(Newton *self, const double *pos, double rel, const PlaFemOptions *options,
                 bool *found, PlaFemReport *report, PlaError *err)
 {
-  PlaCholesky *factor = self->system.factor;
   PlaStatus st = PLA_OK;
   *found = false;
   if (self->shift == 0.0)
@@ -280,14 +358,10 @@ short_direction(Newton *self, const double *pos, double rel, const PlaFemOptions
     PlaRefineReport cg = { 0 };
     bool definite;
     assemble(self, pos, true);
-    st = pla_cholesky_factor(factor, &self->system.matrix,
-                             self->model->patches ? PLA_DOUBLE : PLA_SINGLE, options->progress,
-                             &definite, err);
-    report->factorisations++;
+    st = make_factor(self, pos, self->model->patches ? PLA_DOUBLE : PLA_SINGLE, options->progress,
+                     &definite, report, err);
     if (st == PLA_OK && definite) {
-      st = pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
-                               NEW_FACTOR_ITERATIONS, options->progress, self->step, &cg, err);
-      report->linear_iterations += cg.iterations;
+      st = refine(self, rel, NEW_FACTOR_ITERATIONS, options->progress, &cg, report, err);
       *found = !cg.negative_curvature && pla_max_abs(self->step, self->n) <= self->extent;
     }
     if (!*found)
@@ -312,10 +386,9 @@ static PlaStatus
 symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOptions *options,
                     PlaFemReport *report, PlaError *err)
 {
-  PlaCholesky *factor = self->system.factor;
   PlaRefineReport cg = { 0 };
   PlaStatus st = PLA_OK;
-  bool found = false;
+  bool found = false, fresh = false;
   if (self->shift > 0.0) {
     st = short_direction(self, pos, rel, options, &found, report, err);
     if (st != PLA_OK || found)
@@ -324,18 +397,17 @@ symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOpt
   assemble(self, pos, self->tangled);
 
   /* conjugate gradients with an older factor, as long as they converge quickly */
-  if (pla_cholesky_has_factor(factor)) {
-    st =
-        pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
-                            old_factor_iterations(factor), options->progress, self->step, &cg, err);
-    report->linear_iterations += cg.iterations;
+  if (has_factor(self)) {
+    const int most = self->near ? OLD_NEAR_ITERATIONS : old_factor_iterations(self->system.factor);
+    st = refine(self, rel, most, options->progress, &cg, report, err);
     if (st != PLA_OK || cg.converged)
       return st;
   }
   /* a new factor: of the exact tangent (0), else of the projected one (1), else of the projected
    * one with 1 % added to its diagonal (2), since projection may leave motions without stiffness */
   for (int project = self->tangled; project < 3; project++) {
-    bool definite = false;
+    /* that of standard elements is the same for all of them */
+    bool definite = self->near && fresh;
     if (project == 1 && !self->tangled)
       assemble(self, pos, true);
     if (project == 2 && !self->tangled) {
@@ -343,29 +415,37 @@ symmetric_direction(Newton *self, const double *pos, double rel, const PlaFemOpt
       if (st != PLA_OK || found)
         return st;
       assemble(self, pos, true);
+      definite = false;
     }
-    if (project == 2)
+    if (project == 2) {
       pla_block_matrix_stiffen(&self->system.matrix, 0.01);
+      if (self->near)
+        pla_fem_near_set_matrix(self->near, &self->system.matrix);
+    }
     /* nearly incompressible bodies are beyond single precision */
     for (int precision = self->model->patches ? PLA_DOUBLE : PLA_SINGLE;
          precision <= PLA_DOUBLE && !definite; precision++) {
       /* a double factor of an indefinite matrix would fail as well */
       if (precision == PLA_DOUBLE && !project && !self->model->patches)
         break;
-      st = pla_cholesky_factor(factor, &self->system.matrix, (PlaPrecision)precision,
-                               options->progress, &definite, err);
-      report->factorisations++;
+      st = make_factor(self, pos, (PlaPrecision)precision, options->progress, &definite, report,
+                       err);
       if (st != PLA_OK)
         return st;
     }
-    if (!definite)
-      continue;
-    st = pla_cholesky_refine(factor, &self->system.matrix, self->residual, rel,
-                             NEW_FACTOR_ITERATIONS, options->progress, self->step, &cg, err);
-    report->linear_iterations += cg.iterations;
-    if (st != PLA_OK ||
-        (!cg.negative_curvature && pla_max_abs(self->step, self->n) <= self->extent))
-      return st;
+    fresh = definite;
+    if (definite) {
+      st = refine(self, rel, self->near ? NEW_NEAR_ITERATIONS : NEW_FACTOR_ITERATIONS,
+                  options->progress, &cg, report, err);
+      if (st != PLA_OK)
+        return st;
+    }
+    if (self->near && (!definite || (!cg.converged && !cg.negative_curvature))) {
+      st = leave_near(self, err);
+      return st == PLA_OK ? symmetric_direction(self, pos, rel, options, report, err) : st;
+    }
+    if (definite && !cg.negative_curvature && pla_max_abs(self->step, self->n) <= self->extent)
+      return PLA_OK;
   }
   /* even the stiffened tangent fails: a step along the residual, scaled by the largest diagonal */
   double diagonal = 0.0;
@@ -383,7 +463,7 @@ direction(Newton *self, const double *pos, double rel, const PlaFemOptions *opti
           PlaFemReport *report, PlaError *err)
 {
   PlaStatus st = symmetric_direction(self, pos, rel, options, report, err);
-  if (st == PLA_OK && self->conditions->pressure && pla_cholesky_has_factor(self->system.factor))
+  if (st == PLA_OK && self->conditions->pressure && has_factor(self))
     st = turn_with_rim(self, pos, rel, report, err);
   return st;
 }
@@ -440,6 +520,7 @@ newton_clear(Newton *self)
 {
   free(self->softened_patches.modulus_log);
   free(self->softened_patches.modulus_square);
+  pla_fem_near_free(self->near);
   pla_fem_system_clear(&self->system);
   free(self->force);
   free(self->residual);
@@ -522,8 +603,7 @@ newton_init(Newton *self, const PlaFemModel *model, const PlaFemConditions *cond
       (Newton){ .model = model, .given = model, .conditions = conditions, .order = options->order };
   self->loose = loose_factor(model, conditions);
   self->tangled = isfinite(jacobian);
-  PlaStatus st =
-      pla_fem_system_init_ordered(&self->system, model, conditions, NULL, options->order, err);
+  PlaStatus st = make_system(self, NULL, err);
   if (st != PLA_OK) {
     self->system = (PlaFemSystem){ 0 };
     return st;
@@ -596,8 +676,9 @@ find_step(Newton *self, const double *pos, const PlaFemOptions *options, PlaFemR
   /* forcing term of the inexact Newton method: the square root of the residual converges with order
    * 3/2 (R. Dembo, S. Eisenstat and T. Steihaug 1982); the last step is not solved further than a
    * tenth of the tolerance (S. Eisenstat and H. Walker 1996, safeguard against oversolving) */
+  const double rate = self->near ? near_direction : 1.0;
   double rel = fmin(roughest_direction, fmax(0.1 * options->tolerance_rel / report->residual_rel,
-                                             sqrt(report->residual_rel)));
+                                             rate * sqrt(report->residual_rel)));
   PlaStatus st = grow_pattern(self, pos, err);
   if (st == PLA_OK)
     st = direction(self, pos, rel, options, report, err);

@@ -5,6 +5,7 @@
 #include "sim/contact/contact.h"
 #include "sim/fem/model-data.h"
 #include "sim/solve/coarse.h"
+#include "sim/solve/near.h"
 #include "sim/solve/pbng.h"
 #include "sim/solve/solvers.h"
 #include "sim/solve/terms.h"
@@ -153,6 +154,44 @@ sweep_start(const PlaFemModel *model, const PlaFemConditions *conditions, const 
   return st;
 }
 
+/* Sweeps before Newton's method in the mixed formulation: over the same cells as standard elements,
+ * which treat short waves well enough to make a start.  Kept where the true energy and residual
+ * fall; a start with inverted elements is left to untangle_start(). */
+static PlaStatus
+sweep_mixed_start(const PlaFemModel *model, const PlaFemConditions *conditions, double *pos,
+                  PlaFemReport *report, PlaError *err)
+{
+  const size_t n = 3 * (size_t)model->n_verts;
+  const PlaPbngOptions options = pla_pbng_options_default();
+  PlaFemPlain plain = { 0 };
+  PlaPbng *state = NULL;
+  double before = 0.0, after = 0.0;
+  if (!model->domains || pla_fem_inverted(model, pos, NULL, NULL) > 0)
+    return PLA_OK;
+  double *trial = pla_array_new(n, sizeof *trial);
+  PlaStatus st =
+      trial ? pla_fem_plain_init(&plain, model, err) : pla_fail_memory(err, "the solver");
+  if (st == PLA_OK)
+    st = pla_pbng_new(&plain.model, conditions, &options, pos, &state, err);
+  if (st == PLA_OK && pla_pbng_residual(state) > 1.01 * pla_fem_load_norm(model, conditions)) {
+    pla_pbng_sweep(state, SMOOTHING_SWEEPS);
+    pla_pbng_get_positions(state, trial);
+    st = start_residual(model, conditions, pos, &before, err);
+    if (st == PLA_OK)
+      st = start_residual(model, conditions, trial, &after, err);
+    if (st == PLA_OK && after < before &&
+        pla_terms_energy(model, conditions, trial) < pla_terms_energy(model, conditions, pos) &&
+        pla_fem_inverted(model, trial, NULL, NULL) == 0) {
+      memcpy(pos, trial, n * sizeof *pos);
+      report->method = "pbng+newton";
+    }
+  }
+  pla_pbng_free(state);
+  pla_fem_plain_clear(&plain);
+  free(trial);
+  return st;
+}
+
 /* What is still tangled is led out of it; should even that fail, the rest shape, bent to fit what
  * is prescribed, is tried the same way, and the report says so. */
 static PlaStatus
@@ -209,9 +248,10 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
       memcpy(pos, before, n * sizeof *pos);
     st = pla_fem_solve_pbng(model, conditions, options, pos, report, err);
   } else if (st == PLA_OK) {
-    if (options->method == PLA_SOLVER_AUTO && !mixed && !conditions->bindings &&
-        !conditions->contacts && !conditions->inertia)
-      st = sweep_start(model, conditions, before, pos, report, err);
+    if (options->method == PLA_SOLVER_AUTO && !conditions->bindings && !conditions->contacts &&
+        !conditions->inertia)
+      st = mixed ? sweep_mixed_start(model, conditions, pos, report, err)
+                 : sweep_start(model, conditions, before, pos, report, err);
     if (st == PLA_OK)
       st = untangle_start(model, conditions, options, pos, report, err);
     if (st == PLA_OK)

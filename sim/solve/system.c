@@ -1,7 +1,10 @@
 /* The linear systems of a model. */
 #include "sim/solve/system.h"
 
+#include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/base/parallel.h"
+#include "sim/solve/mixed-kernel.h"
 #include "sim/solve/solve.h"
 
 #include <math.h>
@@ -103,7 +106,8 @@ prepare_mixed(PlaFemSystem *self, PlaError *err)
                 list_rows(self, patches->n, patches->vert_start, patches->vert, &self->patch_rows);
   if (enough && domains) {
     self->tangent = pla_array_new((size_t)domains->n, 81 * sizeof *self->tangent);
-    enough = self->tangent &&
+    self->simple = pla_array_new((size_t)domains->n, 1);
+    enough = self->tangent && self->simple &&
              list_rows(self, domains->n, domains->vert_start, domains->vert, &self->domain_rows);
   }
   return enough ? PLA_OK : pla_fail_memory(err, "the linear system");
@@ -207,6 +211,19 @@ pla_fem_system_init_ordered(PlaFemSystem *self, const PlaFemModel *model,
                             const PlaFemConditions *conditions, const PlaVertSets *links,
                             PlaFemOrder *order, PlaError *err)
 {
+  PlaStatus st = pla_fem_system_init_bare(self, model, conditions, links, err);
+  if (st == PLA_OK && self->n_blocks > 0)
+    st = pla_fem_system_analyse(self, order, err);
+  if (st != PLA_OK)
+    pla_fem_system_clear(self);
+  return st;
+}
+
+PlaStatus
+pla_fem_system_init_bare(PlaFemSystem *self, const PlaFemModel *model,
+                         const PlaFemConditions *conditions, const PlaVertSets *links,
+                         PlaError *err)
+{
   const size_t nv = (size_t)model->n_verts;
   *self = (PlaFemSystem){ .model = model, .bindings = conditions->bindings };
   self->block_of = pla_array_new(nv, sizeof *self->block_of);
@@ -242,8 +259,6 @@ pla_fem_system_init_ordered(PlaFemSystem *self, const PlaFemModel *model,
     st = make_slots(self, err);
   if (st == PLA_OK && model->patches)
     st = prepare_mixed(self, err);
-  if (st == PLA_OK && self->n_blocks > 0)
-    st = pla_fem_system_analyse(self, order, err);
   free(used);
   free(start);
   free(blocks);
@@ -266,6 +281,7 @@ pla_fem_system_clear(PlaFemSystem *self)
   rows_clear(&self->patch_rows);
   rows_clear(&self->domain_rows);
   free(self->tangent);
+  free(self->simple);
   free(self->pressure);
   free(self->slope);
   free(self->curvature);
@@ -332,74 +348,106 @@ pla_fem_system_add_local(PlaFemSystem *self, int k, const int *verts, const doub
       add_block(self, verts[a], verts[b], 1.0, local + 9 * a * k + 3 * b, 3 * k);
 }
 
-/* the block between places @a and @b of a set of vertices, 9 numbers, added to @block */
-typedef void (*BlockFunc)(const PlaFemSystem *self, int set, int a, int b, double *block);
+/* The blocks of one row of a set are linear in what its columns have, g_b: block (i, j) is the sum
+ * of row[9 l + 3 i + j] g_b[l]. */
+typedef void (*RowFunc)(const PlaFemSystem *self, int set, int a, double row[27]);
 
-/* curvature b b^T, b the slope of a patch */
+/* curvature s_a s_b^T of a patch */
 static void
-patch_block(const PlaFemSystem *self, int p, int a, int b, double *block)
+patch_row(const PlaFemSystem *self, int p, int a, double row[27])
 {
-  const double *slope = self->slope + 3 * (size_t)self->model->patches->vert_start[p];
+  const double *slope = self->slope + 3 * (size_t)(self->model->patches->vert_start[p] + a);
+  memset(row, 0, 27 * sizeof *row);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++)
-      block[3 * i + j] += self->curvature[p] * slope[3 * a + i] * slope[3 * b + j];
+      row[9 * j + 3 * i + j] = self->curvature[p] * slope[i];
 }
 
 /* g_a H g_b of a domain */
 static void
-domain_block(const PlaFemSystem *self, int d, int a, int b, double *block)
+domain_row(const PlaFemSystem *self, int d, int a, double row[27])
 {
   const PlaFemDomains *domains = self->model->domains;
   const double *h = self->tangent + 81 * (size_t)d;
-  const double *ga = domains->grad + 3 * (size_t)(domains->vert_start[d] + a);
-  const double *gb = domains->grad + 3 * (size_t)(domains->vert_start[d] + b);
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      double sum = 0.0;
-      for (int m = 0; m < 3; m++) {
-        const double *row = h + 9 * (3 * i + m) + 3 * j;
-        sum += ga[m] * (row[0] * gb[0] + row[1] * gb[1] + row[2] * gb[2]);
-      }
-      block[3 * i + j] += sum;
-    }
+  const double *g = domains->grad + 3 * (size_t)(domains->vert_start[d] + a);
+  if (self->simple[d]) {
+    const double mu = h[9], lambda = h[10], q = h[11];
+    double c[3];
+    pla_mat3_apply(h, g, c);
+    for (int l = 0; l < 3; l++)
+      for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+          row[9 * l + 3 * i + j] =
+              q * h[3 * i + l] * c[j] + lambda * c[i] * h[3 * j + l] + (i == j ? mu * g[l] : 0.0);
+    return;
+  }
+  for (int l = 0; l < 3; l++)
+    for (int i = 0; i < 3; i++)
+      for (int j = 0; j < 3; j++)
+        row[9 * l + 3 * i + j] = g[0] * h[27 * i + 3 * j + l] + g[1] * h[27 * i + 9 + 3 * j + l] +
+                                 g[2] * h[27 * i + 18 + 3 * j + l];
 }
 
-/* adds the blocks of all sets: each row gathers its own; those with bound vertices follow, one by
- * one */
+/* adds the blocks of all sets, whose vertices have @grad: each row gathers its own; those with
+ * bound vertices follow, one by one */
 static void
 add_sets(PlaFemSystem *self, const PlaFemRows *rows, int n_sets, const int *vert_start,
-         const int *vert, BlockFunc func)
+         const int *vert, const double *grad, RowFunc func)
 {
   PlaBlockMatrix *m = &self->matrix;
+  PlaMixedAddRow *add_row = pla_mixed_add_row_plain;
+#if defined(__x86_64__)
+  if (pla_kernel_get() == PLA_KERNEL_AVX2)
+    add_row = pla_mixed_add_row_avx2;
+#endif
 #pragma omp parallel for schedule(static)
   for (int r = 0; r < m->n; r++)
     for (int k = rows->start[r]; k < rows->start[r + 1]; k++) {
       const int set = rows->entry[2 * (size_t)k], place = rows->entry[2 * (size_t)k + 1];
+      double row[27];
       if (rows->bound[set])
         continue;
-      /* columns and the vertices of a set both ascend */
-      int at = m->start[r];
-      for (int a = vert_start[set]; a < vert_start[set + 1]; a++) {
-        int col = self->block_of[vert[a]];
-        if (col < 0)
-          continue;
-        while (m->col[at] < col)
-          at++;
-        func(self, set, place, a - vert_start[set], m->value + 9 * (size_t)at);
-      }
+      func(self, set, place, row);
+      add_row(row, vert_start[set + 1] - vert_start[set], vert + vert_start[set],
+              grad + 3 * (size_t)vert_start[set], self->block_of, r, m);
     }
   for (int set = 0; self->bound && set < n_sets; set++) {
     const int first = vert_start[set], n = vert_start[set + 1] - first;
     /* pair by pair, so that sets of any size do */
-    for (int a = 0; rows->bound[set] && a < n; a++)
+    for (int a = 0; rows->bound[set] && a < n; a++) {
+      double row[27];
+      func(self, set, a, row);
       for (int b = 0; b < n; b++) {
         double local[36] = { 0 }, block[9] = { 0 };
         const int pair[2] = { vert[first + a], vert[first + b] }, k = a == b ? 1 : 2;
-        func(self, set, a, b, block);
+        const double *g = grad + 3 * (size_t)(first + b);
+        for (int i = 0; i < 9; i++)
+          block[i] = row[i] * g[0] + row[9 + i] * g[1] + row[18 + i] * g[2];
         for (int i = 0; i < 3; i++)
           memcpy(local + i * 3 * k + 3 * (k - 1), block + 3 * i, 3 * sizeof *local);
         pla_fem_system_add_local(self, k, pair, local);
       }
+    }
+  }
+}
+
+/* tangents of the domains, those of simple ones in short */
+static void
+find_tangents(PlaFemSystem *self, const double *pos, bool project)
+{
+#pragma omp parallel for schedule(static)
+  for (int d = 0; d < self->model->domains->n; d++) {
+    double *out = self->tangent + 81 * (size_t)d;
+    PlaFemSimpleDomain simple;
+    self->simple[d] = !project && pla_fem_domain_simple(self->model, d, pos, &simple);
+    if (self->simple[d]) {
+      memcpy(out, simple.inverse, 9 * sizeof *out);
+      out[9] = simple.mu;
+      out[10] = simple.lambda;
+      out[11] = simple.mu - simple.lambda * simple.log_det;
+    } else {
+      pla_fem_domain_tangent(self->model, d, pos, project, out);
+    }
   }
 }
 
@@ -415,13 +463,13 @@ add_mixed(PlaFemSystem *self, const double *pos, bool project)
   for (int p = 0; p < patches->n; p++)
     self->curvature[p] = pla_fem_patch_slope(model, p, pos, project,
                                              self->slope + 3 * (size_t)patches->vert_start[p]);
-  add_sets(self, &self->patch_rows, patches->n, patches->vert_start, patches->vert, patch_block);
+  add_sets(self, &self->patch_rows, patches->n, patches->vert_start, patches->vert, self->slope,
+           patch_row);
   if (!domains)
     return;
-#pragma omp parallel for schedule(static)
-  for (int d = 0; d < domains->n; d++)
-    pla_fem_domain_tangent(model, d, pos, project, self->tangent + 81 * (size_t)d);
-  add_sets(self, &self->domain_rows, domains->n, domains->vert_start, domains->vert, domain_block);
+  find_tangents(self, pos, project);
+  add_sets(self, &self->domain_rows, domains->n, domains->vert_start, domains->vert, domains->grad,
+           domain_row);
 }
 
 bool

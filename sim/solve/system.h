@@ -31,8 +31,10 @@ struct PlaFemSystem {
   double *pressure;                   /* n_cells */
   double *slope;                      /* of each patch: 3 for each of its vertices */
   double *curvature;                  /* n_patches */
-  double *tangent;                    /* n_domains x 81 */
-  PlaCholesky *factor;
+  double *tangent;                    /* n_domains x 81, or of simple ones the first 12: G, mu,
+                                         lambda and mu - lambda ln J */
+  unsigned char *simple;              /* 1 where a domain is simple (n_domains) */
+  PlaCholesky *factor;                /* NULL before its analysis */
 };
 
 /* Orders and analyses the matrix of the free coordinates, with room for the springs of @conditions,
@@ -44,6 +46,10 @@ PlaStatus pla_fem_system_init(PlaFemSystem *self, const PlaFemModel *model,
 PlaStatus pla_fem_system_init_ordered(PlaFemSystem *self, const PlaFemModel *model,
                                       const PlaFemConditions *conditions, const PlaVertSets *links,
                                       PlaFemOrder *order, PlaError *err);
+/* Without a factor, which pla_fem_system_analyse() adds. */
+PlaStatus pla_fem_system_init_bare(PlaFemSystem *self, const PlaFemModel *model,
+                                   const PlaFemConditions *conditions, const PlaVertSets *links,
+                                   PlaError *err);
 PlaStatus pla_fem_system_analyse(PlaFemSystem *self, PlaFemOrder *order, PlaError *err);
 void pla_fem_system_clear(PlaFemSystem *self);
 
