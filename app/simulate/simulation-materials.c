@@ -698,6 +698,24 @@ set_cells(Reader *self, PlaError *err)
   return st;
 }
 
+/* of the model; a material without a volume term cannot have the mixed one */
+static PlaFormulation
+choose_formulation(const PlaMaterialsInput *input, const GArray *materials, GPtrArray *notes)
+{
+  const bool mixed = input->formulation == PLA_FORMULATION_MIXED;
+  for (guint m = 0; mixed && input->by_default && m < materials->len; m++) {
+    const PlaMaterial *material = g_array_index(materials, PlaFemMaterial, m).material;
+    if (material->volume_modulus)
+      continue;
+    g_ptr_array_add(notes, g_strdup_printf("the standard formulation is used, which is too stiff "
+                                           "in large cells, because the material '%s' has no "
+                                           "other",
+                                           material->id));
+    return PLA_FORMULATION_STANDARD;
+  }
+  return input->formulation;
+}
+
 PlaStatus
 pla_materials_read(PlaJson root, const PlaMaterialsInput *input, PlaMaterialsOutput *out,
                    PlaError *err)
@@ -741,8 +759,8 @@ pla_materials_read(PlaJson root, const PlaMaterialsInput *input, PlaMaterialsOut
                    "element %zu has no material; add one with \"where\": {\"all\": true} first", c);
   if (st == PLA_OK)
     st = pla_fem_model_new(mesh, (const PlaFemMaterial *)(void *)self.materials->data,
-                           (int)self.materials->len, self.cell_material, input->formulation,
-                           &out->model, err);
+                           (int)self.materials->len, self.cell_material,
+                           choose_formulation(input, self.materials, out->notes), &out->model, err);
   if (st == PLA_OK)
     st = set_cells(&self, err);
   g_array_unref(self.materials);

@@ -17,7 +17,8 @@ typedef struct {
   const void *scene;           /* for @select */
   const PlaLabelTable *labels; /* names of the mesh's labels, possibly none */
   PlaFormulation formulation;
-  int stiffness; /* PlaStiffness that replaces that of every preset, or -1 */
+  bool by_default; /* nobody asked for it: the standard one where a material cannot have it */
+  int stiffness;   /* PlaStiffness that replaces that of every preset, or -1 */
 } PlaMaterialsInput;
 
 typedef struct {

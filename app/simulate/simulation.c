@@ -103,13 +103,15 @@ read_labels(PlaSimulation *scene, PlaJson root, PlaError *err)
 }
 
 static PlaStatus
-read_materials(PlaSimulation *scene, PlaJson root, PlaFormulation formulation, PlaError *err)
+read_materials(PlaSimulation *scene, PlaJson root, PlaFormulation formulation, bool by_default,
+               PlaError *err)
 {
   const PlaMaterialsInput input = { .mesh = scene->mesh,
                                     .select = select_cells,
                                     .scene = scene,
                                     .labels = &scene->labels,
                                     .formulation = formulation,
+                                    .by_default = by_default,
                                     .stiffness = scene->stiffness };
   PlaMaterialsOutput out;
   PlaStatus st = pla_materials_read(root, &input, &out, err);
@@ -688,10 +690,11 @@ check_held(const PlaSimulation *scene, PlaError *err)
 static PlaStatus
 read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
-  static const char *const formulations[] = { "standard", "mixed", NULL };
+  static const char *const formulations[] = {
+    [PLA_FORMULATION_STANDARD] = "standard", [PLA_FORMULATION_MIXED] = "mixed", NULL
+  };
   const size_t n = (size_t)scene->mesh->n_verts;
   PlaJson value;
-  int formulation = 0;
   PlaStatus st = PLA_OK;
   scene->motions = g_array_new(FALSE, FALSE, sizeof(PlaRigidMotion));
   scene->probes = g_array_new(FALSE, FALSE, sizeof(PlaProbeSpec));
@@ -714,14 +717,17 @@ read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
     scene->motion_of[v] = -1;
   if (st == PLA_OK)
     st = pla_mesh_check_elements(scene->mesh, err);
-  if (st == PLA_OK && pla_json_get(root, "formulation", &value))
+  if (st == PLA_OK)
+    st = pla_mesh_bindings_new(scene->mesh, &scene->bindings, err);
+  const bool carved = st == PLA_OK && pla_scene_is_carved(scene);
+  const bool given = pla_json_get(root, "formulation", &value);
+  int formulation = carved ? PLA_FORMULATION_MIXED : PLA_FORMULATION_STANDARD;
+  if (st == PLA_OK && given)
     st = pla_json_choice(value, formulations, &formulation, err);
   if (st == PLA_OK)
     st = read_labels(scene, root, err);
   if (st == PLA_OK)
-    st = read_materials(scene, root, (PlaFormulation)formulation, err);
-  if (st == PLA_OK)
-    st = pla_mesh_bindings_new(scene->mesh, &scene->bindings, err);
+    st = read_materials(scene, root, (PlaFormulation)formulation, !given, err);
   if (st == PLA_OK)
     st = read_constraints(scene, root, err);
   if (st == PLA_OK)

@@ -160,7 +160,7 @@ test_stiffness(void)
   g_autoptr(JsonObject) bare = verb_test_runf(
       2, "fit phantom:tongue %s/known.c3d --cell-mm 10 --identify stiffness -o %s/none.csv", folder,
       folder);
-  g_assert_nonnull(strstr(json_object_get_string_member(bare, "error"), "--activations"));
+  g_assert_nonnull(strstr(json_object_get_string_member(bare, "error"), "known activations"));
   remove_files((const char *[]){ "known.csv", "known.c3d", "flesh.csv", NULL });
 }
 

@@ -82,7 +82,7 @@ test_turned_bar(void)
   turn(along, normal);
   write_bar(surface);
   g_autofree char *text = g_strdup_printf(
-      "{\"mesh\": \"bar.vtu\", \"formulation\": \"mixed\", \"materials\": [{\"where\": {\"all\": "
+      "{\"mesh\": \"bar.vtu\", \"materials\": [{\"where\": {\"all\": "
       "true}, \"model\": \"neo-hookean\", \"young_pa\": 1e6, \"poisson\": 0.45, \"density_kg_m3\": "
       "1000}], \"gravity_m_s2\": [%.12g, %.12g, %.12g], \"constraints\": [{\"where\": {\"plane\": "
       "{\"through_mm\": [%.12g, %.12g, %.12g], \"normal\": [%.12g, %.12g, %.12g], \"within_mm\": "
