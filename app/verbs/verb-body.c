@@ -98,19 +98,10 @@ tell(PlaWork *work, const PlaLabelMap *map, const PlaMeshInput *input, const Pla
   pla_json_si(json, "volume_mm3", s.volume_m3);
   pla_json_si(json, "cells_volume_mm3", s.cells_m3);
   pla_json_int(json, "components", s.components);
-  JsonObjectIter iter;
-  const char *key;
-  JsonNode *node;
-  json_object_iter_init_ordered(&iter, result->found);
-  while (json_object_iter_next_ordered(&iter, &key, &node)) {
-    json_builder_set_member_name(json, key);
-    json_builder_add_value(json, json_node_copy(node));
-  }
   g_autofree char *volume = pla_quantity_text(PLA_QUANTITY_VOLUME, s.volume_m3, PLA_UNIT_M3);
   pla_work_say(work, "%d cells, %d %s, %s", mesh->n_tets, s.components,
                s.components == 1 ? "piece" : "pieces", volume);
-  for (guint i = 0; i < result->lines->len; i++)
-    pla_work_say(work, "  %s", (const char *)g_ptr_array_index(result->lines, i));
+  pla_verb_tell_meshing(work, result);
   tell_tissues(work, map, mesh, input);
   return PLA_OK;
 }

@@ -33,6 +33,22 @@ read_body(PlaWork *work, const PlaContent *body, int64_t item, GArray *ids, GArr
   return PLA_OK;
 }
 
+void
+pla_verb_tell_meshing(PlaWork *work, const PlaMeshResult *result)
+{
+  JsonBuilder *json = pla_work_json(work);
+  JsonObjectIter iter;
+  const char *key;
+  JsonNode *node;
+  json_object_iter_init_ordered(&iter, result->found);
+  while (json_object_iter_next_ordered(&iter, &key, &node)) {
+    json_builder_set_member_name(json, key);
+    json_builder_add_value(json, json_node_copy(node));
+  }
+  for (guint i = 0; i < result->lines->len; i++)
+    pla_work_say(work, "  %s", (const char *)g_ptr_array_index(result->lines, i));
+}
+
 /* what was made, as numbers and as lines */
 static PlaStatus
 tell(PlaWork *work, const PlaMeshMethod *method, const PlaMeshResult *result, const char *from,
@@ -58,22 +74,12 @@ tell(PlaWork *work, const PlaMeshMethod *method, const PlaMeshResult *result, co
   pla_json_int(json, "components", s.components);
   pla_json_int(json, "duplicated_cells", result->duplicated_cells);
   pla_json_int(json, "winding_violations", result->winding_violations);
-  /* what the method itself has found */
-  JsonObjectIter iter;
-  const char *key;
-  JsonNode *node;
-  json_object_iter_init_ordered(&iter, result->found);
-  while (json_object_iter_next_ordered(&iter, &key, &node)) {
-    json_builder_set_member_name(json, key);
-    json_builder_add_value(json, json_node_copy(node));
-  }
   g_autofree char *volume = pla_quantity_text(PLA_QUANTITY_VOLUME, s.volume_m3, PLA_UNIT_M3);
   const bool hexes = mesh->n_hexes > 0;
   pla_work_say(work, "%d %s, %d vertices, %d %s, %s", hexes ? mesh->n_hexes : mesh->n_tets,
                hexes ? "hexes" : "tets", mesh->n_verts, s.components,
                s.components == 1 ? "piece" : "pieces", volume);
-  for (guint i = 0; i < result->lines->len; i++)
-    pla_work_say(work, "  %s", (const char *)g_ptr_array_index(result->lines, i));
+  pla_verb_tell_meshing(work, result);
   return PLA_OK;
 }
 

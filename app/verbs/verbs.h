@@ -5,6 +5,7 @@
 #include "app/motion/activation.h"
 #include "app/motion/muscles.h"
 #include "app/motion/surroundings.h"
+#include "app/simulate/mesh-method.h"
 #include "app/simulate/simulation.h"
 #include "app/verbs/verb.h"
 
@@ -144,6 +145,8 @@ PlaStatus pla_say_words(const char *words, const char *voice, int words_per_minu
 #define PLA_SPEECH_NET_ARRAY "net"
 /* What was built: members of an open object, and lines for people (of char *). */
 void pla_muscle_set_describe(const PlaMuscleSet *set, JsonBuilder *json, GPtrArray *lines);
+/* What a meshing method itself has found, as members and lines. */
+void pla_verb_tell_meshing(PlaWork *work, const PlaMeshResult *result);
 /* What a repair of a surface did, among what was found. */
 void pla_verb_tell_repair(PlaWork *work, const PlaRepairReport *report);
 /* Appends to @ids (of int) the labels of @map that @list names by id or name, at least one. */

@@ -12,6 +12,7 @@
 
 #include "anatomy/base/progress.h"
 #include "sim/linear/block-matrix.h"
+#include "sim/linear/pcg.h"
 
 #include <stdbool.h>
 
@@ -44,12 +45,6 @@ PlaStatus pla_cholesky_solve_many(PlaCholesky *self, int n_rhs, const double *b,
 /* Conjugate gradients on a x = b with the current factor as preconditioner, from x = 0, until
  * |a x - b| <= rel |b|.  Tells the iterations, and whether a direction of negative curvature was
  * met (then @x is the last good iterate). */
-typedef struct {
-  int iterations;
-  double residual_rel;
-  bool converged;
-  bool negative_curvature;
-} PlaRefineReport;
 PlaStatus pla_cholesky_refine(PlaCholesky *self, const PlaBlockMatrix *a, const double *b,
                               double rel, int max_iterations, PlaProgress *progress, double *x,
                               PlaRefineReport *report, PlaError *err);

@@ -315,54 +315,16 @@ pla_fem_near_precondition(PlaFemNear *self, const double *r, double *z, PlaError
   return PLA_OK;
 }
 
+static PlaStatus
+precondition(void *data, const double *r, double *z, PlaError *err)
+{
+  return pla_fem_near_precondition(data, r, z, err);
+}
+
 PlaStatus
 pla_fem_near_refine(PlaFemNear *self, const double *b, double rel, int max_iterations,
                     PlaProgress *progress, double *x, PlaRefineReport *report, PlaError *err)
 {
-  const size_t n = 3 * (size_t)self->matrix->n;
-  double *r = pla_array_dup(b, n, sizeof *r), *z = pla_array_new(n, sizeof *z);
-  double *p = pla_array_new0(n, sizeof *p), *ap = pla_array_new(n, sizeof *ap);
-  double *r_old = pla_array_new(n, sizeof *r_old);
-  PlaStatus st = r && z && p && ap && r_old ? PLA_OK : pla_fail_memory(err, "conjugate gradients");
-  *report = (PlaRefineReport){ 0 };
-  const double b_norm = pla_norm2(b, n);
-  double rz_old = 0.0;
-  memset(x, 0, n * sizeof *x);
-  report->residual_rel = b_norm > 0.0 ? 1.0 : 0.0;
-  report->converged = b_norm == 0.0;
-  while (st == PLA_OK && !report->converged && report->iterations < max_iterations) {
-    st = pla_progress_cancelled(progress) ? pla_fail_cancelled(err)
-                                          : pla_fem_near_precondition(self, r, z, err);
-    if (st != PLA_OK)
-      break;
-    /* flexible update (Polak-Ribiere): single precision makes the preconditioner vary a little */
-    const double rz = pla_dot(r, z, n);
-    const double beta = report->iterations ? (rz - pla_dot(r_old, z, n)) / rz_old : 0.0;
-    for (size_t i = 0; i < n; i++)
-      p[i] = z[i] + beta * p[i];
-    pla_block_matrix_mul(self->matrix, p, ap);
-    const double curvature = pla_dot(p, ap, n);
-    if (!(curvature > 0.0)) {
-      report->negative_curvature = true;
-      if (report->iterations == 0)
-        memcpy(x, z, n * sizeof *x);
-      break;
-    }
-    const double alpha = pla_dot(r, p, n) / curvature;
-    memcpy(r_old, r, n * sizeof *r);
-    for (size_t i = 0; i < n; i++) {
-      x[i] += alpha * p[i];
-      r[i] -= alpha * ap[i];
-    }
-    rz_old = rz;
-    report->iterations++;
-    report->residual_rel = pla_norm2(r, n) / b_norm;
-    report->converged = report->residual_rel <= rel;
-  }
-  free(r);
-  free(z);
-  free(p);
-  free(ap);
-  free(r_old);
-  return st;
+  return pla_pcg(self->matrix, precondition, self, b, rel, max_iterations, progress, x, report,
+                 err);
 }
