@@ -51,10 +51,11 @@ in_box(const double *x_m, const double box_mm[6])
 /* how far a point of the body may lie from the place that a `near` names */
 #define NEAR_LIMIT_MM 5.0
 
-/* {"at_mm": [x, y, z], "radius_mm": r}: what lies within r of a place, and the nearest in any case
- */
+/* {"at_mm": [x, y, z], "radius_mm": r}: what lies within r of a place, and the nearest in any case;
+ * only of those @among, where that is not NULL */
 static PlaStatus
-select_near(PlaJson near, const double *centre_m, size_t n, bool *marked, PlaError *err)
+select_near(PlaJson near, const double *centre_m, size_t n, const bool *among, bool *marked,
+            PlaError *err)
 {
   static const char *const known[] = { "at_mm", "radius_mm", NULL };
   double at[3], radius = 0.0, best = INFINITY;
@@ -72,6 +73,8 @@ select_near(PlaJson near, const double *centre_m, size_t n, bool *marked, PlaErr
   }
   for (size_t i = 0; st == PLA_OK && i < n; i++) {
     double r[3];
+    if (among && !among[i])
+      continue;
     for (size_t d = 0; d < 3; d++)
       r[d] = 1000.0 * centre_m[3 * i + d] - at[d];
     double dist = pla_vec3_norm(r);
@@ -209,7 +212,15 @@ pla_scene_select(const PlaSceneSelection *self, PlaJson where, bool of_cells, bo
       for (size_t i = 0; st == PLA_OK && i < n; i++)
         marked[i] = in_box(centre + 3 * i, box);
     } else if (pla_json_has(where, "near")) {
-      st = select_near(value, centre, n, marked, err);
+      /* vertices of a carved body's cells may lie outside of it */
+      const bool carried =
+          !of_cells && pla_mesh_find_field(mesh, PLA_MESH_BORDER, PLA_ON_CELLS) != NULL;
+      g_autofree bool *surface = carried ? pla_array_new0(n, sizeof *surface) : NULL;
+      if (carried && !surface)
+        return pla_fail_memory(err, "the selection");
+      for (size_t i = 0; carried && i < 3 * (size_t)mesh->n_tris; i++)
+        surface[mesh->tri[i]] = true;
+      st = select_near(value, centre, n, surface, marked, err);
     } else {
       st = select_plane(value, centre, n, marked, err);
     }
