@@ -106,6 +106,8 @@ const PlaCommand pla_command_simulate = {
       "Hooks pull at the vertex nearest to a point, and report their force:\n"
       "  \"hooks\": [{\"name\": \"flap\", \"at_mm\": [...], \"pull_mm\": [...],\n"
       "             \"stiffness_n_m\": K}]      without K the vertex goes exactly there\n"
+      "Tensors of every cell in the result (xx, yy, zz, xy, yz, xz), and principal stresses:\n"
+      "  \"fields\": [\"stress\", \"strain\"]\n"
       "Colliders are rigid; a surface must be closed:\n"
       "  \"colliders\": [{\"surface\": \"plate.stl\", \"friction\": 0.3,\n"
       "                 \"move\": {\"translate_mm\": [...], \"rotate\": {...}}},\n"

@@ -53,6 +53,7 @@ struct PlaSimulation {
   int stiffness;        /* PlaStiffness instead of that of every preset, or -1 */
   int n_presets;        /* elements whose stiffness comes from a preset */
   bool sensitivity;     /* asked for */
+  bool stress, strain;  /* tensors asked for */
   GPtrArray *held;      /* vertices of each constraint (GArray of int) */
   /* where it comes from: a file, or a text and what finds the meshes that it names */
   char *path, *text;

@@ -3,6 +3,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/base/svd3.h"
 #include "app/base/quantity.h"
 #include "app/simulate/scene-where.h"
 #include "sim/material/presets.h"
@@ -45,11 +46,21 @@ carry_fields(PlaMesh *mesh, double *const *field, const int *width, int n_fields
     memcpy(key.vert, (const int *)bound->data + 4 * (size_t)mesh->tri[3 * t], sizeof key.vert);
     const Corners *found = bsearch(&key, tets, (size_t)mesh->n_tets, sizeof *tets, compare_corners);
     for (int f = 0; found && f < n_fields; f++)
-      memcpy(field[f] + (size_t)width[f] * (size_t)t,
-             field[f] + (size_t)width[f] * ((size_t)mesh->n_tris + (size_t)found->tet),
-             (size_t)width[f] * sizeof *field[f]);
+      if (field[f])
+        memcpy(field[f] + (size_t)width[f] * (size_t)t,
+               field[f] + (size_t)width[f] * ((size_t)mesh->n_tris + (size_t)found->tet),
+               (size_t)width[f] * sizeof *field[f]);
   }
   return PLA_OK;
+}
+
+/* xx, yy, zz, xy, yz, xz of a symmetric matrix, as VTK orders them */
+static void
+put_symmetric(const double m[9], double out[6])
+{
+  static const int entry[6] = { 0, 4, 8, 1, 5, 2 };
+  for (int i = 0; i < 6; i++)
+    out[i] = m[entry[i]];
 }
 
 /* fields of the deformed body: displacement, and per element Jacobian, stretches, von Mises stress
@@ -70,17 +81,39 @@ add_fields(const PlaSimulation *scene, const double *pos, PlaMesh *mesh, PlaErro
   }
   const size_t first = (size_t)rest->n_tris;
   const int n_cells = rest->n_tets + rest->n_hexes;
+  double *stress = NULL, *principal = NULL, *strain = NULL;
+  if (scene->stress) {
+    stress = pla_mesh_add_field(mesh, "stress_pa", PLA_ON_CELLS, PLA_F64, 6);
+    principal = pla_mesh_add_field(mesh, "principal_stress_pa", PLA_ON_CELLS, PLA_F64, 3);
+  }
+  if (scene->strain)
+    strain = pla_mesh_add_field(mesh, "strain", PLA_ON_CELLS, PLA_F64, 6);
+  PlaFemCellState *state = pla_array_new((size_t)n_cells, sizeof *state);
+  if (!state || (scene->stress && (!stress || !principal)) || (scene->strain && !strain)) {
+    free(state);
+    return pla_fail_memory(err, "the result");
+  }
+  PlaStatus st = pla_fem_cell_states(scene->model, pos, state, err);
 #pragma omp parallel for schedule(static)
   for (int c = 0; c < n_cells; c++) {
-    PlaFemCellState state;
-    pla_fem_cell_state(scene->model, c, pos, &state);
-    jacobian[first + (size_t)c] = state.jacobian;
-    memcpy(stretch + 3 * (first + (size_t)c), state.stretch, sizeof state.stretch);
-    mises[first + (size_t)c] = state.von_mises_pa;
+    const size_t at = first + (size_t)c;
+    jacobian[at] = state[c].jacobian;
+    memcpy(stretch + 3 * at, state[c].stretch, sizeof state[c].stretch);
+    mises[at] = state[c].von_mises_pa;
+    if (stress) {
+      double value[3], vectors[9];
+      put_symmetric(state[c].cauchy_pa, stress + 6 * at);
+      pla_eig3(state[c].cauchy_pa, value, vectors);
+      for (size_t d = 0; d < 3; d++)
+        principal[3 * at + d] = value[2 - d];
+    }
+    if (strain)
+      put_symmetric(state[c].strain, strain + 6 * at);
   }
-  double *const field[] = { jacobian, stretch, mises };
-  static const int width[] = { 1, 3, 1 };
-  return carry_fields(mesh, field, width, 3, err);
+  free(state);
+  double *const field[] = { jacobian, stretch, mises, stress, principal, strain };
+  static const int width[] = { 1, 3, 1, 6, 3, 6 };
+  return st == PLA_OK ? carry_fields(mesh, field, width, (int)G_N_ELEMENTS(field), err) : st;
 }
 
 /* the cells with the smallest det F */
@@ -378,6 +411,34 @@ run_dynamics(const PlaSimulation *scene, PlaProgress *progress, PlaFrameFunc fra
   return st;
 }
 
+/* one more force; moments about the origin, places summed, until centre_reaction() */
+static void
+add_reaction(PlaReaction *self, const double place[3], const double force[3])
+{
+  double moment[3];
+  pla_vec3_cross(place, force, moment);
+  for (int d = 0; d < 3; d++) {
+    self->force_n[d] += force[d];
+    self->moment_n_m[d] += moment[d];
+    self->about_mm[d] += 1e3 * place[d];
+  }
+  self->n_verts++;
+}
+
+/* moments about the middle of what is held */
+static void
+centre_reaction(PlaReaction *self)
+{
+  double middle[3], moment[3];
+  for (int d = 0; d < 3; d++) {
+    self->about_mm[d] /= MAX(self->n_verts, 1);
+    middle[d] = self->about_mm[d] / 1e3;
+  }
+  pla_vec3_cross(middle, self->force_n, moment);
+  for (int d = 0; d < 3; d++)
+    self->moment_n_m[d] -= moment[d];
+}
+
 /* what supports, hooks and colliders carry at the end */
 static PlaStatus
 measure_forces(const PlaSimulation *scene, const double *pos, double *target,
@@ -411,17 +472,20 @@ measure_forces(const PlaSimulation *scene, const double *pos, double *target,
   out->reaction = g_new0(PlaReaction, scene->held->len + 1);
   for (guint c = 0; c < scene->held->len; c++) {
     const GArray *held = g_ptr_array_index(scene->held, c);
-    for (guint i = 0; i < held->len; i++)
-      for (guint d = 0; d < 3; d++)
-        out->reaction[c].force_n[d] += reaction[3 * (gsize)g_array_index(held, int, i) + d];
+    for (guint i = 0; i < held->len; i++) {
+      const gsize v = 3 * (gsize)g_array_index(held, int, i);
+      add_reaction(&out->reaction[c], pos + v, reaction + v);
+    }
   }
   for (guint i = 0; i < scene->supports->len; i++) {
     const PlaSupportSpec *support = &g_array_index(scene->supports, PlaSupportSpec, i);
+    const PlaSpring *spring = &scene->spring_list.spring[support->spring];
     double force[3];
-    pla_spring_force(&scene->spring_list.spring[support->spring], pos, force);
-    for (int d = 0; d < 3; d++)
-      out->reaction[support->constraint].force_n[d] += force[d];
+    pla_spring_force(spring, pos, force);
+    add_reaction(&out->reaction[support->constraint], pos + 3 * (size_t)spring->vert[0], force);
   }
+  for (int c = 0; c < out->n_reactions; c++)
+    centre_reaction(&out->reaction[c]);
   out->n_colliders = scene->colliders.n;
   out->collider_n = g_new0(double, 3 * (gsize)scene->colliders.n + 1);
   for (int c = 0; c < out->n_colliders; c++)

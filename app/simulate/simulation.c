@@ -674,6 +674,26 @@ read_mesh(PlaSimulation *scene, PlaJson root, PlaError *err)
 }
 
 /* everything but the mesh, which @scene has already */
+/* what results have besides: "fields": ["stress", "strain"] */
+static PlaStatus
+read_fields(PlaSimulation *scene, PlaJson root, PlaError *err)
+{
+  static const char *const names[] = { "stress", "strain", NULL };
+  PlaJson list, item;
+  PlaStatus st = PLA_OK;
+  if (!pla_json_get(root, "fields", &list))
+    return PLA_OK;
+  for (int i = 0; st == PLA_OK && i < pla_json_length(list); i++) {
+    int which = 0;
+    st = pla_json_at(list, i, &item, err);
+    if (st == PLA_OK)
+      st = pla_json_choice(item, names, &which, err);
+    scene->stress |= st == PLA_OK && which == 0;
+    scene->strain |= st == PLA_OK && which == 1;
+  }
+  return st;
+}
+
 /* that no piece can move as a whole */
 static PlaStatus
 check_held(const PlaSimulation *scene, PlaError *err)
@@ -739,6 +759,8 @@ read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
   if (st == PLA_OK)
     st = read_solver(scene, root, err);
   if (st == PLA_OK)
+    st = read_fields(scene, root, err);
+  if (st == PLA_OK)
     st = pla_scene_dynamics_read(root, &scene->dynamics, err);
   if (st == PLA_OK)
     st = make_contacts(scene, root, err);
@@ -762,11 +784,12 @@ make_scene(const char *path, const PlaMesh *mesh, const char *text, const PlaSce
   static const char *const known[] = { "materials",   "gravity_m_s2", "constraints", "loads",
                                        "probes",      "solver",       "formulation", "labels",
                                        "colliders",   "contact",      "hooks",       "dynamics",
-                                       "sensitivity", "mesh",         "mesh_unit",   NULL };
-  static const char *const of_case[] = {
-    "materials", "gravity_m_s2", "constraints", "loads", "probes",   "solver",      "formulation",
-    "labels",    "colliders",    "contact",     "hooks", "dynamics", "sensitivity", NULL
-  };
+                                       "sensitivity", "fields",       "mesh",        "mesh_unit",
+                                       NULL };
+  static const char *const of_case[] = { "materials",   "gravity_m_s2", "constraints", "loads",
+                                         "probes",      "solver",       "formulation", "labels",
+                                         "colliders",   "contact",      "hooks",       "dynamics",
+                                         "sensitivity", "fields",       NULL };
   PlaJsonFile *file = NULL;
   PlaJson root, value;
   *out = NULL;

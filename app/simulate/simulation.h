@@ -41,7 +41,10 @@ typedef struct {
 
 /* What a constraint has to hold with. */
 typedef struct {
-  double force_n[3]; /* sum over its vertices */
+  double force_n[3];    /* sum over its vertices */
+  double moment_n_m[3]; /* about the middle of these in the deformed shape, N m */
+  double about_mm[3];   /* that place */
+  int n_verts;
 } PlaReaction;
 
 enum { PLA_WORST_ELEMENTS = 5 };

@@ -141,6 +141,8 @@ pla_simulation_describe(const PlaSimulationResult *result, JsonBuilder *json, GP
     json_builder_begin_object(json);
     pla_json_int(json, "constraint", i);
     pla_json_numbers(json, "force_n", result->reaction[i].force_n, 3);
+    pla_json_numbers(json, "moment_n_m", result->reaction[i].moment_n_m, 3);
+    pla_json_numbers(json, "about_mm", result->reaction[i].about_mm, 3);
     json_builder_end_object(json);
   }
   json_builder_end_array(json);

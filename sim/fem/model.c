@@ -839,6 +839,9 @@ pla_fem_cell_state(const PlaFemModel *model, int c, const double *pos, PlaFemCel
   pla_material_stress(material, constants, &point, p);
   out->jacobian = pla_mat3_det(point.f);
   memcpy(out->stretch, point.s, sizeof point.s);
+  pla_mat3_mul_tn(point.f, point.f, out->strain);
+  for (int i = 0; i < 9; i++)
+    out->strain[i] = 0.5 * (out->strain[i] - (i % 4 == 0 ? 1.0 : 0.0));
 
   /* sigma = P F^T / J, and its deviator's size */
   pla_mat3_mul_nt(p, point.f, sigma);

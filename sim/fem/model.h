@@ -89,10 +89,15 @@ int pla_fem_inverted(const PlaFemModel *model, const double *pos, double *min_ja
 typedef struct {
   double jacobian;     /* det F */
   double stretch[3];   /* principal, largest first */
+  double strain[9];    /* Green-Lagrange, (F^T F - 1) / 2, row-major */
   double cauchy_pa[9]; /* true stress, row-major */
   double von_mises_pa; /* of it */
 } PlaFemCellState;
+/* Without what the averages of the mixed formulation add to the mean of the stress. */
 void pla_fem_cell_state(const PlaFemModel *model, int c, const double *pos, PlaFemCellState *out);
+/* All of all cells (n_cells). */
+PlaStatus pla_fem_cell_states(const PlaFemModel *model, const double *pos, PlaFemCellState *out,
+                              PlaError *err);
 
 /* PLA_ERR_GEOMETRY when some connected piece can still move or turn as a whole although @fixed
  * (n_verts x 3) holds some coordinates; the sentence tells which piece, and how it can move. */

@@ -162,6 +162,7 @@ test_layers(void)
     g_assert_true(g_file_get_contents(body, &a, &n_a, NULL));
     g_assert_true(g_file_get_contents(again, &b, &n_b, NULL));
     g_assert_cmpmem(a, n_a, b, n_b);
+    g_assert_cmpfloat(number(same, "volume_mm3"), ==, number(made, "volume_mm3"));
     g_assert_cmpfloat(number(made, "skin_deviation_mm"), <=, 1.5); /* half a voxel */
     g_assert_cmpfloat_with_epsilon(number(made, "volume_mm3"), soft_mm3, 0.03 * soft_mm3);
     g_assert_cmpint(json_object_get_int_member(made, "components"), ==, 1);

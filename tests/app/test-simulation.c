@@ -631,6 +631,68 @@ test_sensitivity(void)
   pla_simulation_result_clear(&result);
 }
 
+/* A bar that is stretched by a fifth and free to narrow, against the closed form of the law: with
+ * the lateral stretch b, mu (b - 1/b) + lambda ln(J) / b = 0 and sigma = (mu (a^2 - 1) + lambda
+ * ln(J)) / J.  Both formulations are exact where the strain is the same everywhere. */
+static void
+test_stress(void)
+{
+  const double a = 1.2, mu = 1e4 / 2.9, lambda = 1e4 * 0.45 / (1.45 * 0.1);
+  double low = 0.5, high = 1.0;
+  for (int i = 0; i < 60; i++) {
+    const double b = 0.5 * (low + high), j = a * b * b;
+    if (mu * (b - 1.0 / b) + lambda * log(j) / b > 0.0)
+      high = b;
+    else
+      low = b;
+  }
+  const double j = a * low * low, sigma = (mu * (a * a - 1.0) + lambda * log(j)) / j;
+  static const char *const formulations[] = { "standard", "mixed" };
+  write_labelled("labelled.vtu");
+  for (int f = 0; f < 2; f++) {
+    g_autofree char *json = g_strdup_printf(
+        "{'mesh': 'labelled.vtu', 'formulation': '%s', 'fields': ['stress', 'strain'], "
+        "'materials': "
+        "[{'where': {'all': true}, 'model': 'neo-hookean', 'young_pa': 1e4, 'poisson': 0.45}], "
+        "'constraints': [{'where': {'box_mm': [[-1, -1, -1], [0.01, 11, 11]]}, 'fix': 'x'}, "
+        "{'where': {'box_mm': [[-1, -1, -1], [41, 0.01, 11]]}, 'fix': 'y'}, "
+        "{'where': {'box_mm': [[-1, -1, -1], [41, 11, 0.01]]}, 'fix': 'z'}, "
+        "{'where': {'box_mm': [[39.99, -1, -1], [41, 11, 11]]}, 'move': {'translate_mm': [8, 0, "
+        "0], "
+        "'axes': 'x'}}], 'solver': {'tolerance_rel': 1e-10}}",
+        formulations[f]);
+    PlaSimulationResult result = solve(json);
+    const PlaMesh *mesh = result.mesh;
+    const double *stress = pla_mesh_find_field(mesh, "stress_pa", PLA_ON_CELLS)->data;
+    const double *strain = pla_mesh_find_field(mesh, "strain", PLA_ON_CELLS)->data;
+    const double *first = pla_mesh_find_field(mesh, "principal_stress_pa", PLA_ON_CELLS)->data;
+    for (size_t c = (size_t)mesh->n_tris; c < pla_mesh_n_cells(mesh); c++) {
+      g_assert_cmpfloat_with_epsilon(stress[6 * c], sigma, 1e-5 * sigma);
+      g_assert_cmpfloat_with_epsilon(first[3 * c], sigma, 1e-5 * sigma);
+      g_assert_cmpfloat_with_epsilon(strain[6 * c], 0.5 * (a * a - 1.0), 1e-6);
+      g_assert_cmpfloat_with_epsilon(strain[6 * c + 1], 0.5 * (low * low - 1.0), 1e-6);
+      for (size_t i = 1; i < 6; i++)
+        g_assert_cmpfloat_with_epsilon(stress[6 * c + i], 0.0, 1e-5 * sigma);
+    }
+    /* force is stress times area */
+    g_assert_cmpfloat_with_epsilon(result.reaction[3].force_n[0], sigma * 1e-4 * low * low, 1e-6);
+    pla_simulation_result_clear(&result);
+  }
+  /* a stiff bar under its weight turns about its clamp: 1000 kg/m3, 40 x 10 x 10 mm, arm 20 mm */
+  PlaSimulationResult heavy = solve(
+      "{'mesh': 'labelled.vtu', 'materials': [{'where': {'all': true}, 'model': 'neo-hookean', "
+      "'young_pa': 1e8, 'poisson': 0.3, 'density_kg_m3': 1000}], 'gravity_m_s2': [0, 0, "
+      "-9.81], " HELD TIP "}");
+  const double weight = 1000.0 * 4e-6 * 9.81;
+  g_assert_cmpfloat_with_epsilon(heavy.reaction[0].moment_n_m[1], -0.02 * weight,
+                                 1e-3 * 0.02 * weight);
+  g_assert_cmpfloat_with_epsilon(heavy.reaction[0].moment_n_m[0], 0.0, 1e-3 * 0.02 * weight);
+  g_assert_cmpfloat_with_epsilon(heavy.reaction[0].about_mm[0], 0.0, 1e-9);
+  g_assert_cmpfloat_with_epsilon(heavy.reaction[0].about_mm[1], 5.0, 1e-9);
+  g_assert_null(pla_mesh_find_field(heavy.mesh, "stress_pa", PLA_ON_CELLS));
+  pla_simulation_result_clear(&heavy);
+}
+
 /* two bars of which one is free: the sentence says where it is */
 static void
 test_loose_piece(void)
@@ -871,6 +933,7 @@ main(int argc, char **argv)
   g_test_add_func("/simulation/tissues", test_tissues);
   g_test_add_func("/simulation/clamped", test_clamped);
   g_test_add_func("/simulation/sensitivity", test_sensitivity);
+  g_test_add_func("/simulation/stress", test_stress);
   g_test_add_func("/simulation/loose-piece", test_loose_piece);
   g_test_add_func("/simulation/colliders", test_colliders);
   g_test_add_func("/simulation/hooks", test_hooks);
