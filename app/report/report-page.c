@@ -502,7 +502,8 @@ pla_report_write_pdf(const PlaReport *report, PlaPaper paper, const char *path, 
   cairo_surface_t *pdf =
       cairo_pdf_surface_create_for_stream(append, &bytes, pages->width, pages->height);
   g_autoptr(GDateTime) date = g_date_time_new_from_unix_utc(report->time_ms / 1000);
-  g_autofree char *stamp = g_date_time_format(date, "%Y-%m-%dT%H:%M:%SZ");
+  g_autofree char *stamp =
+      date ? g_date_time_format(date, "%Y-%m-%dT%H:%M:%SZ") : g_strdup("1970-01-01T00:00:00Z");
   cairo_pdf_surface_set_metadata(pdf, CAIRO_PDF_METADATA_TITLE, report->heading);
   cairo_pdf_surface_set_metadata(pdf, CAIRO_PDF_METADATA_SUBJECT, PLA_RESEARCH_LINE);
   cairo_pdf_surface_set_metadata(pdf, CAIRO_PDF_METADATA_CREATOR, "Platysma " PLA_VERSION);

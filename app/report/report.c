@@ -270,8 +270,10 @@ put_head(PlaReportMaker *m)
   report->heading = g_strdup(heading && *heading ? heading : "Case report");
   report->time_ms = log->n > 0 ? log->row[log->n - 1].time_ms : 0;
   g_autoptr(GDateTime) date = g_date_time_new_from_unix_utc(report->time_ms / 1000);
-  g_autofree char *when =
-      log->n > 0 ? g_date_time_format(date, "last changed %Y-%m-%d %H:%M UTC") : g_strdup("empty");
+  /* a clock that was wrong by thousands of years gives no date */
+  g_autofree char *when = log->n == 0 ? g_strdup("empty")
+                          : date      ? g_date_time_format(date, "last changed %Y-%m-%d %H:%M UTC")
+                                      : g_strdup("last changed at an unknown time");
   report->subtitle =
       g_strdup_printf("Platysma %s  ·  %d items, %d operations, %s  ·  state %s", PLA_VERSION,
                       state->n, log->n, when, pla_hash_text(&hash, text));

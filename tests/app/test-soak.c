@@ -196,6 +196,15 @@ test_clock(void)
   g_assert_true(json_object_get_boolean_member(again, "verified"));
   json_object_unref(verb_test_runf(0, "case verify %s", path));
   json_object_unref(verb_test_runf(0, "report %s -o %s", path, html));
+  /* a case last changed in a year that no calendar has */
+  g_autofree char *pdf = path_of("clock.pdf");
+  g_setenv("PLA_CLOCK_YEARS", "8000", TRUE);
+  json_object_unref(verb_test_runf(
+      0, "case apply %s landmark '{\"name\": \"late\", \"at_mm\": [0, 0, 0]}'", path));
+  json_object_unref(verb_test_runf(0, "report %s -o %s", path, html));
+  json_object_unref(verb_test_runf(0, "report %s -o %s", path, pdf));
+  json_object_unref(verb_test_runf(0, "case log %s", path));
+  g_unsetenv("PLA_CLOCK_YEARS");
   g_unsetenv("LD_PRELOAD");
   JsonArray *rows = json_object_get_array_member(log, "log");
   g_assert_cmpuint(json_array_get_length(rows), ==, 7);

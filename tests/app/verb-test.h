@@ -5,6 +5,7 @@
 #include <json-glib/json-glib.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/wait.h>
 
 /* `platysma-cli WORDS --json` must end with @status; its JSON, which has a sentence under "error"
  * exactly when it failed.  json_object_unref(). */
@@ -18,6 +19,8 @@ verb_test_run(const char *words, int status)
   g_autoptr(JsonParser) parser = json_parser_new();
   int wait_status;
   g_assert_true(g_spawn_command_line_sync(line, &printed, &said, &wait_status, &error));
+  if (!WIFEXITED(wait_status))
+    g_error("'%s' was ended by signal %d: %s%s", words, WTERMSIG(wait_status), printed, said);
   if (WEXITSTATUS(wait_status) != status)
     g_error("'%s' ended with %d, not %d: %s%s", words, WEXITSTATUS(wait_status), status, printed,
             said);
