@@ -205,19 +205,26 @@ update_contacts(Newton *self, const double *pos, bool hold, PlaError *err)
   return st;
 }
 
-/* The system, and what preconditions it: a factor of its own, or of standard elements. */
+/* The system, and what preconditions it: a factor of its own, or of standard elements.  After a
+ * failure there is no system. */
 static PlaStatus
 make_system(Newton *self, const PlaVertSets *links, PlaError *err)
 {
   pla_fem_near_free(self->near);
   self->near = NULL;
   PlaStatus st = pla_fem_system_init_bare(&self->system, self->model, self->conditions, links, err);
-  if (st != PLA_OK || self->system.n_blocks == 0)
-    return st;
-  if (!self->without_near && self->model->domains && !self->conditions->damping &&
-      self->system.n_blocks >= NEAR_VERTS)
-    return pla_fem_near_new(self->model, self->conditions, links, self->order, &self->near, err);
-  return pla_fem_system_analyse(&self->system, self->without_near ? NULL : self->order, err);
+  if (st == PLA_OK && self->system.n_blocks > 0) {
+    const bool near = !self->without_near && self->model->domains && !self->conditions->damping &&
+                      self->system.n_blocks >= NEAR_VERTS;
+    st = near
+             ? pla_fem_near_new(self->model, self->conditions, links, self->order, &self->near, err)
+             : pla_fem_system_analyse(&self->system, self->without_near ? NULL : self->order, err);
+    if (st != PLA_OK)
+      pla_fem_system_clear(&self->system);
+  }
+  if (st != PLA_OK)
+    self->system = (PlaFemSystem){ 0 };
+  return st;
 }
 
 /* the factor of standard elements does not serve this body: from now on one of the mixed tangent */
@@ -604,10 +611,8 @@ newton_init(Newton *self, const PlaFemModel *model, const PlaFemConditions *cond
   self->loose = loose_factor(model, conditions);
   self->tangled = isfinite(jacobian);
   PlaStatus st = make_system(self, NULL, err);
-  if (st != PLA_OK) {
-    self->system = (PlaFemSystem){ 0 };
+  if (st != PLA_OK)
     return st;
-  }
   self->n = 3 * (size_t)self->system.n_blocks;
   self->extent = extent_of(model);
   self->grain = energy_grain(model);
