@@ -80,8 +80,13 @@ void pla_hex_embed_clear(PlaHexEmbed *self); /* zeroed is fine */
 PlaStatus pla_hex_embed_coarsen(const PlaHexEmbed *fine, PlaProgress *progress, PlaHexEmbed *out,
                                 PlaError *err);
 
+/* Adds the cell field PLA_MESH_FILL: the share of each hex that lies in @body, the surface that was
+ * embedded.  Copies of one cell share what lies there equally. */
+PlaStatus pla_hex_embed_fill(PlaHexEmbed *self, const PlaTriMesh *body, PlaError *err);
+
 /* Tets around the centres of the hexes: four for each face between two hexes, four smaller ones
- * for each outer face.  @surface (may be NULL; clear it) receives the surface's vertices in them.
+ * for each outer face.  They are as full as the hexes in which they lie.  @surface (may be NULL;
+ * clear it) receives the surface's vertices in them.
  */
 PlaStatus pla_hex_embed_tets(const PlaHexEmbed *hexes, PlaProgress *progress, PlaMesh **out,
                              PlaEmbedding *surface, PlaError *err);

@@ -132,6 +132,27 @@ embed_points(const Build *b, const PlaMesh *out, PlaEmbedding *surface)
   }
 }
 
+/* a tet is as full as the hexes whose centres it has; both have half of it */
+static bool
+fill_tets(const PlaMesh *hexes, PlaMesh *tets)
+{
+  const PlaField *from = pla_mesh_find_field(hexes, PLA_MESH_FILL, PLA_ON_CELLS);
+  float *fill = from ? pla_mesh_add_field(tets, PLA_MESH_FILL, PLA_ON_CELLS, PLA_F32, 1) : NULL;
+  for (size_t t = 0; fill && t < (size_t)tets->n_tets; t++) {
+    double sum = 0.0;
+    int n = 0;
+    for (int a = 0; a < 4; a++) {
+      const int h = tets->tet[4 * t + (size_t)a] - hexes->n_verts;
+      if (h < 0 || h >= hexes->n_hexes)
+        continue;
+      sum += pla_dtype_get(from->dtype, from->data, (size_t)hexes->n_tris + (size_t)h);
+      n++;
+    }
+    fill[t] = (float)(n > 0 ? sum / n : 1.0);
+  }
+  return fill || !from;
+}
+
 PlaStatus
 pla_hex_embed_tets(const PlaHexEmbed *hexes, PlaProgress *progress, PlaMesh **out,
                    PlaEmbedding *surface, PlaError *err)
@@ -175,7 +196,7 @@ pla_hex_embed_tets(const PlaHexEmbed *hexes, PlaProgress *progress, PlaMesh **ou
     if (st == PLA_OK)
       embed_points(&b, tets, surface);
   }
-  if (st == PLA_OK && pla_hex_label_components(tets) < 0)
+  if (st == PLA_OK && (pla_hex_label_components(tets) < 0 || !fill_tets(mesh, tets)))
     st = pla_fail_memory(err, "the tetrahedra");
   pla_hex_cells_clear(&b.cells);
   free(b.face_tet);

@@ -104,6 +104,8 @@ run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaErr
     PlaProgressSpan span = pla_progress_push(progress);
     st = pla_hex_embed(&tris, &opts, progress, &hexes, &r, err);
     pla_progress_pop(progress, span);
+    if (st == PLA_OK)
+      st = pla_hex_embed_fill(&hexes, &tris, err);
   }
   if (st == PLA_OK && !pla_progress_phase(progress, "Tying the surface to it", 1.0))
     st = pla_fail_cancelled(err);

@@ -237,6 +237,23 @@ test_weight(void)
     g_assert_cmpfloat(fabs(held_n("weigh.vtu", "standard") / weight_n - 1.0), <, 0.005);
     g_assert_cmpfloat(fabs(held_n("weigh.vtu", "mixed") / weight_n - 1.0), <, 0.005);
   }
+  /* cubes and tets around a surface, which encloses as much as they hold */
+  g_assert_true(g_file_set_contents("box.obj",
+                                    "v 0 0 0\nv 0 0 25\nv 0 25 0\nv 0 25 25\nv 100 0 0\n"
+                                    "v 100 0 25\nv 100 25 0\nv 100 25 25\nf 1 2 4\nf 1 4 3\n"
+                                    "f 5 7 8\nf 5 8 6\nf 1 5 6\nf 1 6 2\nf 3 4 8\nf 3 8 7\n"
+                                    "f 1 3 7\nf 1 7 5\nf 2 6 8\nf 2 8 4\n",
+                                    -1, NULL));
+  for (int k = 0; k < 4; k++) {
+    const int cell_mm[] = { 4, 6, 10, 10 };
+    JsonObject *o = verb_test_runf(0, "mesh box.obj --method embed --cell-mm %d %s -o weigh.vtu",
+                                   cell_mm[k], k == 3 ? "--as-tets" : "");
+    g_assert_cmpfloat(fabs(number(o, "volume_mm3") / volume_mm3 - 1.0), <, 1e-6);
+    g_assert_cmpfloat(number(o, "cells_volume_mm3"), >, 1.25 * volume_mm3);
+    done(o);
+    g_assert_cmpfloat(fabs(held_n("weigh.vtu", "standard") / weight_n - 1.0), <, 1e-5);
+    g_assert_cmpfloat(fabs(held_n("weigh.vtu", "mixed") / weight_n - 1.0), <, 1e-5);
+  }
   /* a blade off the cells' faces leaves the near part of a bar of 2.5 mm cubes */
   done(verb_test_run("phantom bar --spacing-mm 5 -o weigh.vtu", 0));
   g_assert_true(g_file_set_contents("blade.obj",
@@ -267,7 +284,7 @@ test_weight(void)
   const double at_mm = 51.3 - 4.2 * 32.5 / 80.0 - 2.0 * 32.5 / 80.0;
   g_assert_cmpfloat(fabs(near / (weight_n * at_mm / 100.0) - 1.0), <, 0.005);
   static const char *const made[] = { "weigh.nii.gz", "weigh.tsv",  "weigh.vtu", "weigh.json",
-                                      "weighed.vtu",  "halves.vtu", "blade.obj" };
+                                      "weighed.vtu",  "halves.vtu", "blade.obj", "box.obj" };
   for (gsize i = 0; i < G_N_ELEMENTS(made); i++)
     g_assert_cmpint(g_remove(made[i]), ==, 0);
   g_assert_cmpint(g_chdir(before), ==, 0);
