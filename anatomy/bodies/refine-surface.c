@@ -8,6 +8,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,18 +43,38 @@ list_edges(const PlaMesh *mesh)
   return edge;
 }
 
+typedef struct {
+  double (*longest)(const double pos[3], const void *data);
+  const void *data;
+} Limit;
+
+/* What the edges of a triangle may measure.  All three alike: were it a matter of the ends of each
+ * edge, a corner in small cells could have its opposite edges halved for ever. */
+static double
+limit_in(const Limit *limit, const PlaMesh *mesh, int t)
+{
+  double middle[3] = { 0.0, 0.0, 0.0 }, least = INFINITY;
+  for (int k = 0; k < 3; k++) {
+    const double *pos = &mesh->pos[3 * mesh->tri[3 * t + k]];
+    least = fmin(least, limit->longest(pos, limit->data));
+    for (int d = 0; d < 3; d++)
+      middle[d] += pos[d] / 3.0;
+  }
+  return fmin(least, limit->longest(middle, limit->data));
+}
+
 /* the new vertex on each side of each triangle, or -1 (n_tris x 3); their number */
 static int
-place_middles(const PlaMesh *mesh, const Edge *edge, double longest, int *middle)
+place_middles(const PlaMesh *mesh, const Edge *edge, const Limit *limit, int *middle)
 {
   const size_t n = 3 * (size_t)mesh->n_tris;
   int n_new = 0;
   for (size_t i = 0, next; i < n; i = next) {
-    double d[3];
+    double d[3], longest = INFINITY;
     pla_vec3_sub(&mesh->pos[3 * edge[i].a], &mesh->pos[3 * edge[i].b], d);
-    const bool halve = pla_vec3_norm(d) > longest;
     for (next = i; next < n && edge[next].a == edge[i].a && edge[next].b == edge[i].b; next++)
-      ;
+      longest = fmin(longest, limit_in(limit, mesh, edge[next].tri));
+    const bool halve = pla_vec3_norm(d) > longest;
     for (size_t k = i; k < next; k++)
       middle[3 * (size_t)edge[k].tri + (size_t)edge[k].side] = halve ? mesh->n_verts + n_new : -1;
     n_new += halve;
@@ -84,7 +105,7 @@ divide(const int v[3], const int middle[3], int out[4][3])
 
 /* one halving of every edge that is too long; *n_new: how many were */
 static PlaStatus
-halve_once(double longest, PlaMesh **surface, unsigned char **tag, int *n_new, PlaError *err)
+halve_once(const Limit *limit, PlaMesh **surface, unsigned char **tag, int *n_new, PlaError *err)
 {
   const PlaMesh *from = *surface;
   PlaMesh *to = NULL;
@@ -95,7 +116,7 @@ halve_once(double longest, PlaMesh **surface, unsigned char **tag, int *n_new, P
   *n_new = 0;
   PlaStatus st = edge && middle && tags ? PLA_OK : pla_fail_memory(err, "the surface");
   if (st == PLA_OK) {
-    *n_new = place_middles(from, edge, longest, middle);
+    *n_new = place_middles(from, edge, limit, middle);
     n_tris = from->n_tris;
     for (int i = 0; i < 3 * from->n_tris; i++)
       n_tris += middle[i] >= 0;
@@ -129,11 +150,13 @@ halve_once(double longest, PlaMesh **surface, unsigned char **tag, int *n_new, P
 }
 
 PlaStatus
-pla_surface_halve_edges(double edge_m, PlaMesh **surface, unsigned char **tag, PlaError *err)
+pla_surface_halve_edges(double (*longest)(const double pos[3], const void *data), const void *data,
+                        PlaMesh **surface, unsigned char **tag, PlaError *err)
 {
+  const Limit limit = { longest, data };
   int n_new = 1;
   PlaStatus st = PLA_OK;
   while (st == PLA_OK && n_new > 0)
-    st = halve_once(edge_m, surface, tag, &n_new, err);
+    st = halve_once(&limit, surface, tag, &n_new, err);
   return st;
 }

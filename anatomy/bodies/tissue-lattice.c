@@ -1,16 +1,12 @@
-/* The lattice and the surface of a carved body.
- *
- * Cubes that come near tissue are marked.  Four tets join the centres of two neighbouring cubes
- * with the edges of the face between them; those between marked cubes are kept.  So the border of
- * the lattice lies outside of the tissue everywhere. */
+/* The lattice and the surface of a carved body. */
 #include "anatomy/bodies/tissue-lattice.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/bodies/cubes.h"
 #include "anatomy/bodies/refine-surface.h"
 #include "anatomy/levelset/levelset.h"
 #include "anatomy/mesh/tri-tree.h"
-#include "anatomy/mesh/winding.h"
 #include "anatomy/segment/components.h"
 #include "anatomy/surface/surface.h"
 
@@ -132,7 +128,10 @@ make_levelsets(const PlaLabelMap *sorted, PlaProgress *progress, PlaLevelSet **o
   size_t *count = pla_array_new(65536, sizeof *count);
   PlaLabelLevelSetOptions opts = pla_label_levelset_options_default();
   PlaLevelSet *inner = NULL, *cover = NULL;
-  opts.band_mm = INFINITY;
+  double spacing[3];
+  pla_volume_spacing_mm(sorted->volume, spacing);
+  /* far enough for what is combined below */
+  opts.band_mm = LEAST_COVER_MM + 4.0 * fmax(spacing[0], fmax(spacing[1], spacing[2]));
   opts.margin_mm = INFINITY;
   PlaStatus st = count ? PLA_OK : pla_fail_memory(err, "the surface of the body");
   if (st == PLA_OK) {
@@ -347,8 +346,7 @@ find_borders(PlaTissueLattice *self, const PlaLabelMap *sorted, const double inv
 
 static PlaStatus
 make_surface(PlaTissueLattice *self, const PlaLabelMap *map, const double inverse[12],
-             const uint8_t *soft, const uint8_t *rigid, double cell_mm, PlaProgress *progress,
-             PlaError *err)
+             const uint8_t *soft, const uint8_t *rigid, PlaProgress *progress, PlaError *err)
 {
   double spacing[3];
   PlaLabelMap *sorted = NULL;
@@ -367,9 +365,6 @@ make_surface(PlaTissueLattice *self, const PlaLabelMap *map, const double invers
     st = reduce_surface(self, full, outer, voxel, progress, err);
   if (st == PLA_OK)
     st = find_borders(self, sorted, inverse, outer, voxel, err);
-  /* what holds the body, and what pulls at it, must reach every cell there */
-  if (st == PLA_OK)
-    st = pla_surface_halve_edges(LONGEST_EDGE * 1e-3 * cell_mm, &self->surface, &self->border, err);
   pla_mesh_free(full);
   pla_levelset_free(outer);
   pla_levelset_free(tissue);
@@ -379,206 +374,43 @@ make_surface(PlaTissueLattice *self, const PlaLabelMap *map, const double invers
 
 /* ---- lattice ---- */
 
-typedef struct {
-  double origin[3], cell; /* m */
-  int n[3];               /* cubes */
-  uint8_t *near;          /* of each cube: tissue is in it or close */
-} Cubes;
-
-static size_t
-cube_at(const Cubes *self, int i, int j, int k)
+/* where cells are made smaller, what acts on the skin reaches many of them anyway */
+static double
+longest_edge(const double pos[3], const void *data)
 {
-  return ((size_t)k * (size_t)self->n[1] + (size_t)j) * (size_t)self->n[0] + (size_t)i;
+  const PlaCubes *cubes = data;
+  return fmin(pla_cubes_size_at(cubes, pos), LONGEST_EDGE * ldexp(cubes->cell, cubes->levels));
 }
 
-/* marks the cubes that come near a triangle or a voxel of tissue */
-static void
-mark_box(const Cubes *self, const double lo[3], const double hi[3])
-{
-  int first[3], last[3];
-  for (int d = 0; d < 3; d++) {
-    first[d] = (int)floor((lo[d] - self->origin[d]) / self->cell);
-    last[d] = (int)floor((hi[d] - self->origin[d]) / self->cell);
-    first[d] = first[d] < 0 ? 0 : first[d];
-    last[d] = last[d] >= self->n[d] ? self->n[d] - 1 : last[d];
-  }
-  for (int k = first[2]; k <= last[2]; k++)
-    for (int j = first[1]; j <= last[1]; j++)
-      for (int i = first[0]; i <= last[0]; i++)
-        self->near[cube_at(self, i, j, k)] = 1;
-}
-
+/* Cells around the surface, and its edges halved so far that what holds the body, and what pulls at
+ * it, reaches every cell there. */
 static PlaStatus
-cubes_init(Cubes *self, const PlaMesh *surface, double cell, PlaError *err)
+make_lattice(PlaTissueLattice *self, const PlaCellSizes *sizes, PlaError *err)
 {
-  const double most = 5e7; /* cubes */
-  double lo[3] = { INFINITY, INFINITY, INFINITY }, hi[3] = { -INFINITY, -INFINITY, -INFINITY };
-  double n = 1.0;
-  *self = (Cubes){ .cell = cell };
-  for (int i = 0; i < 3 * surface->n_verts; i++) {
-    lo[i % 3] = fmin(lo[i % 3], surface->pos[i]);
-    hi[i % 3] = fmax(hi[i % 3], surface->pos[i]);
-  }
-  /* one cube of room on all sides, and the body in the middle */
-  for (int d = 0; d < 3; d++) {
-    n *= ceil((hi[d] - lo[d]) / cell) + 3.0;
-    if (n > most)
-      return pla_fail(err, PLA_ERR_MEMORY,
-                      "cells of %g mm are too fine for a body of this size; use larger ones",
-                      1e3 * cell);
-    self->n[d] = (int)ceil((hi[d] - lo[d]) / cell) + 3;
-    self->origin[d] = 0.5 * (lo[d] + hi[d]) - 0.5 * self->n[d] * cell;
-  }
-  self->near = pla_array_new0((size_t)n, sizeof *self->near);
-  return self->near ? PLA_OK : pla_fail_memory(err, "the lattice");
-}
-
-/* marks cubes that hold tissue */
-static void
-mark_tissue(const Cubes *self, const PlaLabelMap *map, const uint8_t *soft)
-{
-  const PlaVolume *vol = map->volume;
-  double reach[3]; /* of a voxel from its middle, m */
-  for (int d = 0; d < 3; d++)
-    reach[d] = 0.5e-3 * (fabs(vol->affine_mm[4 * d]) + fabs(vol->affine_mm[4 * d + 1]) +
-                         fabs(vol->affine_mm[4 * d + 2]));
-  size_t i = 0;
-  for (int z = 0; z < vol->dims[2]; z++)
-    for (int y = 0; y < vol->dims[1]; y++)
-      for (int x = 0; x < vol->dims[0]; x++, i++) {
-        if (!soft[pla_label_map_get(map, i)])
-          continue;
-        const double index[3] = { x, y, z };
-        double mm[3], lo[3], hi[3];
-        pla_volume_to_ras_mm(vol, index, mm);
-        for (int d = 0; d < 3; d++) {
-          lo[d] = 1e-3 * mm[d] - reach[d];
-          hi[d] = 1e-3 * mm[d] + reach[d];
-        }
-        mark_box(self, lo, hi);
-      }
-}
-
-/* marks cubes that the surface passes through */
-static void
-mark_surface(const Cubes *self, const PlaMesh *surface)
-{
-  /* a hair wider, so that no triangle lies in the border of the lattice */
-  const double margin = 1e-3 * self->cell;
-  for (int t = 0; t < surface->n_tris; t++) {
-    double lo[3] = { INFINITY, INFINITY, INFINITY }, hi[3] = { -INFINITY, -INFINITY, -INFINITY };
-    for (int k = 0; k < 9; k++) {
-      const double x = surface->pos[3 * surface->tri[3 * t + k / 3] + k % 3];
-      lo[k % 3] = fmin(lo[k % 3], x - margin);
-      hi[k % 3] = fmax(hi[k % 3], x + margin);
-    }
-    mark_box(self, lo, hi);
-  }
-}
-
-/* marks cubes whose middle lies inside the surface */
-static PlaStatus
-mark_inside(const Cubes *self, const PlaMesh *surface, PlaError *err)
-{
-  const PlaTriMesh tris = pla_mesh_tris(surface);
-  const size_t n = (size_t)self->n[0] * (size_t)self->n[1] * (size_t)self->n[2];
-  PlaWinding *winding = NULL;
-  double *middle = pla_array_new(3 * n, sizeof *middle), *turns = pla_array_new(n, sizeof *turns);
-  PlaStatus st =
-      middle && turns ? pla_winding_new(&tris, &winding, err) : pla_fail_memory(err, "the lattice");
-  for (size_t i = 0; st == PLA_OK && i < n; i++) {
-    const size_t w = (size_t)self->n[0], h = (size_t)self->n[1];
-    const double index[3] = { (double)(i % w), (double)(i / w % h), (double)(i / (w * h)) };
-    for (size_t d = 0; d < 3; d++)
-      middle[3 * i + d] = self->origin[d] + self->cell * (index[d] + 0.5);
+  const double ratio =
+      sizes->skin_cell_mm > 0.0 ? fmax(sizes->cell_mm / sizes->skin_cell_mm, 1.0) : 1.0;
+  const int levels = (int)ceil(log2(ratio) - 1e-9);
+  PlaCubes cubes = { 0 };
+  PlaStatus st = levels <= PLA_CUBES_LEVELS
+                     ? pla_cubes_init(&cubes, self->surface, 1e-3 * sizes->cell_mm, levels, err)
+                     : pla_fail(err, PLA_ERR_USAGE,
+                                "cells of %g mm at the skin are too small beside cells of %g mm; "
+                                "they can be %d times smaller",
+                                sizes->skin_cell_mm, sizes->cell_mm, 1 << PLA_CUBES_LEVELS);
+  if (st == PLA_OK) {
+    const double depth =
+        sizes->skin_depth_mm > 0.0 ? 1e-3 * sizes->skin_depth_mm : 2.0 * cubes.cell;
+    for (int t = 0; t < self->surface->n_tris; t++)
+      if (self->border[t] == PLA_BORDER_AIR)
+        pla_cubes_refine(&cubes, self->surface, t, depth);
+    pla_cubes_balance(&cubes);
+    st = pla_cubes_fill(&cubes, self->surface, err);
   }
   if (st == PLA_OK)
-    st = pla_winding_batch(winding, n, middle, NULL, turns, err);
-  for (size_t i = 0; st == PLA_OK && i < n; i++)
-    self->near[i] |= turns[i] > 0.5;
-  pla_winding_free(winding);
-  free(middle);
-  free(turns);
-  return st;
-}
-
-/* number of the vertex at @slot, a new one at first sight */
-static int
-vert_at(int *number, size_t slot, int *n_verts)
-{
-  if (number[slot] < 0)
-    number[slot] = (*n_verts)++;
-  return number[slot];
-}
-
-/* tets between marked cubes; counts them where @mesh is NULL.  @number: of corners, then centres */
-static void
-make_tets(const Cubes *self, int *number, int *n_verts, int *n_tets, PlaMesh *mesh)
-{
-  const size_t wide = (size_t)self->n[0] + 1, high = (size_t)self->n[1] + 1;
-  const size_t n_corners = wide * high * ((size_t)self->n[2] + 1);
-  *n_tets = 0;
-  for (int k = 0; k < self->n[2]; k++)
-    for (int j = 0; j < self->n[1]; j++)
-      for (int i = 0; i < self->n[0]; i++)
-        for (int d = 0; d < 3; d++) {
-          const int at[3] = { i, j, k };
-          int next[3] = { i, j, k };
-          if (++next[d] == self->n[d])
-            continue;
-          const size_t here = cube_at(self, i, j, k),
-                       there = cube_at(self, next[0], next[1], next[2]);
-          if (!self->near[here] && !self->near[there])
-            continue;
-          /* around the face between them, counter-clockwise seen from beyond it */
-          int ring[4];
-          for (int q = 0; q < 4; q++) {
-            int corner[3] = { at[0], at[1], at[2] };
-            corner[d]++;
-            corner[(d + 1) % 3] += q == 1 || q == 2;
-            corner[(d + 2) % 3] += q >= 2;
-            ring[q] =
-                vert_at(number,
-                        ((size_t)corner[2] * high + (size_t)corner[1]) * wide + (size_t)corner[0],
-                        n_verts);
-          }
-          const int a = vert_at(number, n_corners + here, n_verts),
-                    b = vert_at(number, n_corners + there, n_verts);
-          for (int q = 0; q < 4; q++, (*n_tets)++)
-            if (mesh) {
-              const int tet[4] = { a, ring[q], ring[(q + 1) % 4], b };
-              memcpy(&mesh->tet[4 * (size_t)*n_tets], tet, sizeof tet);
-            }
-        }
-}
-
-static PlaStatus
-make_lattice(PlaTissueLattice *self, const Cubes *cubes, PlaError *err)
-{
-  const size_t wide = (size_t)cubes->n[0] + 1, high = (size_t)cubes->n[1] + 1,
-               deep = (size_t)cubes->n[2] + 1;
-  const size_t n_corners = wide * high * deep,
-               n = n_corners + (size_t)cubes->n[0] * (size_t)cubes->n[1] * (size_t)cubes->n[2];
-  int *number = pla_array_new(n, sizeof *number), n_verts = 0, n_tets = 0;
-  if (!number)
-    return pla_fail_memory(err, "the lattice");
-  memset(number, -1, n * sizeof *number);
-  make_tets(cubes, number, &n_verts, &n_tets, NULL);
-  PlaStatus st = pla_mesh_new(n_verts, 0, n_tets, 0, &self->lattice, err);
+    st = pla_cubes_tets(&cubes, &self->lattice, err);
   if (st == PLA_OK)
-    make_tets(cubes, number, &n_verts, &n_tets, self->lattice);
-  for (size_t i = 0; st == PLA_OK && i < n; i++) {
-    if (number[i] < 0)
-      continue;
-    const bool corner = i < n_corners;
-    const size_t at = corner ? i : i - n_corners, w = corner ? wide : wide - 1,
-                 h = corner ? high : high - 1;
-    const double index[3] = { (double)(at % w), (double)(at / w % h), (double)(at / (w * h)) };
-    for (int d = 0; d < 3; d++)
-      self->lattice->pos[3 * (size_t)number[i] + (size_t)d] =
-          cubes->origin[d] + cubes->cell * (index[d] + (corner ? 0.0 : 0.5));
-  }
-  free(number);
+    st = pla_surface_halve_edges(longest_edge, &cubes, &self->surface, &self->border, err);
+  pla_cubes_clear(&cubes);
   return st;
 }
 
@@ -623,11 +455,10 @@ find_tissues(PlaTissueLattice *self, const PlaLabelMap *map, const double invers
 
 PlaStatus
 pla_tissue_lattice_init(PlaTissueLattice *self, const PlaLabelMap *map, const int *ids, int n_ids,
-                        const unsigned char *rigid, double cell_mm, PlaProgress *progress,
-                        PlaError *err)
+                        const unsigned char *rigid, const PlaCellSizes *sizes,
+                        PlaProgress *progress, PlaError *err)
 {
   double inverse[12];
-  Cubes cubes = { 0 };
   *self = (PlaTissueLattice){ 0 };
   uint8_t *soft = pla_array_new0(65536, sizeof *soft);
   PlaStatus st = soft ? PLA_OK : pla_fail_memory(err, "the body");
@@ -636,44 +467,27 @@ pla_tissue_lattice_init(PlaTissueLattice *self, const PlaLabelMap *map, const in
   for (int g = 0; st == PLA_OK && g < n_ids; g++)
     soft[ids[g]] = 1;
   if (st == PLA_OK)
-    st = make_surface(self, map, inverse, soft, rigid, cell_mm, progress, err);
+    st = make_surface(self, map, inverse, soft, rigid, progress, err);
   if (st == PLA_OK)
-    st = cubes_init(&cubes, self->surface, 1e-3 * cell_mm, err);
-  if (st == PLA_OK) {
-    mark_tissue(&cubes, map, soft);
-    mark_surface(&cubes, self->surface);
-    st = make_lattice(self, &cubes, err);
-  }
+    st = make_lattice(self, sizes, err);
   if (st == PLA_OK)
     st = find_tissues(self, map, inverse, ids, n_ids, err);
   if (st != PLA_OK)
     pla_tissue_lattice_clear(self);
-  free(cubes.near);
   free(soft);
   return st;
 }
 
 PlaStatus
-pla_tissue_lattice_from_surface(PlaTissueLattice *self, const PlaMesh *surface, double cell_mm,
-                                PlaError *err)
+pla_tissue_lattice_from_surface(PlaTissueLattice *self, const PlaMesh *surface,
+                                const PlaCellSizes *sizes, PlaError *err)
 {
-  Cubes cubes = { 0 };
   *self = (PlaTissueLattice){ 0 };
   PlaStatus st = pla_mesh_dup(surface, &self->surface, err);
   if (st == PLA_OK) {
     self->border = pla_array_new0((size_t)surface->n_tris, sizeof *self->border); /* air */
-    st = self->border ? pla_surface_halve_edges(LONGEST_EDGE * 1e-3 * cell_mm, &self->surface,
-                                                &self->border, err)
-                      : pla_fail_memory(err, "the body");
+    st = self->border ? make_lattice(self, sizes, err) : pla_fail_memory(err, "the body");
   }
-  if (st == PLA_OK)
-    st = cubes_init(&cubes, self->surface, 1e-3 * cell_mm, err);
-  if (st == PLA_OK) {
-    mark_surface(&cubes, self->surface);
-    st = mark_inside(&cubes, self->surface, err);
-  }
-  if (st == PLA_OK)
-    st = make_lattice(self, &cubes, err);
   if (st == PLA_OK) {
     self->tissue = pla_array_new0((size_t)self->lattice->n_tets, sizeof *self->tissue);
     if (!self->tissue)
@@ -681,6 +495,5 @@ pla_tissue_lattice_from_surface(PlaTissueLattice *self, const PlaMesh *surface, 
   }
   if (st != PLA_OK)
     pla_tissue_lattice_clear(self);
-  free(cubes.near);
   return st;
 }

@@ -24,14 +24,21 @@ typedef struct {
   double deviation_mm;   /* largest distance of the skin in the scan from the surface */
 } PlaTissueLattice;
 
-/* @ids: labels of soft tissues, @n_ids of them; @rigid: whether a label is bone (65536).  @cell_mm:
- * side of the lattice's cubes.  PLA_ERR_EMPTY without such tissue; PLA_ERR_MEMORY when the lattice
+/* Sizes of cells. */
+typedef struct {
+  double cell_mm;       /* side of the lattice's cubes */
+  double skin_cell_mm;  /* at most this at the skin, by halving; 0: as elsewhere */
+  double skin_depth_mm; /* below the skin it reaches so far; 0: two cells */
+} PlaCellSizes;
+
+/* @ids: labels of soft tissues, @n_ids of them; @rigid: whether a label is bone (65536).
+ * PLA_ERR_EMPTY without such tissue; PLA_ERR_MEMORY when the lattice
  * would be too fine.  Same bits for any number of threads. */
 PlaStatus pla_tissue_lattice_init(PlaTissueLattice *self, const PlaLabelMap *map, const int *ids,
-                                  int n_ids, const unsigned char *rigid, double cell_mm,
+                                  int n_ids, const unsigned char *rigid, const PlaCellSizes *sizes,
                                   PlaProgress *progress, PlaError *err);
 /* The same inside a closed surface (copied), normals outwards: one tissue that borders on
  * air.  Edges longer than half a cell are halved. */
 PlaStatus pla_tissue_lattice_from_surface(PlaTissueLattice *self, const PlaMesh *surface,
-                                          double cell_mm, PlaError *err);
+                                          const PlaCellSizes *sizes, PlaError *err);
 void pla_tissue_lattice_clear(PlaTissueLattice *self);

@@ -49,6 +49,7 @@ load_labels(const char *path, const char *name, PlaProgress *progress, PlaConten
 typedef struct {
   char *case_path, *labels, *tissue; /* owned */
   GPtrArray *bones;                  /* names, NULL-terminated; owned */
+  PlaPlanCells cells;
   double lattice_mm;
   bool boxed;
   double box_mm[2][3];
@@ -89,7 +90,7 @@ read_bones(PlaJson list, Plan *plan, PlaError *err)
 static PlaStatus
 read_plan(const char *path, PlaJson root, Plan *plan, PlaError *err)
 {
-  static const char *const keys[] = { "case",   "labels", "lattice_mm", "box_mm",
+  static const char *const keys[] = { "case",   "labels", "cells",      "lattice_mm", "box_mm",
                                       "tissue", "bones",  "operations", NULL };
   PlaJson value;
   PlaStatus st = pla_json_check_keys(root, keys, err);
@@ -107,6 +108,12 @@ read_plan(const char *path, PlaJson root, Plan *plan, PlaError *err)
     st = pla_json_text_value(value, &plan->labels, err);
   if (st == PLA_OK && pla_json_get(root, "tissue", &value))
     st = pla_json_text_value(value, &plan->tissue, err);
+  if (st == PLA_OK && pla_json_get(root, "cells", &value)) {
+    g_autofree char *name = NULL;
+    st = pla_json_text_value(value, &name, err);
+    if (st == PLA_OK)
+      st = pla_plan_cells_find(name, &plan->cells, err);
+  }
   if (st == PLA_OK && pla_json_get(root, "bones", &value))
     st = read_bones(value, plan, err);
   g_ptr_array_add(plan->bones, NULL);
@@ -213,6 +220,7 @@ commit(PlaInvocation *inv, const char *path, const Plan *plan, PlaError *err)
     JsonObject *params = json_object_new();
     json_object_set_string_member(params, "item", name);
     json_object_set_double_member(params, "lattice_mm", plan->lattice_mm);
+    json_object_set_string_member(params, "cells", pla_plan_cells_name(plan->cells));
     json_object_set_string_member(params, "name", file);
     if (plan->boxed)
       json_object_set_array_member(params, "box_mm", triples(plan->box_mm[0], NULL, 2, 1.0));
@@ -354,8 +362,8 @@ tell_differences(PlaInvocation *inv, const char *path, const PlaPlanResult *r, P
 }
 
 /* another case or size of cells, instead of the one in the plan */
-static void
-replace_from_options(PlaInvocation *inv, Plan *plan)
+static PlaStatus
+replace_from_options(PlaInvocation *inv, Plan *plan, PlaError *err)
 {
   const char *other = pla_invocation_text(inv, "case", 0, NULL);
   if (other) {
@@ -363,6 +371,8 @@ replace_from_options(PlaInvocation *inv, Plan *plan)
     plan->case_path = g_strdup(other);
   }
   plan->lattice_mm = pla_invocation_number(inv, "lattice-mm", plan->lattice_mm);
+  const char *cells = pla_invocation_text(inv, "cells", 0, NULL);
+  return cells ? pla_plan_cells_find(cells, &plan->cells, err) : PLA_OK;
 }
 
 /* from the plan's patient onto another by landmarks of both */
@@ -437,8 +447,9 @@ run_operate(PlaInvocation *inv, PlaError *err)
       pla_fail_within(err, "%s", path);
   }
   if (st == PLA_OK) {
-    replace_from_options(inv, &plan);
-    st = take_in_blades(inv, path, plan.operations, err);
+    st = replace_from_options(inv, &plan, err);
+    if (st == PLA_OK)
+      st = take_in_blades(inv, path, plan.operations, err);
     if (st == PLA_OK && (st = pla_plan_check(plan.operations, true, err)) != PLA_OK)
       pla_fail_within(err, "%s", path);
   }
@@ -454,7 +465,7 @@ run_operate(PlaInvocation *inv, PlaError *err)
     st = pla_plan_part(content->labels, plan.boxed ? (const double(*)[3])plan.box_mm : NULL,
                        plan.tissue, &part, err);
   if (st == PLA_OK) {
-    st = pla_plan_run(part ? part : content->labels, plan.lattice_mm,
+    st = pla_plan_run(part ? part : content->labels, plan.cells, plan.lattice_mm,
                       (const char *const *)plan.bones->pdata, plan.operations, progress, &result,
                       err);
     if (st != PLA_OK && st != PLA_ERR_CANCELLED)
@@ -493,6 +504,7 @@ static const PlaOpt options[] = {
   { "to", 0, PLA_OPT_TEXT, "FILE", "...onto these of the other patient" },
   { "lattice-mm", 0, PLA_OPT_NUMBER, "H", "size of cells, instead of the one in the plan", 0.2,
     100 },
+  { "cells", 0, PLA_OPT_TEXT, "KIND", "carved or tets, instead of the kind in the plan" },
   { "against", 0, PLA_OPT_TEXT, "RESULT.json",
     "report the differences from an earlier run, given its --json output" },
   { "commit", 0, PLA_OPT_FLAG, NULL, "run in the case: each operation becomes a row of its log" },
@@ -508,6 +520,10 @@ const PlaCommand pla_command_operate = {
       "part that is meshed (\"box_mm\", two corners), and a list of operations: incise, excise,\n"
       "undermine, cut, template, hook, release, suture, stitch, tighten, tension, expand,\n"
       "implant and solve.\n\n"
+      "With \"cells\": \"carved\" the surface is that of the scan, and the cells that carry it "
+      "are\n"
+      "filled in part at the border; it stays smooth in coarse cells, but a large body takes\n"
+      "minutes to make and to cut.  With \"tets\" (default) the surface is that of the cells.\n\n"
       "Labels with names of soft tissues become the body; with \"tissue\" they all become that\n"
       "one tissue.  The body is held where it meets bone or teeth and where the scan or the box\n"
       "ends.  Labels that the plan lists as \"bones\" are meshed and can be cut.  Points are in\n"

@@ -67,20 +67,21 @@ static PlaStatus
 run(const PlaMeshInput *input, PlaProgress *progress, PlaMeshResult *out, PlaError *err)
 {
   static const int one = 1;
+  const PlaCellSizes sizes = { input->cell_mm, input->skin_cell_mm, input->skin_depth_mm };
   PlaTissueLattice made;
   PlaStatus st;
   if (input->coarsen > 0 || input->embed_surface || input->separate || input->as_tets)
     return pla_fail(err, PLA_ERR_USAGE,
-                    "a carved body has cells of one size and carries its own surface; leave out "
-                    "coarsen, embed-surface, separate and as-tets");
+                    "a carved body carries its own surface; leave out coarsen, embed-surface, "
+                    "separate and as-tets");
   pla_progress_phase(progress, "Finding the surface", 0.5);
   PlaProgressSpan span = pla_progress_push(progress);
   if (input->labels) {
     g_autofree guint8 *rigid = find_rigid(input);
     st = pla_tissue_lattice_init(&made, input->labels, input->ids, input->first[input->n_groups],
-                                 rigid, input->cell_mm, progress, err);
+                                 rigid, &sizes, progress, err);
   } else {
-    st = pla_tissue_lattice_from_surface(&made, input->surface, input->cell_mm, err);
+    st = pla_tissue_lattice_from_surface(&made, input->surface, &sizes, err);
   }
   pla_progress_pop(progress, span);
   if (st != PLA_OK)

@@ -20,6 +20,9 @@ typedef struct {
   const PlaMesh *surface; /* or, where the method takes them, tets */
 
   double cell_mm; /* size of a cell, at the surface where cells differ */
+  /* carved bodies */
+  double skin_cell_mm;  /* at most this at the skin; 0: as elsewhere */
+  double skin_depth_mm; /* below the skin it reaches so far; 0: two cells */
   /* tets */
   int levels;       /* doublings of the cell towards the inside */
   double smooth_mm; /* detail to remove first; negative: as the method sees fit */

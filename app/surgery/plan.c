@@ -3,6 +3,7 @@
 
 #include "anatomy/base/memory.h"
 #include "anatomy/bodies/label-part.h"
+#include "anatomy/bodies/tissue-lattice.h"
 #include "app/base/quantity.h"
 #include "app/simulate/mesh-method.h"
 #include "sim/bodies/body-tissues.h"
@@ -42,22 +43,35 @@ pla_plan_part(const PlaLabelMap *labels, const double (*box_mm)[3], const char *
 }
 
 PlaStatus
-pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, const char *const *bones,
-                   PlaProgress *progress, PlaSurgery **out, int *n_tets, PlaError *err)
+pla_plan_cells_find(const char *name, PlaPlanCells *out, PlaError *err)
+{
+  if (strcmp(name, "carved") != 0 && strcmp(name, "tets") != 0)
+    return pla_fail(err, PLA_ERR_USAGE, "the cells of a body are 'carved' or 'tets', not '%s'",
+                    name);
+  *out = strcmp(name, "carved") == 0 ? PLA_PLAN_CARVED : PLA_PLAN_TETS;
+  return PLA_OK;
+}
+
+const char *
+pla_plan_cells_name(PlaPlanCells cells)
+{
+  return cells == PLA_PLAN_CARVED ? "carved" : "tets";
+}
+
+static PlaStatus
+make_tets(const PlaLabelMap *map, const PlaBodyTissues *tissues, double lattice_mm,
+          PlaProgress *progress, PlaSurgery **out, int *n_tets, PlaError *err)
 {
   PlaMeshInput input = pla_mesh_input_default();
   PlaMeshResult result;
   const PlaMeshMethod *method = NULL;
-  PlaBodyTissues tissues;
   pla_mesh_result_init(&result);
-  PlaStatus st = pla_body_tissues_init(&tissues, map, bones, err);
-  if (st == PLA_OK)
-    st = pla_mesh_method_find("tets", &method, err);
+  PlaStatus st = pla_mesh_method_find("tets", &method, err);
   if (st == PLA_OK) {
     input.labels = map;
-    input.ids = tissues.id;
-    input.first = tissues.first;
-    input.n_groups = tissues.n;
+    input.ids = tissues->id;
+    input.first = tissues->first;
+    input.n_groups = tissues->n;
     input.cell_mm = lattice_mm;
     input.levels = 0; /* blades go anywhere */
     st = pla_mesh_method_run(method, &input, progress, &result, err);
@@ -66,17 +80,60 @@ pla_plan_make_body(const PlaLabelMap *map, double lattice_mm, const char *const 
     const PlaMesh *mesh = result.mesh;
     g_autofree bool *held = pla_array_new0((size_t)mesh->n_verts, sizeof *held);
     g_autofree int *material = pla_array_new0((size_t)mesh->n_tets, sizeof *material);
-    st = held && material ? pla_body_find_supports(mesh, map, tissues.rigid, held, err)
+    st = held && material ? pla_body_find_supports(mesh, map, tissues->rigid, held, err)
                           : pla_fail_memory(err, "the body");
     *n_tets = mesh->n_tets;
     if (st == PLA_OK) {
-      pla_body_tissues_of_tets(&tissues, mesh, material);
-      st = pla_surgery_new(mesh, tissues.material, tissues.n, material, held, out, err);
+      pla_body_tissues_of_tets(tissues, mesh, material);
+      st = pla_surgery_new(mesh, tissues->material, tissues->n, material, held, out, err);
     }
-    if (st == PLA_OK)
-      st = pla_surgery_set_tissues(*out, (const char *const *)tissues.name, err);
   }
   pla_mesh_result_clear(&result);
+  return st;
+}
+
+static PlaStatus
+make_carved(const PlaLabelMap *map, const PlaBodyTissues *tissues, double lattice_mm,
+            PlaProgress *progress, PlaSurgery **out, int *n_tets, PlaError *err)
+{
+  PlaTissueLattice made = { 0 };
+  g_autofree guint8 *rigid = g_new(guint8, PLA_LABEL_IDS);
+  for (int i = 0; i < PLA_LABEL_IDS; i++)
+    rigid[i] = tissues->rigid[i];
+  const PlaCellSizes sizes = { .cell_mm = lattice_mm };
+  pla_progress_phase(progress, "Finding the surface", 0.4);
+  PlaProgressSpan span = pla_progress_push(progress);
+  PlaStatus st =
+      pla_tissue_lattice_init(&made, map, tissues->id, tissues->n, rigid, &sizes, progress, err);
+  pla_progress_pop(progress, span);
+  if (st != PLA_OK)
+    return st;
+  const PlaTetMesh lattice = pla_mesh_tets(made.lattice);
+  const PlaTriMesh surface = pla_mesh_tris(made.surface);
+  pla_progress_phase(progress, "Carving the body", 1.0);
+  span = pla_progress_push(progress);
+  st = pla_surgery_new_carved(&lattice, &surface, made.border, tissues->material, tissues->n,
+                              made.tissue, progress, out, err);
+  pla_progress_pop(progress, span);
+  if (st == PLA_OK)
+    *n_tets = pla_cut_mesh_get(pla_surgery_get_mesh(*out)).mesh.n_tets;
+  pla_tissue_lattice_clear(&made);
+  return st;
+}
+
+PlaStatus
+pla_plan_make_body(const PlaLabelMap *map, PlaPlanCells cells, double lattice_mm,
+                   const char *const *bones, PlaProgress *progress, PlaSurgery **out, int *n_tets,
+                   PlaError *err)
+{
+  PlaBodyTissues tissues;
+  *out = NULL;
+  PlaStatus st = pla_body_tissues_init(&tissues, map, bones, err);
+  if (st == PLA_OK)
+    st = (cells == PLA_PLAN_CARVED ? make_carved : make_tets)(map, &tissues, lattice_mm, progress,
+                                                              out, n_tets, err);
+  if (st == PLA_OK)
+    st = pla_surgery_set_tissues(*out, (const char *const *)tissues.name, err);
   pla_body_tissues_clear(&tissues);
   return st;
 }
@@ -208,16 +265,21 @@ take_body(PlaSurgery *surgery, PlaPlanResult *out, PlaError *err)
       moved[i] = 1e3 * (pos[i] - out->mesh->pos[i]);
       out->mesh->pos[i] = pos[i];
     }
-    st =
-        moved ? pla_cut_to_surface(cut, pos, &out->surface, err) : pla_fail_memory(err, "the body");
+    const PlaCutSurface *surface;
+    const double *place;
+    st = moved ? pla_surgery_get_surface(surgery, &surface, &place, err)
+               : pla_fail_memory(err, "the body");
+    if (st == PLA_OK)
+      st = pla_cut_surface_to_mesh(cut, surface, place, &out->surface, err);
   }
   pla_mesh_free(none);
   return st;
 }
 
 PlaStatus
-pla_plan_run(const PlaLabelMap *labels, double lattice_mm, const char *const *bones,
-             PlaJson operations, PlaProgress *progress, PlaPlanResult *out, PlaError *err)
+pla_plan_run(const PlaLabelMap *labels, PlaPlanCells cells, double lattice_mm,
+             const char *const *bones, PlaJson operations, PlaProgress *progress,
+             PlaPlanResult *out, PlaError *err)
 {
   PlaSurgery *surgery = NULL;
   *out = (PlaPlanResult){ .operations = json_array_new() };
@@ -225,7 +287,7 @@ pla_plan_run(const PlaLabelMap *labels, double lattice_mm, const char *const *bo
   pla_progress_phase(progress, "Meshing the soft tissue", 0.3);
   PlaProgressSpan span = pla_progress_push(progress);
   PlaStatus st =
-      pla_plan_make_body(labels, lattice_mm, bones, progress, &surgery, &out->n_tets, err);
+      pla_plan_make_body(labels, cells, lattice_mm, bones, progress, &surgery, &out->n_tets, err);
   pla_progress_pop(progress, span);
   out->mesh_seconds = (double)(g_get_monotonic_time() - start) * 1e-6;
   pla_progress_phase(progress, "Operating", 0.9);

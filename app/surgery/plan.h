@@ -21,11 +21,21 @@ typedef struct {
 } PlaPlanResult;
 void pla_plan_result_clear(PlaPlanResult *self);
 
-/* The body of a plan: every label of @labels that is soft tissue by its name, meshed with cells of
+/* How the cells of a body are made. */
+typedef enum {
+  PLA_PLAN_TETS,   /* conforming tets: the surface is that of the cells */
+  PLA_PLAN_CARVED, /* a lattice carved along the surface of the scan */
+} PlaPlanCells;
+/* "tets" or "carved". */
+PlaStatus pla_plan_cells_find(const char *name, PlaPlanCells *out, PlaError *err);
+const char *pla_plan_cells_name(PlaPlanCells cells);
+
+/* The body of a plan: every label of @labels that is soft tissue by its name, in cells of
  * @lattice_mm and held where it meets what is rigid or the end of the scan.  @bones: rigid labels
  * that are meshed as well, to be cut, NULL-terminated; NULL: none.  Caller frees *out. */
-PlaStatus pla_plan_make_body(const PlaLabelMap *labels, double lattice_mm, const char *const *bones,
-                             PlaProgress *progress, PlaSurgery **out, int *n_tets, PlaError *err);
+PlaStatus pla_plan_make_body(const PlaLabelMap *labels, PlaPlanCells cells, double lattice_mm,
+                             const char *const *bones, PlaProgress *progress, PlaSurgery **out,
+                             int *n_tets, PlaError *err);
 
 /* Carries the places and directions of @operations, and the box (NULL: none), onto the patient that
  * @warp leads to, in mm.  Lengths, depths and angles stay. */
@@ -84,9 +94,9 @@ PlaStatus pla_plan_expand(PlaSurgery *surgery, PlaJson template, JsonArray **out
 void pla_plan_plane(const double at[3], const double normal[3], double reach, double corner[12]);
 
 /* Makes the body and does what @operations, an array, lists. */
-PlaStatus pla_plan_run(const PlaLabelMap *labels, double lattice_mm, const char *const *bones,
-                       PlaJson operations, PlaProgress *progress, PlaPlanResult *out,
-                       PlaError *err);
+PlaStatus pla_plan_run(const PlaLabelMap *labels, PlaPlanCells cells, double lattice_mm,
+                       const char *const *bones, PlaJson operations, PlaProgress *progress,
+                       PlaPlanResult *out, PlaError *err);
 
 /* A template as panels offer it; rows of sim/surgery/template.h by their number. */
 typedef struct {

@@ -134,6 +134,8 @@ run(PlaWork *work, PlaError *err)
     input.first = (const int *)(void *)first->data;
     input.n_groups = (int)first->len - 1;
     input.cell_mm = pla_work_number(work, "cell_mm");
+    input.skin_cell_mm = pla_work_number(work, "skin_cell_mm");
+    input.skin_depth_mm = pla_work_number(work, "skin_depth_mm");
     st = pla_mesh_method_run(method, &input, pla_work_progress(work), &result, err);
   }
   if (st == PLA_OK)
@@ -154,6 +156,10 @@ static const PlaVerbParam params[] = {
   { "item", PLA_PARAM_ITEM, NULL, 0, 0, NULL, "the label map", .positional = true,
     .kinds = PLA_ITEM_LABELS },
   { "cell_mm", PLA_PARAM_NUMBER, "mm", 0.2, 100, "4", "edge length of a cell", .arg = "H" },
+  { "skin_cell_mm", PLA_PARAM_NUMBER, "mm", 0, 100, "0",
+    "at most this at the skin, by halving cells; 0: as elsewhere", .arg = "H" },
+  { "skin_depth_mm", PLA_PARAM_NUMBER, "mm", 0, 1000, "0",
+    "how deep below the skin cells are smaller; 0: two of them" },
   { "labels", PLA_PARAM_LIST, NULL, 0, 0, "[]",
     "ids or names of soft tissues, as in 1,2+3; none: all labels with the name of one",
     .option = "label" },

@@ -53,12 +53,15 @@ run_prepare(PlaWork *work, PlaError *err)
   g_autoptr(PlaContent) content = NULL;
   const double lattice_mm = pla_work_number(work, "lattice_mm");
   const char *tissue = pla_work_text(work, "tissue");
+  PlaPlanCells cells = PLA_PLAN_TETS;
   double box_mm[2][3];
   bool boxed = false;
   PlaLabelMap *part = NULL;
   g_autoptr(GPtrArray) bones = g_ptr_array_new();
   PlaProgress *progress = pla_work_progress(work);
   PlaStatus st = pla_work_item(work, "item", PLA_ITEM_LABELS, &item, err);
+  if (st == PLA_OK)
+    st = pla_plan_cells_find(pla_work_text(work, "cells"), &cells, err);
   if (st == PLA_OK)
     st = read_bones(work, bones, err);
   if (st == PLA_OK)
@@ -69,13 +72,15 @@ run_prepare(PlaWork *work, PlaError *err)
     st = pla_plan_part(labels->labels, boxed ? (const double(*)[3])box_mm : NULL,
                        *tissue ? tissue : NULL, &part, err);
   if (st == PLA_OK)
-    st = pla_plan_make_body(part ? part : labels->labels, lattice_mm,
+    st = pla_plan_make_body(part ? part : labels->labels, cells, lattice_mm,
                             (const char *const *)bones->pdata, progress, &body, &n_tets, err);
   if (st == PLA_OK) {
     g_autoptr(JsonObject) surgery = json_object_new();
     json_object_set_string_member(surgery, "labels", pla_work_item_name(work, item));
     json_object_set_double_member(surgery, "lattice_mm", lattice_mm);
     json_object_set_int_member(surgery, "tets", n_tets);
+    if (cells != PLA_PLAN_TETS)
+      json_object_set_string_member(surgery, "cells", pla_plan_cells_name(cells));
     if (boxed)
       json_object_set_array_member(surgery, "box_mm",
                                    json_array_ref(pla_work_list(work, "box_mm")));
@@ -104,6 +109,8 @@ static const PlaVerbParam prepare_params[] = {
                .step = 0.5,
                .page = 2,
                .digits = 1 } },
+  { "cells", PLA_PARAM_TEXT, NULL, 1, 20, "\"tets\"",
+    "tets: the surface is that of the cells; carved: that of the scan, cells are filled in part" },
   { "box_mm", PLA_PARAM_LIST, "mm", 0, 0, "[]", "two corners of the part to take; empty: all" },
   { "tissue", PLA_PARAM_TEXT, NULL, 0, 200, "\"\"",
     "treat all soft labels as this tissue; empty: as they are" },

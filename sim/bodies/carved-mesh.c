@@ -5,7 +5,6 @@
  * surface has the shape of the scan and not that of the cells. */
 #include "sim/bodies/carved-mesh.h"
 
-#include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/mesh/tet-locator.h"
 #include "anatomy/mesher/tets.h"
@@ -21,31 +20,18 @@
 #define FIRM 0.3
 enum { MOST_STEPS = 3 }; /* inwards */
 
-/* the vertex of @s that stands for each vertex of @surface (n_verts), -1 where none does */
+/* every vertex of the surface that a triangle has must have come to lie in a tet */
 static PlaStatus
-match_corners(const PlaTriMesh *surface, const PlaCutSurface *s, const double *pos, int *match,
-              PlaError *err)
+check_places(const PlaTriMesh *surface, const int *place, PlaError *err)
 {
-  /* weights are rounded, corners of one triangle are much further apart */
-  const double same = 1e-7;
-  for (int v = 0; v < surface->n_verts; v++)
-    match[v] = -1;
-  for (int t = 0; t < s->n_tris; t++)
-    for (int k = 0; k < 9 && s->carved[t] >= 0; k++) {
-      const int v = s->tri[3 * t + k / 3], corner = surface->tri[3 * s->carved[t] + k % 3];
-      double d[3];
-      pla_vec3_sub(&pos[3 * v], &surface->pos[3 * corner], d);
-      if (pla_vec3_norm(d) < same)
-        match[corner] = v;
-    }
-  for (int i = 0; i < 3 * surface->n_tris; i++)
-    if (match[surface->tri[i]] < 0)
+  for (int i = 0; i < 3 * surface->n_tris; i++) {
+    const double *at = &surface->pos[3 * surface->tri[i]];
+    if (place[surface->tri[i]] < 0)
       return pla_fail(err, PLA_ERR_GEOMETRY,
                       "the surface of the body folds onto itself near (%.1f, %.1f, %.1f) mm; "
                       "smooth the labels there",
-                      1e3 * surface->pos[3 * surface->tri[i]],
-                      1e3 * surface->pos[3 * surface->tri[i] + 1],
-                      1e3 * surface->pos[3 * surface->tri[i] + 2]);
+                      1e3 * at[0], 1e3 * at[1], 1e3 * at[2]);
+  }
   return PLA_OK;
 }
 
@@ -93,9 +79,10 @@ find_firm(const PlaCutMesh *cut, const double *fraction, int n_tets, int *firm)
   }
 }
 
-/* ties the vertices behind the first @n_free to the tets of @s */
+/* ties the vertices behind the first @n_free to tets: those of @place, with @weight in them, or
+ * those that are followed instead */
 static PlaStatus
-bind_surface(const PlaCutSurface *s, const int *match, const int *firm, int n_free, PlaMesh *out,
+bind_surface(const int *place, const double *weight, const int *firm, int n_free, PlaMesh *out,
              PlaError *err)
 {
   const PlaTetMesh tets = pla_mesh_tets(out);
@@ -106,18 +93,38 @@ bind_surface(const PlaCutSurface *s, const int *match, const int *firm, int n_fr
   for (size_t i = 0; i < 4 * (size_t)out->n_verts; i++)
     verts[i] = -1;
   for (int v = n_free; v < out->n_verts; v++) {
-    const int at = match[v - n_free];
+    const int at = place[v - n_free];
     if (at < 0)
       continue;
-    const int t = firm[s->tet[at]];
-    double *weight = &weights[4 * (size_t)v];
+    const int t = firm[at];
+    double *own = &weights[4 * (size_t)v];
     memcpy(&verts[4 * (size_t)v], &out->tet[4 * (size_t)t], 4 * sizeof *verts);
-    if (t == s->tet[at])
-      memcpy(weight, &s->weight[4 * (size_t)at], 4 * sizeof *weight);
+    if (t == at)
+      memcpy(own, &weight[4 * (size_t)(v - n_free)], 4 * sizeof *own);
     else
-      pla_tet_weights(&tets, t, &out->pos[3 * (size_t)v], weight);
+      pla_tet_weights(&tets, t, &out->pos[3 * (size_t)v], own);
   }
   return PLA_OK;
+}
+
+/* the tets of @cut, then the triangles of the surface, with the fields of the cells */
+static PlaStatus
+join(const PlaTissueLattice *made, const int *ids, const PlaCutMesh *cut, PlaMesh **out,
+     PlaError *err)
+{
+  const PlaTetMesh mesh = pla_cut_mesh_get(cut).mesh;
+  const PlaTriMesh surface = pla_mesh_tris(made->surface);
+  const size_t n_free = 3 * (size_t)mesh.n_verts;
+  PlaStatus st =
+      pla_mesh_new(mesh.n_verts + surface.n_verts, surface.n_tris, mesh.n_tets, 0, out, err);
+  if (st != PLA_OK)
+    return st;
+  memcpy((*out)->pos, mesh.rest, n_free * sizeof *mesh.rest);
+  memcpy((*out)->pos + n_free, surface.pos, 3 * (size_t)surface.n_verts * sizeof *surface.pos);
+  memcpy((*out)->tet, mesh.tet, 4 * (size_t)mesh.n_tets * sizeof *mesh.tet);
+  for (int i = 0; i < 3 * surface.n_tris; i++)
+    (*out)->tri[i] = mesh.n_verts + surface.tri[i];
+  return add_cell_fields(made, ids, cut, *out, err);
 }
 
 PlaStatus
@@ -127,50 +134,33 @@ pla_carved_mesh_new(const PlaTissueLattice *made, const int *ids, PlaProgress *p
   const PlaTetMesh lattice = pla_mesh_tets(made->lattice);
   const PlaTriMesh surface = pla_mesh_tris(made->surface);
   PlaCutMesh *cut = NULL;
-  PlaCutSurface s = { 0 };
   PlaCutReport report;
-  int *match = pla_array_new((size_t)surface.n_verts, sizeof *match);
-  double *pos = NULL;
+  int *place = pla_array_new((size_t)surface.n_verts, sizeof *place), *firm = NULL;
+  double *weight = pla_array_new(4 * (size_t)surface.n_verts, sizeof *weight);
   *out = NULL;
-  int *firm = NULL;
-  PlaStatus st = match ? pla_cut_mesh_carve(&lattice, &surface, progress, &cut, &report, err)
-                       : pla_fail_memory(err, "the body");
+  PlaStatus st = place && weight
+                     ? pla_cut_mesh_carve(&lattice, &surface, progress, &cut, &report, err)
+                     : pla_fail_memory(err, "the body");
+  if (st == PLA_OK) {
+    pla_cut_mesh_carved_verts(cut, &surface, place, weight);
+    st = check_places(&surface, place, err);
+  }
   if (st == PLA_OK)
-    st = pla_cut_mesh_surface(cut, &s, err);
-  if (st == PLA_OK && !(pos = pla_array_new(3 * (size_t)s.n_verts, sizeof *pos)))
-    st = pla_fail_memory(err, "the body");
-  if (st == PLA_OK) {
-    pla_cut_surface_place(&s, cut, pla_cut_mesh_get(cut).mesh.rest, pos);
-    st = match_corners(&surface, &s, pos, match, err);
-  }
-  if (st == PLA_OK) {
-    const PlaTetMesh mesh = pla_cut_mesh_get(cut).mesh;
-    st = pla_mesh_new(mesh.n_verts + surface.n_verts, surface.n_tris, mesh.n_tets, 0, out, err);
-    if (st == PLA_OK) {
-      const size_t n_free = 3 * (size_t)mesh.n_verts;
-      memcpy((*out)->pos, mesh.rest, n_free * sizeof *mesh.rest);
-      memcpy((*out)->pos + n_free, surface.pos, 3 * (size_t)surface.n_verts * sizeof *surface.pos);
-      memcpy((*out)->tet, mesh.tet, 4 * (size_t)mesh.n_tets * sizeof *mesh.tet);
-      for (int i = 0; i < 3 * surface.n_tris; i++)
-        (*out)->tri[i] = mesh.n_verts + surface.tri[i];
-      st = add_cell_fields(made, ids, cut, *out, err);
-    }
-  }
+    st = join(made, ids, cut, out, err);
   if (st == PLA_OK && !(firm = pla_array_new((size_t)(*out)->n_tets, sizeof *firm)))
     st = pla_fail_memory(err, "the body");
   if (st == PLA_OK) {
     const PlaField *fraction = pla_mesh_find_field(*out, PLA_MESH_FRACTION, PLA_ON_CELLS);
     find_firm(cut, (const double *)fraction->data + surface.n_tris, (*out)->n_tets, firm);
-    st = bind_surface(&s, match, firm, (*out)->n_verts - surface.n_verts, *out, err);
+    st = bind_surface(place, weight, firm, (*out)->n_verts - surface.n_verts, *out, err);
   }
   if (st != PLA_OK) {
     pla_mesh_free(*out);
     *out = NULL;
   }
-  pla_cut_surface_clear(&s);
   pla_cut_mesh_free(cut);
-  free(match);
+  free(place);
+  free(weight);
   free(firm);
-  free(pos);
   return st;
 }

@@ -5,6 +5,7 @@
  * own.  Molino, Bao and Fedkiw, "A virtual node algorithm for changing mesh topology" (2004). */
 #include "sim/cut/cut-mesh-private.h"
 
+#include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/mesh/winding.h"
 
@@ -136,4 +137,45 @@ int
 pla_cut_mesh_n_carved(const PlaCutMesh *self)
 {
   return self->n_carved;
+}
+
+/* the vertices of @surface among the corners of a patch of @t that triangle @patch->triangle made
+ */
+static void
+match_corners(const PlaCutMesh *self, const PlaTriMesh *surface, int t, const PlaCutPatch *patch,
+              int *tet, double *weight)
+{
+  /* weights are rounded, corners of one triangle are much further apart */
+  const double same = 1e-7;
+  for (int k = 0; k < 3; k++) {
+    const int corner = surface->tri[3 * patch->triangle + k];
+    for (int i = 0; i < patch->n_corners && tet[corner] < 0; i++) {
+      double w[4], d[3];
+      pla_cut_complex_weights(self->refined[t], patch->corner[i].vert, w);
+      for (int c = 0; c < 3; c++) {
+        d[c] = -surface->pos[3 * corner + c];
+        for (int v = 0; v < 4; v++)
+          d[c] += w[v] * self->rest[3 * self->tet[4 * t + v] + c];
+      }
+      if (pla_vec3_norm(d) < same) {
+        tet[corner] = t;
+        for (int v = 0; v < 4; v++)
+          weight[4 * corner + v] = w[v];
+      }
+    }
+  }
+}
+
+void
+pla_cut_mesh_carved_verts(const PlaCutMesh *self, const PlaTriMesh *surface, int *tet,
+                          double *weight)
+{
+  for (int v = 0; v < surface->n_verts; v++)
+    tet[v] = -1;
+  for (int t = 0; t < self->n_tets; t++)
+    for (int p = 0; self->refined[t] && p < self->refined[t]->n_patches; p++) {
+      const PlaCutPatch *patch = &self->refined[t]->patch[p];
+      if (patch->triangle >= 0 && patch->triangle < self->n_carved)
+        match_corners(self, surface, t, patch, tet, weight);
+    }
 }

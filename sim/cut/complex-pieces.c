@@ -34,6 +34,15 @@ pla_cut_complex_pieces(const PlaCutComplex *self, int *piece)
   return n;
 }
 
+/* the vertices that a plane passes through are those of one blade, which is done with */
+static int
+copy_plane(PlaCutComplex *out, const PlaCutPlane *plane)
+{
+  PlaCutPlane copy = *plane;
+  memset(copy.through, 0, sizeof copy.through);
+  return pla_cut_add_plane(out, &copy);
+}
+
 PlaCutComplex *
 pla_cut_complex_extract(const PlaCutComplex *self, const int *piece, int which)
 {
@@ -48,7 +57,7 @@ pla_cut_complex_extract(const PlaCutComplex *self, const int *piece, int which)
   for (int q = 0; ok && q < self->n_planes; q++) {
     plane[q] = -1;
     if (q < PLA_CUT_FACES)
-      ok = (plane[q] = pla_cut_add_plane(out, &self->plane[q])) == q;
+      ok = (plane[q] = copy_plane(out, &self->plane[q])) == q;
   }
   /* cells of the piece */
   for (int c = 0; ok && c < self->n_cells; c++) {
@@ -77,7 +86,7 @@ pla_cut_complex_extract(const PlaCutComplex *self, const int *piece, int which)
     for (int k = -1; ok && k < old->n_corners; k++) {
       int id = k < 0 ? old->plane : old->corner[k].plane;
       if (plane[id] < 0)
-        ok = (plane[id] = pla_cut_add_plane(out, &self->plane[id])) >= 0;
+        ok = (plane[id] = copy_plane(out, &self->plane[id])) >= 0;
       if (k < 0)
         out->patch[q].plane = plane[id];
       else
@@ -90,7 +99,7 @@ pla_cut_complex_extract(const PlaCutComplex *self, const int *piece, int which)
         int meets[3];
         for (int j = 0; ok && j < 3; j++) {
           if (plane[v->plane[j]] < 0)
-            ok = (plane[v->plane[j]] = pla_cut_add_plane(out, &self->plane[v->plane[j]])) >= 0;
+            ok = (plane[v->plane[j]] = copy_plane(out, &self->plane[v->plane[j]])) >= 0;
           meets[j] = plane[v->plane[j]];
         }
         ok = ok &&

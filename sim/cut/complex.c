@@ -48,26 +48,87 @@ exact_side(const PlaCutComplex *self, const PlaCutVert *v, const PlaInt128 d[4])
   return pla_wide8_sign(&det);
 }
 
+static bool
+passes_through(const PlaCutPlane *plane, int name)
+{
+  return plane->through[0] == name || plane->through[1] == name || plane->through[2] == name;
+}
+
+/* Whether two planes agree, up to a sign, where the coordinates of @faces are 0. */
+static bool
+planes_agree(const PlaCutPlane *p, const PlaCutPlane *q, uint8_t faces)
+{
+  bool same = true, opposite = true;
+  for (int i = 0; i < 4; i++)
+    if (!(faces >> i & 1)) {
+      same = same && p->d[i] == q->d[i];
+      opposite = opposite && p->d[i] == -q->d[i];
+    }
+  return same || opposite;
+}
+
+/* Whether the point lies on the plane because of where both come from: neighbouring triangles share
+ * edges and corners, so that most questions which rounding leaves open are of this kind.  false
+ * says nothing. */
+static bool
+is_on(const PlaCutComplex *self, const PlaCutVert *v, const PlaCutPlane *q)
+{
+  const PlaCutPlane *p[3];
+  for (int k = 0; k < 3; k++) {
+    p[k] = &self->plane[v->plane[k]];
+    if (planes_agree(p[k], q, v->faces))
+      return true;
+  }
+  for (int i = 0; i < 3 && q->through[i]; i++) {
+    const int name = q->through[i];
+    const bool has[3] = { passes_through(p[0], name), passes_through(p[1], name),
+                          passes_through(p[2], name) };
+    /* three planes that meet in one point all pass through this vertex: it is the point */
+    if (has[0] && has[1] && has[2])
+      return true;
+    /* two of them pass through an edge of the triangle: the point is on its line */
+    for (int j = i + 1; j < 3 && q->through[j]; j++) {
+      int n = 0;
+      for (int k = 0; k < 3; k++)
+        n += has[k] && passes_through(p[k], q->through[j]);
+      if (n >= 2)
+        return true;
+    }
+  }
+  return false;
+}
+
+static int
+find_side(const PlaCutComplex *self, const PlaCutVert *v, int plane)
+{
+  const PlaCutPlane *q = &self->plane[plane];
+  if (v->plane[0] == plane || v->plane[1] == plane || v->plane[2] == plane)
+    return 0;
+  double dot = 0.0, bound = 0.0;
+  for (int i = 0; i < 4; i++) {
+    dot += v->l[i] * q->a[i];
+    bound += v->bound[i] * fabs(q->a[i]);
+  }
+  if (fabs(dot) > PLA_CUT_ROUNDING * bound)
+    return dot > 0.0 ? v->sign : -v->sign;
+  return is_on(self, v, q) ? 0 : v->sign * exact_side(self, v, q->d);
+}
+
 int
 pla_cut_complex_side(PlaCutComplex *self, int vert, int plane)
 {
   PlaCutVert *v = &self->vert[vert];
+  const int k = plane - self->at_work + 1;
+  if (self->at_work && k >= 0 && k < 4) {
+    if (!(v->known >> k & 1)) {
+      v->beside |= (uint8_t)((find_side(self, v, plane) + 1) << 2 * k);
+      v->known |= (uint8_t)(1u << k);
+    }
+    return (v->beside >> 2 * k & 3) - 1;
+  }
   if (v->asked == plane)
     return v->answer;
-  int side = 0;
-  if (v->plane[0] != plane && v->plane[1] != plane && v->plane[2] != plane) {
-    const PlaCutPlane *q = &self->plane[plane];
-    double dot = 0.0, bound = 0.0;
-    for (int i = 0; i < 4; i++) {
-      dot += v->l[i] * q->a[i];
-      bound += v->bound[i] * fabs(q->a[i]);
-    }
-    if (fabs(dot) > PLA_CUT_ROUNDING * bound)
-      side = dot > 0.0 ? 1 : -1;
-    else
-      side = exact_side(self, v, q->d);
-    side *= v->sign;
-  }
+  int side = find_side(self, v, plane);
   v->asked = plane;
   v->answer = (int8_t)side;
   return side;
@@ -337,7 +398,7 @@ commit_pending(PlaCutInsertion *ins)
 static bool
 patch_update(PlaCutInsertion *ins, PlaCutPatch *patch)
 {
-  for (int i = 0; i < patch->n_corners;) {
+  for (int i = 0; ins->n_split > 0 && i < patch->n_corners;) {
     const PlaCutCorner *at = &patch->corner[i];
     int mid = split_find(ins, at->vert, patch->corner[(i + 1) % patch->n_corners].vert);
     if (mid < 0) {
@@ -635,41 +696,53 @@ cover_patch(PlaCutInsertion *ins, int p, bool *changed)
   return ok;
 }
 
-/* sides of the cell's corners: of the triangle's plane, and whether any is inside each edge plane
- */
+/* whether the cell has corners below, above and on the triangle's plane */
 static void
-cell_sides(PlaCutInsertion *ins, int cell, bool *below, bool *above, bool *reached)
+cell_sides(PlaCutInsertion *ins, int cell, bool *below, bool *above, bool *on)
 {
   PlaCutComplex *self = ins->refined;
-  bool inside[3] = { false, false, false };
-  *below = *above = false;
+  *below = *above = *on = false;
   for (int i = 0; i < self->cell[cell].n_patches; i++) {
     const PlaCutPatch *patch = &self->patch[self->cell[cell].patch[i]];
     for (int k = 0; k < patch->n_corners; k++) {
-      int v = patch->corner[k].vert;
-      for (int e = 0; e < 3; e++)
-        inside[e] = inside[e] || pla_cut_complex_side(self, v, ins->plane[1 + e]) > 0;
-      int side = pla_cut_complex_side(self, v, ins->plane[0]);
+      int side = pla_cut_complex_side(self, patch->corner[k].vert, ins->plane[0]);
       *below |= side < 0;
       *above |= side > 0;
+      *on |= side == 0;
     }
   }
-  *reached = inside[0] && inside[1] && inside[2];
+}
+
+/* whether the cell has corners on the inner side of each of the triangle's edge planes */
+static bool
+cell_is_reached(PlaCutInsertion *ins, int cell)
+{
+  PlaCutComplex *self = ins->refined;
+  for (int e = 0; e < 3; e++) {
+    bool inside = false;
+    for (int i = 0; !inside && i < self->cell[cell].n_patches; i++) {
+      const PlaCutPatch *patch = &self->patch[self->cell[cell].patch[i]];
+      for (int k = 0; !inside && k < patch->n_corners; k++)
+        inside = pla_cut_complex_side(self, patch->corner[k].vert, ins->plane[1 + e]) > 0;
+    }
+    if (!inside)
+      return false;
+  }
+  return true;
 }
 
 static bool
 insert_into_cell(PlaCutInsertion *ins, int cell, bool *changed)
 {
   PlaCutComplex *self = ins->refined;
-  bool ok = true, below, above, reached;
+  bool ok = true, below, above, on;
+  /* points that edges got since lie between their ends: they change none of these answers */
+  cell_sides(ins, cell, &below, &above, &on);
+  if ((!on && !(below && above)) || !cell_is_reached(ins, cell))
+    return true;
   for (int i = 0; ok && i < self->cell[cell].n_patches; i++)
     ok = patch_update(ins, &self->patch[self->cell[cell].patch[i]]);
-  if (!ok)
-    return false;
-  cell_sides(ins, cell, &below, &above, &reached);
-  if (!reached)
-    return true;
-  if (below && above)
+  if (ok && below && above)
     return split_cell(ins, cell, changed);
   /* the plane touches the cell: perhaps along patches */
   const int n = self->cell[cell].n_patches;
@@ -692,8 +765,11 @@ pla_cut_complex_insert(PlaCutComplex *self, const PlaCutTriangle *triangle, int 
   bool ok = true;
   *changed = false;
   /* planes of triangles that changed nothing are dropped again, and their numbers come back */
-  for (int v = 0; v < self->n_verts; v++)
+  for (int v = 0; v < self->n_verts; v++) {
     self->vert[v].asked = -1;
+    self->vert[v].known = self->vert[v].beside = 0;
+  }
+  self->at_work = self->n_planes + 1;
   for (int k = 0; ok && k < 4; k++) {
     ins.plane[k] = pla_cut_add_plane(self, &triangle->plane[k]);
     ok = ins.plane[k] >= 0;
@@ -704,6 +780,7 @@ pla_cut_complex_insert(PlaCutComplex *self, const PlaCutTriangle *triangle, int 
     ok = patch_update(&ins, &self->patch[p]);
   if (ok && !*changed)
     self->n_planes = n_planes;
+  self->at_work = 0;
   free(ins.pending);
   free(ins.split);
   return ok;
@@ -762,7 +839,19 @@ pla_cut_triangle_init(PlaCutTriangle *self, const int64_t tri[3][3], const int64
       PlaInt128 side = area2(tri[e], tri[(e + 1) % 3], pos[i], axis);
       self->plane[1 + e].d[i] = area[axis] > 0 ? side : -side;
     }
-  for (int k = 0; k < 4; k++)
+  for (int k = 0; k < 4; k++) {
     pla_cut_plane_round(&self->plane[k]);
+    memset(self->plane[k].through, 0, sizeof self->plane[k].through);
+  }
   return true;
+}
+
+void
+pla_cut_triangle_set_verts(PlaCutTriangle *self, const int vert[3])
+{
+  for (int k = 0; k < 3; k++) {
+    self->plane[0].through[k] = 1 + vert[k];
+    self->plane[1 + k].through[0] = 1 + vert[k];
+    self->plane[1 + k].through[1] = 1 + vert[(k + 1) % 3];
+  }
 }

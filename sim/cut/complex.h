@@ -26,6 +26,7 @@
 typedef struct {
   PlaInt128 d[4]; /* exact */
   double a[4];    /* d, rounded */
+  int through[3]; /* 1 + vertices of the blade at work that the plane passes through; 0: none */
 } PlaCutPlane;
 
 /* Planes 0-3 are the faces: face i lies opposite corner i, where w_i = 0. */
@@ -35,6 +36,8 @@ typedef struct {
   int plane[3];    /* that meet here */
   int asked;       /* plane of the last question... */
   int8_t answer;   /* ...and its answer */
+  uint8_t known;   /* bit k: the side of plane k of the triangle at work is known... */
+  uint8_t beside;  /* ...and is bits 2 k and 2 k + 1 of this, less 1 */
   int8_t sign;     /* of the factor between l and the barycentric coordinates */
   uint8_t faces;   /* bit i: the point is on face i */
   double l[4];     /* barycentric coordinates up to a factor, rounded; sum has sign @sign */
@@ -66,6 +69,7 @@ typedef struct {
 typedef struct {
   int n_planes, n_verts, n_patches, n_cells;
   int cap_planes, cap_verts, cap_patches, cap_cells;
+  int at_work; /* 1 + the first of the four planes of the triangle at work; 0: none */
   PlaCutPlane *plane;
   PlaCutVert *vert;
   PlaCutPatch *patch;
@@ -84,6 +88,9 @@ typedef struct {
 /* @tri: corners; @pos: the tet's corners; on the integer grid, differences below 2^35.  false when
  * the triangle has no area or the plane misses the tet. */
 bool pla_cut_triangle_init(PlaCutTriangle *self, const int64_t tri[3][3], const int64_t pos[4][3]);
+/* Says which vertices of its blade the corners are.  Triangles that share vertices then go faster
+ * into the same complex; the answers are the same. */
+void pla_cut_triangle_set_verts(PlaCutTriangle *self, const int vert[3]);
 
 /* Cuts along @triangle, which is number @id (rising).  *changed: whether anything did.  false:
  * memory is short, and @self may only be freed. */

@@ -14,9 +14,12 @@ typedef struct {
 struct PlaCutMesh {
   int n_verts, n_tets, n_links;
   int cap_verts, cap_tets, cap_links;
-  int n_triangles; /* of all blades so far */
-  int n_carved;    /* of them, those of the surface that the body was carved along */
-  double *rest;    /* m (n_verts x 3) */
+  int n_triangles;  /* of all blades so far */
+  int n_carved;     /* of them, those of the surface that the body was carved along */
+  int n_scan_verts; /* of that surface, where it is kept */
+  double *scan_pos; /* its vertices at rest, m (n_scan_verts x 3); NULL: not kept */
+  int *scan_tri;    /* (n_carved x 3) */
+  double *rest;     /* m (n_verts x 3) */
   int *vert_source;
   int *tet; /* (n_tets x 4) */
   int *tet_source;

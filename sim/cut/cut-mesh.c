@@ -229,6 +229,23 @@ pla_cut_mesh_new(const PlaTetMesh *mesh, PlaCutMesh **out, PlaError *err)
   return PLA_OK;
 }
 
+static bool
+keep_surface(PlaCutMesh *self, const double *pos, int n_verts, const int *tri)
+{
+  self->n_scan_verts = n_verts;
+  self->scan_pos = pla_array_dup(pos, 3 * (size_t)n_verts, sizeof *pos);
+  self->scan_tri = pla_array_dup(tri, 3 * (size_t)self->n_carved, sizeof *tri);
+  return self->scan_pos && self->scan_tri;
+}
+
+PlaStatus
+pla_cut_mesh_keep_surface(PlaCutMesh *self, const PlaTriMesh *surface, PlaError *err)
+{
+  return keep_surface(self, surface->pos, surface->n_verts, surface->tri)
+             ? PLA_OK
+             : pla_fail_memory(err, "the surface of the body");
+}
+
 PlaStatus
 pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err)
 {
@@ -257,6 +274,8 @@ pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err)
     copy->n_links = self->n_links;
     copy->n_triangles = self->n_triangles;
     copy->n_carved = self->n_carved;
+    if (self->scan_pos)
+      ok = keep_surface(copy, self->scan_pos, self->n_scan_verts, self->scan_tri);
     copy->free_link = self->free_link;
     for (int t = 0; ok && t < self->n_tets; t++) {
       copy->refined[t] = self->refined[t] ? pla_cut_complex_dup(self->refined[t]) : NULL;
@@ -279,6 +298,8 @@ pla_cut_mesh_free(PlaCutMesh *self)
     return;
   for (int t = 0; t < self->n_tets; t++)
     pla_cut_complex_free(self->refined[t]);
+  free(self->scan_pos);
+  free(self->scan_tri);
   free(self->rest);
   free(self->vert_source);
   free(self->tet);
@@ -431,6 +452,7 @@ cut_tet(const Cut *cut, Touched *at, int **found, int *capacity)
       snap(cut, &cut->blade->pos[3 * cut->blade->tri[3 * (*found)[k] + c]], tri[c]);
     if (!pla_cut_triangle_init(&triangle, (const int64_t(*)[3])tri, (const int64_t(*)[3])pos))
       continue;
+    pla_cut_triangle_set_verts(&triangle, &cut->blade->tri[3 * (*found)[k]]);
     if (!at->refined)
       at->refined = mesh->refined[at->tet] ? pla_cut_complex_dup(mesh->refined[at->tet])
                                            : pla_cut_complex_new();

@@ -33,6 +33,14 @@ PlaStatus pla_cut_mesh_carve(const PlaTetMesh *mesh, const PlaTriMesh *surface,
                              PlaProgress *progress, PlaCutMesh **out, PlaCutReport *report,
                              PlaError *err);
 int pla_cut_mesh_n_carved(const PlaCutMesh *self); /* triangles of that surface; 0: not carved */
+/* Keeps a copy of @surface, along which the mesh was carved: from now on its triangles stay whole
+ * in pla_cut_mesh_surface() where no blade comes near them. */
+PlaStatus pla_cut_mesh_keep_surface(PlaCutMesh *self, const PlaTriMesh *surface, PlaError *err);
+/* Where the vertices of @surface, along which @self was carved and not cut since, lie at rest: the
+ * first tet whose material ends there (n_verts; -1: none) and the barycentric coordinates in it
+ * (n_verts x 4). */
+void pla_cut_mesh_carved_verts(const PlaCutMesh *self, const PlaTriMesh *surface, int *tet,
+                               double *weight);
 PlaStatus pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err);
 void pla_cut_mesh_free(PlaCutMesh *self); /* NULL is fine */
 

@@ -16,9 +16,11 @@ pla_cut_mesh_follow(const PlaCutMesh *self, int tet, const double weight[4], int
   if (!self->refined[tet])
     return tet;
   int best = tet;
-  double depth = pla_cut_complex_depth(self->refined[tet], weight);
+  double depth = INFINITY; /* asked for where there is a choice */
   for (int t = n_before; t < self->n_tets; t++)
     if (self->tet_copied[t] == tet) {
+      if (isinf(depth))
+        depth = pla_cut_complex_depth(self->refined[tet], weight);
       double other = pla_cut_complex_depth(self->refined[t], weight);
       if (other > depth) {
         best = t;

@@ -5,6 +5,7 @@
  *   cut/link_head (4), cut/link (tet, face, next)       what is connected across faces
  *   cut/count                                           triangles of all blades, first free link
  *   cut/carved                                          of a carved body: triangles of its surface
+ *   cut/scan_pos (3), cut/scan_tri (3)                  that surface, where it is kept
  *   cut/complex (tet, planes, points, patches, cells)   tets that blades have reached, and for all
  *                                                       of them one after the other:
  *   cut/plane (8)         four 128-bit integers, low and high halves
@@ -135,7 +136,11 @@ pla_cut_mesh_save(const PlaCutMesh *self, PlaNamedArrays *out, PlaError *err)
             pla_named_arrays_put(out, "cut/link_head", PLA_I32, 4, n_tets, self->link_head) &&
             pla_named_arrays_put(out, "cut/count", PLA_I32, 1, 2, count) &&
             (self->n_carved == 0 ||
-             pla_named_arrays_put(out, "cut/carved", PLA_I32, 1, 1, &self->n_carved));
+             pla_named_arrays_put(out, "cut/carved", PLA_I32, 1, 1, &self->n_carved)) &&
+            (!self->scan_pos || (pla_named_arrays_put(out, "cut/scan_pos", PLA_F64, 3,
+                                                      (size_t)self->n_scan_verts, self->scan_pos) &&
+                                 pla_named_arrays_put(out, "cut/scan_tri", PLA_I32, 3,
+                                                      (size_t)self->n_carved, self->scan_tri)));
   int *link = ok ? pla_named_arrays_add(out, "cut/link", PLA_I32, 3, (size_t)self->n_links) : NULL;
   for (int i = 0; link && i < self->n_links; i++) {
     link[3 * i] = self->link[i].tet;
@@ -352,9 +357,22 @@ load_carved(PlaCutMesh *self, const PlaNamedArrays *arrays, PlaError *err)
   if (st != PLA_OK)
     return st;
   self->n_carved = *(const int *)carved;
-  return self->n_carved >= 0 && self->n_carved <= self->n_triangles
-             ? PLA_OK
-             : pla_fail(err, PLA_ERR_FORMAT, "the count of carving triangles is damaged");
+  if (self->n_carved < 0 || self->n_carved > self->n_triangles)
+    return pla_fail(err, PLA_ERR_FORMAT, "the count of carving triangles is damaged");
+  if (!pla_named_arrays_has(arrays, "cut/scan_pos"))
+    return PLA_OK;
+  self->n_scan_verts = -1;
+  st = pla_named_arrays_dup(arrays, "cut/scan_pos", PLA_F64, 3, &self->n_scan_verts,
+                            (void **)&self->scan_pos, err);
+  if (st == PLA_OK)
+    st = pla_named_arrays_dup(arrays, "cut/scan_tri", PLA_I32, 3, &self->n_carved,
+                              (void **)&self->scan_tri, err);
+  if (st != PLA_OK)
+    return st;
+  bool ok = pla_ints_within(self->scan_tri, 3 * (size_t)self->n_carved, 0, self->n_scan_verts);
+  for (size_t i = 0; ok && i < 3 * (size_t)self->n_scan_verts; i++)
+    ok = isfinite(self->scan_pos[i]);
+  return ok ? PLA_OK : pla_fail(err, PLA_ERR_FORMAT, "the surface of the carved body is damaged");
 }
 
 PlaStatus

@@ -1,5 +1,9 @@
 /* Bodies carved out of a lattice along the surface of the tissue, and what holds them: points on
- * bone that springs keep in their place. */
+ * bone that springs keep in their place.
+ *
+ * A tet with little material in it is too soft to carry what acts on its surface: the few that hold
+ * it would be pulled out of shape.  Its points are carried by the fullest tet that its material
+ * reaches within a few faces, as far beyond the corners of that as they lie. */
 #include "sim/surgery/surgery-private.h"
 
 #include "anatomy/base/mat3.h"
@@ -7,6 +11,62 @@
 #include "anatomy/mesh/tet-locator.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define FIRM 0.3         /* least share of a tet that carries what acts on it */
+enum { MOST_STEPS = 3 }; /* from tet to tet */
+
+PlaStatus
+pla_surgery_find_firm(PlaSurgery *self, PlaError *err)
+{
+  const int n = pla_cut_mesh_get(self->cut).mesh.n_tets;
+  if (!self->bone)
+    return PLA_OK;
+  if (!pla_array_resize((void **)&self->filled, (size_t)n, sizeof *self->filled) ||
+      !pla_array_resize((void **)&self->firm, (size_t)n, sizeof *self->firm))
+    return pla_fail_memory(err, "the body");
+  pla_cut_mesh_fractions(self->cut, self->filled);
+  for (int t = 0; t < n; t++) {
+    int at = t;
+    for (int step = 0; step < MOST_STEPS && self->filled[at] < FIRM; step++) {
+      int best = at;
+      for (int f = 0; f < 4; f++)
+        for (PlaCutAcross a = pla_cut_mesh_across(self->cut, at, f); a.tet >= 0;
+             pla_cut_mesh_next(self->cut, &a))
+          best = self->filled[a.tet] > self->filled[best] ? a.tet : best;
+      if (best == at)
+        break;
+      at = best;
+    }
+    self->firm[t] = at;
+  }
+  return PLA_OK;
+}
+
+PlaSurgeryAnchor
+pla_surgery_bind(const PlaSurgery *self, const PlaSurgeryAnchor *anchor)
+{
+  const PlaTetMesh mesh = pla_cut_mesh_get(self->cut).mesh;
+  if (!self->firm || self->firm[anchor->tet] == anchor->tet)
+    return *anchor;
+  PlaSurgeryAnchor bound = { .tet = self->firm[anchor->tet] };
+  double place[3] = { 0.0 };
+  for (int c = 0; c < 4; c++)
+    for (int d = 0; d < 3; d++)
+      place[d] += anchor->weight[c] * mesh.rest[3 * mesh.tet[4 * anchor->tet + c] + d];
+  pla_tet_weights(&mesh, bound.tet, place, bound.weight);
+  return bound;
+}
+
+PlaSurgeryAnchor
+pla_surgery_surface_anchor(const PlaSurgery *self, int v)
+{
+  if (self->surface_at)
+    return self->surface_at[v];
+  PlaSurgeryAnchor at = { .tet = self->surface.tet[v] };
+  memcpy(at.weight, &self->surface.weight[4 * v], sizeof at.weight);
+  return at;
+}
 
 /* One support for each tet that borders on bone, in the middle of that border.  A support gives way
  * as a layer of tissue of a twentieth of a cell would: a linear element that is held rigidly at a
@@ -77,6 +137,8 @@ pla_surgery_new_carved(const PlaTetMesh *lattice, const PlaTriMesh *surface,
   PlaSurgery *self = pla_array_new0(1, sizeof *self);
   PlaStatus st = self ? pla_cut_mesh_carve(lattice, surface, progress, &self->cut, &report, err)
                       : pla_fail_memory(err, "the body");
+  if (st == PLA_OK)
+    st = pla_cut_mesh_keep_surface(self->cut, surface, err);
   if (st == PLA_OK) {
     self->cell = pla_surgery_typical_edge(lattice);
     self->bone = pla_array_dup(border, (size_t)surface->n_tris, sizeof *border);

@@ -93,9 +93,13 @@ struct PlaSurgery {
   PlaSurgeryExpander *expander;
   int n_implants;
   PlaSurgeryImplant *implant;
-  /* made when asked for */
+  /* made when asked for: bound to firm tets, and where its vertices lie in their own ones */
   PlaCutSurface surface;
   double *surface_pos;
+  PlaSurgeryAnchor *surface_at; /* of a carved body (n_verts of the surface); NULL */
+  /* of a carved body, after each cut; NULL */
+  double *filled;      /* share of each tet that is material (n_tets) */
+  int *firm;           /* tet that what acts on each one goes by (n_tets) */
   PlaSurgeryTool tool; /* what the last one did */
 };
 
@@ -108,6 +112,13 @@ PlaStatus pla_surgery_get_skin(PlaSurgery *self, PlaSkin *skin, PlaError *err);
 PlaStatus pla_surgery_get_skin_near(PlaSurgery *self, const double *point, int n, PlaSkin *skin,
                                     PlaError *err);
 void pla_surgery_forget_surface(PlaSurgery *self);
+/* Of a carved body: finds how full tets are, and the firm ones that others lean on.  To be called
+ * whenever there are other tets. */
+PlaStatus pla_surgery_find_firm(PlaSurgery *self, PlaError *err);
+/* The same point, told by the tet that carries it. */
+PlaSurgeryAnchor pla_surgery_bind(const PlaSurgery *self, const PlaSurgeryAnchor *anchor);
+/* The point of the surface's vertex @v. */
+PlaSurgeryAnchor pla_surgery_surface_anchor(const PlaSurgery *self, int v);
 void pla_surgery_place(const PlaSurgery *self, const PlaSurgeryAnchor *anchor, double out[3]);
 void pla_surgery_place_end(const PlaSurgery *self, const PlaSurgeryEnd *end, double out[3]);
 

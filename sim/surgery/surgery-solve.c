@@ -26,11 +26,11 @@ spring_of(const PlaSurgery *self, const PlaSurgeryThread *thread, int n_ends)
   const int *tets = pla_cut_mesh_get(self->cut).mesh.tet;
   for (int k = 0; k < 2 * n_ends; k++) {
     const PlaSurgeryEnd *end = &thread->end[k / 2];
-    const PlaSurgeryAnchor *at = &end->at[k % 2];
+    const PlaSurgeryAnchor at = pla_surgery_bind(self, &end->at[k % 2]);
     const double part = (k / 2 ? -1.0 : 1.0) * (k % 2 ? end->blend : 1.0 - end->blend);
     for (int c = 0; c < 4; c++) {
-      spring.vert[4 * k + c] = tets[4 * at->tet + c];
-      spring.weight[4 * k + c] = part * at->weight[c];
+      spring.vert[4 * k + c] = tets[4 * at.tet + c];
+      spring.weight[4 * k + c] = part * at.weight[c];
     }
   }
   memcpy(spring.offset, thread->place, sizeof spring.offset);
@@ -50,10 +50,12 @@ set_cells(const PlaSurgery *self, const PlaCutMeshView *view, PlaFemModel *model
   if (!filled || (self->prestretch && !prestretch))
     st = pla_fail_memory(err, "the body");
   if (st == PLA_OK) {
-    pla_cut_mesh_fractions(self->cut, filled);
+    if (self->filled)
+      memcpy(filled, self->filled, n * sizeof *filled);
+    else
+      pla_cut_mesh_fractions(self->cut, filled);
     for (size_t t = 0; t < n; t++) {
-      const bool carved = self->bone && !pla_cut_mesh_is_parted(self->cut, (int)t);
-      const double least = carved ? LEAST_CARVED : LEAST_FILLED;
+      const double least = self->filled ? LEAST_CARVED : LEAST_FILLED;
       filled[t] = fmin(fmax(filled[t], least), 1.0);
       if (prestretch)
         memcpy(&prestretch[9 * t], &self->prestretch[9 * (size_t)view->tet_source[t]],
@@ -148,7 +150,9 @@ pla_surgery_mark_supported(const PlaSurgery *self, unsigned char *fixed)
   const int *tets = pla_cut_mesh_get(self->cut).mesh.tet;
   for (int i = 0; i < self->supports.n; i++)
     for (int k = 0; k < 12; k++)
-      fixed[3 * tets[4 * self->supports.thread[i].end[0].at[0].tet + k / 3] + k % 3] = 1;
+      fixed[3 * tets[4 * pla_surgery_bind(self, &self->supports.thread[i].end[0].at[0]).tet +
+                     k / 3] +
+            k % 3] = 1;
 }
 
 /* ---- the solve ---- */

@@ -556,6 +556,8 @@ load_all(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
   if (st == PLA_OK)
     st = load_bone(self, arrays, err);
   if (st == PLA_OK)
+    st = pla_surgery_find_firm(self, err);
+  if (st == PLA_OK)
     st = load_prestretch(self, arrays, err);
   if (st == PLA_OK)
     st = load_expanders(self, arrays, err);

@@ -42,8 +42,7 @@ find_anchor(PlaSurgery *self, const PlaSkin *skin, const char *what, const doubl
       best = v;
     }
   }
-  out->tet = self->surface.tet[best];
-  memcpy(out->weight, &self->surface.weight[4 * best], sizeof out->weight);
+  *out = pla_surgery_surface_anchor(self, best);
   end->at[1] = end->at[0];
   end->blend = 0.0;
   return PLA_OK;
@@ -251,14 +250,16 @@ hold_between(const PlaSurgery *self, const PlaSurgeryEnd *a, const PlaSurgeryEnd
   enum { MOST_SHARED = 2 };
   const double gentle = 0.01, near = 0.15 * self->cell;
   const int *tet = pla_cut_mesh_get(self->cut).mesh.tet;
-  int shared = 0;
+  int shared = 0, at[2][2];
+  for (int k = 0; k < 4; k++)
+    at[k / 2][k % 2] = pla_surgery_bind(self, k < 2 ? &a->at[k % 2] : &b->at[k % 2]).tet;
   for (int i = 0; i < 8; i++) {
-    const int v = tet[4 * a->at[i / 4].tet + i % 4];
+    const int v = tet[4 * at[0][i / 4] + i % 4];
     bool again = false, found = false;
     for (int k = 0; k < i; k++)
-      again |= tet[4 * a->at[k / 4].tet + k % 4] == v;
+      again |= tet[4 * at[0][k / 4] + k % 4] == v;
     for (int j = 0; j < 8; j++)
-      found |= tet[4 * b->at[j / 4].tet + j % 4] == v;
+      found |= tet[4 * at[1][j / 4] + j % 4] == v;
     shared += found && !again;
   }
   if (shared > MOST_SHARED)

@@ -186,6 +186,8 @@ cut_among(PlaSurgery *self, const PlaBlade *blade, const bool *among, PlaProgres
                                      .n_blade = tris.n_tris };
       pla_surgery_update_anchors(self, follow, &(Follow){ self->cut, n_tets });
       pla_surgery_forget_surface(self);
+      if (st == PLA_OK)
+        st = pla_surgery_find_firm(self, err);
     }
   }
   free(from);
@@ -229,6 +231,7 @@ take_away(PlaSurgery *self, const bool *remove, PlaError *err)
       }
     pla_surgery_update_anchors(self, renumber, &(Renumbered){ tet });
     pla_surgery_forget_surface(self);
+    st = pla_surgery_find_firm(self, err);
   }
   free(tet);
   free(vert);

@@ -175,8 +175,7 @@ find_wound_edges(PlaSurgery *self, const PlaSkinPoint *path, int n, int first,
       const int side = pla_vec3_dot(&wall[3 * v], place.left) < 0.0 ? 0 : 1;
       const int at_edge = wound->n_edge[side]++;
       PlaSurgeryEdgePoint *p = &wound->edge[side][at_edge];
-      p->anchor.tet = s->tet[v];
-      memcpy(p->anchor.weight, &s->weight[4 * v], sizeof p->anchor.weight);
+      p->anchor = pla_surgery_surface_anchor(self, v);
       p->along = place.along;
       vert[side][at_edge] = v;
     }

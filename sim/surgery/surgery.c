@@ -30,6 +30,9 @@ pla_surgery_free(PlaSurgery *self)
     pla_surgery_wound_clear(&self->wound[w]);
   pla_cut_surface_clear(&self->surface);
   free(self->surface_pos);
+  free(self->surface_at);
+  free(self->filled);
+  free(self->firm);
   free(self->wound);
   free(self->stitches.thread);
   free(self->hooks.thread);
@@ -97,7 +100,9 @@ pla_surgery_complete(PlaSurgery *self, const PlaFemMaterial *materials, int n_ma
   self->pos = pla_array_dup(mesh.rest, 3 * (size_t)mesh.n_verts, sizeof *mesh.rest);
   if (!self->material || !self->cell_material || !self->pos)
     return pla_fail_memory(err, "the body");
-  PlaStatus st = self->bone ? pla_surgery_add_supports(self, err) : PLA_OK;
+  PlaStatus st = pla_surgery_find_firm(self, err);
+  if (st == PLA_OK && self->bone)
+    st = pla_surgery_add_supports(self, err);
   if (st == PLA_OK && !hold_islands(self))
     st = pla_fail_memory(err, "the body");
   return st == PLA_OK ? pla_surgery_find_colours(self, err) : st;
@@ -198,7 +203,27 @@ pla_surgery_forget_surface(PlaSurgery *self)
 {
   pla_cut_surface_clear(&self->surface);
   free(self->surface_pos);
+  free(self->surface_at);
   self->surface_pos = NULL;
+  self->surface_at = NULL;
+}
+
+/* of a carved body: the surface goes by firm tets */
+static bool
+bind_surface(PlaSurgery *self)
+{
+  PlaCutSurface *s = &self->surface;
+  PlaSurgeryAnchor *at = pla_array_new((size_t)s->n_verts, sizeof *at);
+  if (!at)
+    return false;
+  for (int v = 0; v < s->n_verts; v++) {
+    at[v] = pla_surgery_surface_anchor(self, v);
+    const PlaSurgeryAnchor bound = pla_surgery_bind(self, &at[v]);
+    s->tet[v] = bound.tet;
+    memcpy(&s->weight[4 * v], bound.weight, sizeof bound.weight);
+  }
+  self->surface_at = at;
+  return true;
 }
 
 PlaStatus
@@ -208,6 +233,8 @@ pla_surgery_get_surface(PlaSurgery *self, const PlaCutSurface **surface, const d
   PlaStatus st = PLA_OK;
   if (!self->surface_pos) {
     st = pla_cut_mesh_surface(self->cut, &self->surface, err);
+    if (st == PLA_OK && self->firm && !bind_surface(self))
+      st = pla_fail_memory(err, "the surface");
     if (st == PLA_OK) {
       self->surface_pos = pla_array_new(3 * (size_t)self->surface.n_verts, sizeof(double));
       if (self->surface_pos)
@@ -268,11 +295,12 @@ pla_surgery_get_skin_near(PlaSurgery *self, const double *point, int n, PlaSkin 
 void
 pla_surgery_place(const PlaSurgery *self, const PlaSurgeryAnchor *anchor, double out[3])
 {
-  const int *tet = &pla_cut_mesh_get(self->cut).mesh.tet[4 * anchor->tet];
+  const PlaSurgeryAnchor at = pla_surgery_bind(self, anchor);
+  const int *tet = &pla_cut_mesh_get(self->cut).mesh.tet[4 * at.tet];
   for (int d = 0; d < 3; d++) {
     out[d] = 0.0;
     for (int c = 0; c < 4; c++)
-      out[d] += anchor->weight[c] * self->pos[3 * tet[c] + d];
+      out[d] += at.weight[c] * self->pos[3 * tet[c] + d];
   }
 }
 
@@ -371,6 +399,11 @@ pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err)
   copy->pos = pla_array_dup(self->pos, 3 * n, sizeof *self->pos);
   copy->held = pla_array_dup(self->held, n, sizeof *self->held);
   copy->colour = pla_array_dup(self->colour, n, sizeof *self->colour);
+  if (self->firm) {
+    const size_t n_tets = (size_t)pla_cut_mesh_get(self->cut).mesh.n_tets;
+    copy->filled = pla_array_dup(self->filled, n_tets, sizeof *self->filled);
+    copy->firm = pla_array_dup(self->firm, n_tets, sizeof *self->firm);
+  }
   if (self->bone)
     copy->bone = pla_array_dup(self->bone, (size_t)pla_cut_mesh_n_carved(self->cut), 1);
   copy->wound = pla_array_new0((size_t)self->n_wounds, sizeof *self->wound);
@@ -385,7 +418,8 @@ pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err)
             (copy->prestretch || !self->prestretch) &&
             threads_dup(&self->stitches, &copy->stitches) &&
             threads_dup(&self->gauges, &copy->gauges) && threads_dup(&self->hooks, &copy->hooks) &&
-            threads_dup(&self->supports, &copy->supports) && (copy->bone || !self->bone);
+            threads_dup(&self->supports, &copy->supports) && (copy->bone || !self->bone) &&
+            ((copy->filled && copy->firm) || !self->firm);
   ok = ok && (!self->tissue ||
               pla_surgery_set_tissues(copy, (const char *const *)self->tissue, err) == PLA_OK);
   copy->implant = pla_array_new0((size_t)self->n_implants, sizeof *self->implant);
