@@ -145,6 +145,16 @@ static const PlaQuantity rows[PLA_N_QUANTITIES] = {
   [PLA_QUANTITY_DISPLACEMENT] = { "displacement", N_("Displacement"),
                                   N_("Distance of a point from its place at rest."), PLA_UNIT_MM, 1,
                                   false, PLA_MAP_WARM, PLA_RANGE_SPREAD, 0.0, 10.0 },
+  [PLA_QUANTITY_DISPLACEMENT_ERROR] = { "displacement-error", N_("Error of displacement"),
+                                        N_("How far smaller cells would move a point: an estimate "
+                                           "by quadratic elements."),
+                                        PLA_UNIT_MM, 2, true, PLA_MAP_WARM, PLA_RANGE_SPREAD, 0.0,
+                                        0.0 },
+  [PLA_QUANTITY_CONTACT_PRESSURE] = { "contact-pressure", N_("Pressure of contact"),
+                                      N_("What presses on the surface, where it touches "
+                                         "something."),
+                                      PLA_UNIT_KPA, 2, false, PLA_MAP_WARM, PLA_RANGE_SPREAD, 0.0,
+                                      0.0 },
   [PLA_QUANTITY_VOLUME_RATIO] = { "jacobian", N_("Volume ratio"),
                                   N_("Volume of an element divided by its volume at rest; 1 where "
                                      "it is kept."),

@@ -8,6 +8,8 @@
 
 /* Field on the vertices of a deformed mesh: where from rest, mm (x, y, z). */
 #define PLA_FIELD_DISPLACEMENT "displacement_mm"
+#define PLA_FIELD_CONTACT_PRESSURE "contact_pressure_pa"
+#define PLA_FIELD_DISPLACEMENT_ERROR "displacement_error_mm" /* by the size of the cells */
 
 #include "app/base/colour-map.h"
 
@@ -70,6 +72,8 @@ typedef enum {
   PLA_QUANTITY_PRESSURE,
   PLA_QUANTITY_VON_MISES,
   PLA_QUANTITY_DISPLACEMENT,
+  PLA_QUANTITY_DISPLACEMENT_ERROR,
+  PLA_QUANTITY_CONTACT_PRESSURE,
   PLA_QUANTITY_VOLUME_RATIO,
   PLA_QUANTITY_ELEMENT_ANGLE,
   PLA_QUANTITY_DEVIATION,

@@ -3,6 +3,8 @@
 
 #include "app/base/json.h"
 
+#include <math.h>
+
 PlaMade
 pla_content_get_made(const PlaContent *content)
 {
@@ -51,6 +53,13 @@ pla_simulated_read(const PlaContent *content, PlaSimulated *out)
   out->hook_force_n = g_new0(double, (gsize)out->n_hooks + 1);
   for (int i = 0; i < out->n_hooks; i++)
     out->hook_force_n[i] = pla_json_element_number(forces, (guint)i, 0.0);
+  out->displacement_error_mm = pla_json_member_number(found, "displacement_error_mm", NAN);
+  JsonArray *errors = pla_json_member_array(found, "hook_error_n");
+  if ((int)pla_json_n_elements(errors) == out->n_hooks && out->n_hooks > 0) {
+    out->hook_error_n = g_new0(double, (gsize)out->n_hooks);
+    for (int i = 0; i < out->n_hooks; i++)
+      out->hook_error_n[i] = pla_json_element_number(errors, (guint)i, 0.0);
+  }
   return true;
 }
 
@@ -58,5 +67,6 @@ void
 pla_simulated_clear(PlaSimulated *self)
 {
   g_free(self->hook_force_n);
+  g_free(self->hook_error_n);
   *self = (PlaSimulated){ 0 };
 }

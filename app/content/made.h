@@ -31,6 +31,8 @@ typedef struct {
   double residual_rel, max_displacement_mm;
   int n_hooks;
   double *hook_force_n; /* owned */
+  /* by the size of the cells; NaN, and NULL: not known */
+  double displacement_error_mm, *hook_error_n; /* owned */
 } PlaSimulated;
 /* false where the content is no such shape; *out is empty then. */
 bool pla_simulated_read(const PlaContent *content, PlaSimulated *out);

@@ -343,6 +343,8 @@ put_quality(PlaReportMaker *m, JsonObject *found)
     { "min_jacobian", "Smallest Jacobian" },
     { "worst_element", "Worst element" },
     { "max_displacement_mm", "Largest displacement" },
+    { "displacement_error_mm", "Error of displacement by the size of the cells" },
+    { "von_mises_error_pa", "Error of stress by the size of the cells" },
     { "max_penetration_mm", "Largest penetration" },
     { "self_intersections", "Self-intersections" },
     { "volume_mm3", "Enclosed volume" },

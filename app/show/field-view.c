@@ -23,6 +23,10 @@ static const PlaFieldView views[] = {
   /* `operate` of version 0.1.0 wrote its field without the unit in its name */
   { "displacement", PLA_QUANTITY_DISPLACEMENT, PLA_FIELD_DISPLACEMENT, "displacement", PLA_ON_VERTS,
     PLA_UNIT_MM, true, false },
+  { "displacement-error", PLA_QUANTITY_DISPLACEMENT_ERROR, PLA_FIELD_DISPLACEMENT_ERROR, NULL,
+    PLA_ON_VERTS, PLA_UNIT_MM, false, false },
+  { "contact-pressure", PLA_QUANTITY_CONTACT_PRESSURE, PLA_FIELD_CONTACT_PRESSURE, NULL,
+    PLA_ON_VERTS, PLA_UNIT_PA, false, false },
   { "jacobian", PLA_QUANTITY_VOLUME_RATIO, "jacobian", NULL, PLA_ON_CELLS, PLA_UNIT_ONE, false,
     false },
   { "quality", PLA_QUANTITY_ELEMENT_ANGLE, NULL, NULL, PLA_ON_CELLS, PLA_UNIT_DEG, false, false },

@@ -268,3 +268,49 @@ pla_scene_select(const PlaSceneSelection *self, PlaJson where, bool of_cells, bo
                          of_cells ? "element" : "vertex");
   return PLA_OK;
 }
+
+/* vertices in the material: of a full cell, or of triangles; all where no cell is filled in part.
+ * NULL: no memory */
+static bool *
+find_solid(const PlaMesh *mesh)
+{
+  const PlaMeshShares shares = pla_mesh_shares(mesh);
+  const bool parts = shares.field[0] || shares.field[1];
+  bool *solid = pla_array_new0((size_t)mesh->n_verts, sizeof *solid), any = false;
+  for (size_t c = 0; solid && parts && c < (size_t)mesh->n_tets + (size_t)mesh->n_hexes; c++) {
+    const int *verts;
+    const int k = pla_scene_cell(mesh, c, &verts);
+    if (pla_mesh_share(&shares, (size_t)mesh->n_tris + c) < 1.0 - 1e-9)
+      continue;
+    any = true;
+    for (int a = 0; a < k; a++)
+      solid[verts[a]] = true;
+  }
+  for (int i = 0; solid && i < 3 * mesh->n_tris; i++)
+    any = solid[mesh->tri[i]] = true;
+  for (int v = 0; solid && (!parts || !any) && v < mesh->n_verts; v++)
+    solid[v] = true;
+  return solid;
+}
+
+PlaStatus
+pla_scene_nearest(const PlaMesh *mesh, PlaJson at, int *vert, PlaError *err)
+{
+  double x[3], best = INFINITY;
+  PlaStatus st = pla_json_vector(at, 3, x, err);
+  g_autofree bool *solid = st == PLA_OK ? find_solid(mesh) : NULL;
+  if (st == PLA_OK && !solid)
+    st = pla_fail_memory(err, "the scene");
+  for (int v = 0; st == PLA_OK && v < mesh->n_verts; v++) {
+    double d[3];
+    if (!solid[v])
+      continue;
+    for (int k = 0; k < 3; k++)
+      d[k] = mesh->pos[3 * (size_t)v + (size_t)k] - x[k] / 1000.0;
+    if (pla_vec3_dot(d, d) < best) {
+      best = pla_vec3_dot(d, d);
+      *vert = v;
+    }
+  }
+  return st;
+}

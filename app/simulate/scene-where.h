@@ -16,3 +16,7 @@ PlaStatus pla_scene_select(const PlaSceneSelection *self, PlaJson where, bool of
                            bool *marked, size_t *count, PlaError *err);
 /* Vertices of cell @c of the solids: tets, then hexes. */
 int pla_scene_cell(const PlaMesh *mesh, size_t c, const int **verts);
+
+/* The vertex of the material that is nearest to a point, in mm: of a full cell or of a triangle
+ * where cells are filled in part. */
+PlaStatus pla_scene_nearest(const PlaMesh *mesh, PlaJson at, int *vert, PlaError *err);

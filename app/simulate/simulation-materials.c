@@ -698,22 +698,27 @@ set_cells(Reader *self, PlaError *err)
   return st;
 }
 
-/* of the model; a material without a volume term cannot have the mixed one */
-static PlaFormulation
-choose_formulation(const PlaMaterialsInput *input, const GArray *materials, GPtrArray *notes)
+/* materials of which the averaged formulation averages the strains alone, where that matters: from
+ * a Poisson's ratio of 0.4 on */
+static void
+note_averaged(const PlaMaterialsInput *input, const GArray *materials, GPtrArray *notes)
 {
-  const bool mixed = input->formulation == PLA_FORMULATION_MIXED;
-  for (guint m = 0; mixed && input->by_default && m < materials->len; m++) {
-    const PlaMaterial *material = g_array_index(materials, PlaFemMaterial, m).material;
-    if (material->volume_modulus)
-      continue;
-    g_ptr_array_add(notes, g_strdup_printf("the standard formulation is used, which is too stiff "
-                                           "in large cells, because the material '%s' has no "
-                                           "other",
-                                           material->id));
-    return PLA_FORMULATION_STANDARD;
+  for (guint m = 0; m < materials->len; m++) {
+    const PlaFemMaterial *use = &g_array_index(materials, PlaFemMaterial, m);
+    const PlaMaterial *material = use->material;
+    double mu = 0.0, lambda = 0.0, vol;
+    if (!material->mixture)
+      pla_material_moduli(material, use->constants, &mu, &lambda, &vol);
+    bool told = input->formulation != PLA_FORMULATION_AVERAGED || material->volume_modulus ||
+                lambda < 4.0 * mu;
+    for (guint k = 0; !told && k < m; k++)
+      told = strcmp(material->id, g_array_index(materials, PlaFemMaterial, k).material->id) == 0;
+    if (!told)
+      g_ptr_array_add(notes, g_strdup_printf("elements of the material '%s' average strains but "
+                                             "not volumes, and are too stiff where it is nearly "
+                                             "incompressible",
+                                             material->id));
   }
-  return input->formulation;
 }
 
 PlaStatus
@@ -759,8 +764,10 @@ pla_materials_read(PlaJson root, const PlaMaterialsInput *input, PlaMaterialsOut
                    "element %zu has no material; add one with \"where\": {\"all\": true} first", c);
   if (st == PLA_OK)
     st = pla_fem_model_new(mesh, (const PlaFemMaterial *)(void *)self.materials->data,
-                           (int)self.materials->len, self.cell_material,
-                           choose_formulation(input, self.materials, out->notes), &out->model, err);
+                           (int)self.materials->len, self.cell_material, input->formulation,
+                           &out->model, err);
+  if (st == PLA_OK)
+    note_averaged(input, self.materials, out->notes);
   if (st == PLA_OK)
     st = set_cells(&self, err);
   g_array_unref(self.materials);

@@ -17,8 +17,7 @@ typedef struct {
   const void *scene;           /* for @select */
   const PlaLabelTable *labels; /* names of the mesh's labels, possibly none */
   PlaFormulation formulation;
-  bool by_default; /* nobody asked for it: the standard one where a material cannot have it */
-  int stiffness;   /* PlaStiffness that replaces that of every preset, or -1 */
+  int stiffness; /* PlaStiffness that replaces that of every preset, or -1 */
 } PlaMaterialsInput;
 
 typedef struct {

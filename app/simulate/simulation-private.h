@@ -53,6 +53,8 @@ struct PlaSimulation {
   int stiffness;        /* PlaStiffness instead of that of every preset, or -1 */
   int n_presets;        /* elements whose stiffness comes from a preset */
   bool sensitivity;     /* asked for */
+  bool estimate;        /* of the discretisation error, asked for */
+  double gravity[3];    /* m/s2 */
   bool stress, strain;  /* tensors asked for */
   GPtrArray *held;      /* vertices of each constraint (GArray of int) */
   /* where it comes from: a file, or a text and what finds the meshes that it names */

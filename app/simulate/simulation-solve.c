@@ -551,6 +551,12 @@ pla_simulation_run(const PlaSimulation *scene, PlaFrameFunc frame, void *data,
     st = measure_forces(scene, pos, target, out, err);
   if (st == PLA_OK)
     st = make_result(scene, pos, &out->mesh, err);
+  if (st == PLA_OK && scene->contacts) {
+    double *pressure =
+        pla_mesh_add_field(out->mesh, PLA_FIELD_CONTACT_PRESSURE, PLA_ON_VERTS, PLA_F64, 1);
+    st = pressure ? pla_contact_set_pressure(scene->contacts, pos, pressure, err)
+                  : pla_fail_memory(err, "the result");
+  }
   if (st == PLA_OK) {
     const PlaField *jacobian = pla_mesh_find_field(out->mesh, "jacobian", PLA_ON_CELLS);
     add_worst(scene, (const double *)jacobian->data + mesh->n_tris, out);
@@ -585,6 +591,10 @@ pla_simulation_result_clear(PlaSimulationResult *result)
   g_free(result->reaction);
   g_free(result->sensitivity.probe_mm);
   g_free(result->sensitivity.reaction_n);
+  g_free(result->discretisation.probe_mm);
+  g_free(result->discretisation.reaction_n);
+  g_free(result->discretisation.hook_n);
+  g_free(result->discretisation.motion_n);
   g_clear_pointer(&result->notes, g_ptr_array_unref);
   for (int i = 0; i < result->n_hooks; i++)
     g_free(result->hook[i].name);
@@ -599,6 +609,9 @@ pla_simulation_perform(const PlaSimulation *scene, bool sensitivity, PlaFrameFun
                        PlaProgress *progress, PlaSimulationResult *out, PlaError *err)
 {
   PlaStatus st = pla_simulation_run(scene, frame, data, progress, out, err);
+  if (st == PLA_OK && scene->estimate && !pla_simulation_is_dynamic(scene) &&
+      out->solve.reason == PLA_STOP_CONVERGED)
+    st = pla_simulation_estimate(scene, progress, out, err);
   if (st == PLA_OK && (sensitivity || scene->sensitivity))
     st = pla_simulation_sensitivity(scene, progress, out, err);
   return st;

@@ -103,15 +103,13 @@ read_labels(PlaSimulation *scene, PlaJson root, PlaError *err)
 }
 
 static PlaStatus
-read_materials(PlaSimulation *scene, PlaJson root, PlaFormulation formulation, bool by_default,
-               PlaError *err)
+read_materials(PlaSimulation *scene, PlaJson root, PlaFormulation formulation, PlaError *err)
 {
   const PlaMaterialsInput input = { .mesh = scene->mesh,
                                     .select = select_cells,
                                     .scene = scene,
                                     .labels = &scene->labels,
                                     .formulation = formulation,
-                                    .by_default = by_default,
                                     .stiffness = scene->stiffness };
   PlaMaterialsOutput out;
   PlaStatus st = pla_materials_read(root, &input, &out, err);
@@ -351,7 +349,7 @@ read_loads(PlaSimulation *scene, PlaJson root, PlaError *err)
   PlaJson list, value;
   PlaStatus st = PLA_OK;
   if (pla_json_get(root, "gravity_m_s2", &value)) {
-    double g[3];
+    double *g = scene->gravity;
     st = pla_json_vector(value, 3, g, err);
     for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++)
       for (int d = 0; d < 3; d++)
@@ -392,53 +390,6 @@ read_loads(PlaSimulation *scene, PlaJson root, PlaError *err)
   return st;
 }
 
-/* vertices in the material: of a full cell, or of triangles; all where no cell is filled in part.
- * NULL: no memory */
-static bool *
-find_solid(const PlaMesh *mesh)
-{
-  const PlaMeshShares shares = pla_mesh_shares(mesh);
-  const bool parts = shares.field[0] || shares.field[1];
-  bool *solid = pla_array_new0((size_t)mesh->n_verts, sizeof *solid), any = false;
-  for (size_t c = 0; solid && parts && c < (size_t)mesh->n_tets + (size_t)mesh->n_hexes; c++) {
-    const int *verts;
-    const int k = pla_scene_cell(mesh, c, &verts);
-    if (pla_mesh_share(&shares, (size_t)mesh->n_tris + c) < 1.0 - 1e-9)
-      continue;
-    any = true;
-    for (int a = 0; a < k; a++)
-      solid[verts[a]] = true;
-  }
-  for (int i = 0; solid && i < 3 * mesh->n_tris; i++)
-    any = solid[mesh->tri[i]] = true;
-  for (int v = 0; solid && (!parts || !any) && v < mesh->n_verts; v++)
-    solid[v] = true;
-  return solid;
-}
-
-/* the vertex nearest to a point in mm */
-static PlaStatus
-read_nearest(const PlaSimulation *scene, PlaJson at, int *vert, PlaError *err)
-{
-  double x[3], best = INFINITY;
-  PlaStatus st = pla_json_vector(at, 3, x, err);
-  g_autofree bool *solid = st == PLA_OK ? find_solid(scene->mesh) : NULL;
-  if (st == PLA_OK && !solid)
-    st = pla_fail_memory(err, "the scene");
-  for (int v = 0; st == PLA_OK && v < scene->mesh->n_verts; v++) {
-    double d[3];
-    if (!solid[v])
-      continue;
-    for (int k = 0; k < 3; k++)
-      d[k] = scene->mesh->pos[3 * (size_t)v + (size_t)k] - x[k] / 1000.0;
-    if (pla_vec3_dot(d, d) < best) {
-      best = pla_vec3_dot(d, d);
-      *vert = v;
-    }
-  }
-  return st;
-}
-
 /* the constraint, from 1, that holds any axis of a vertex */
 static int
 hook_holder(const PlaSimulation *scene, int vert)
@@ -469,7 +420,7 @@ read_hooks(PlaSimulation *scene, PlaJson root, PlaError *err)
         (!pla_json_get(item, "at_mm", &at) || !pla_json_get(item, "pull_mm", &pull)))
       st = pla_json_fail(item, err, "needs 'at_mm' and 'pull_mm'");
     if (st == PLA_OK)
-      st = read_nearest(scene, at, &hook.vert, err);
+      st = pla_scene_nearest(scene->mesh, at, &hook.vert, err);
     if (st == PLA_OK)
       st = pla_json_vector(pull, 3, motion.translate_m, err);
     if (st == PLA_OK && pla_json_get(item, "stiffness_n_m", &value)) {
@@ -570,7 +521,7 @@ read_probes(PlaSimulation *scene, PlaJson root, PlaError *err)
         (!pla_json_get(item, "name", &name) || !pla_json_get(item, "nearest_mm", &at)))
       st = pla_json_fail(item, err, "needs 'name' and 'nearest_mm'");
     if (st == PLA_OK)
-      st = read_nearest(scene, at, &probe.vert, err);
+      st = pla_scene_nearest(scene->mesh, at, &probe.vert, err);
     if (st == PLA_OK)
       st = pla_json_text_value(name, &probe.name, err);
     for (guint k = 0; st == PLA_OK && k < scene->probes->len; k++)
@@ -673,7 +624,6 @@ read_mesh(PlaSimulation *scene, PlaJson root, PlaError *err)
   return st == PLA_OK ? load_file(name, unit_mm, scene, &scene->mesh, err) : st;
 }
 
-/* everything but the mesh, which @scene has already */
 /* what results have besides: "fields": ["stress", "strain"] */
 static PlaStatus
 read_fields(PlaSimulation *scene, PlaJson root, PlaError *err)
@@ -707,6 +657,7 @@ check_held(const PlaSimulation *scene, PlaError *err)
   return st;
 }
 
+/* everything but the mesh, which @scene has already */
 static PlaStatus
 read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
 {
@@ -739,15 +690,21 @@ read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
     st = pla_mesh_check_elements(scene->mesh, err);
   if (st == PLA_OK)
     st = pla_mesh_bindings_new(scene->mesh, &scene->bindings, err);
-  const bool carved = st == PLA_OK && pla_scene_is_carved(scene);
+  if (st == PLA_OK)
+    st = read_solver(scene, root, err);
+  /* sweeps over vertices have no other elements than the standard ones */
+  const bool swept = scene->options.method == PLA_SOLVER_PBNG;
   const bool given = pla_json_get(root, "formulation", &value);
-  int formulation = carved ? PLA_FORMULATION_MIXED : PLA_FORMULATION_STANDARD;
+  int formulation = swept ? PLA_FORMULATION_STANDARD : PLA_FORMULATION_AVERAGED;
   if (st == PLA_OK && given)
     st = pla_json_choice(value, formulations, &formulation, err);
   if (st == PLA_OK)
     st = read_labels(scene, root, err);
   if (st == PLA_OK)
-    st = read_materials(scene, root, (PlaFormulation)formulation, !given, err);
+    st = read_materials(scene, root, (PlaFormulation)formulation, err);
+  if (st == PLA_OK && swept && !given)
+    g_ptr_array_add(scene->notes, g_strdup("the solver 'pbng' uses the standard formulation, which "
+                                           "is too stiff in large cells; 'newton' does not"));
   if (st == PLA_OK)
     st = read_constraints(scene, root, err);
   if (st == PLA_OK)
@@ -756,8 +713,6 @@ read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
     st = read_hooks(scene, root, err);
   if (st == PLA_OK)
     st = read_probes(scene, root, err);
-  if (st == PLA_OK)
-    st = read_solver(scene, root, err);
   if (st == PLA_OK)
     st = read_fields(scene, root, err);
   if (st == PLA_OK)
@@ -781,15 +736,15 @@ static PlaStatus
 make_scene(const char *path, const PlaMesh *mesh, const char *text, const PlaSceneMeshes *meshes,
            int stiffness, PlaProgress *progress, PlaSimulation **out, PlaError *err)
 {
-  static const char *const known[] = { "materials",   "gravity_m_s2", "constraints", "loads",
-                                       "probes",      "solver",       "formulation", "labels",
-                                       "colliders",   "contact",      "hooks",       "dynamics",
-                                       "sensitivity", "fields",       "mesh",        "mesh_unit",
-                                       NULL };
+  static const char *const known[] = {
+    "materials",   "gravity_m_s2", "constraints", "loads",     "probes",   "solver",
+    "formulation", "labels",       "colliders",   "contact",   "hooks",    "dynamics",
+    "sensitivity", "fields",       "mesh",        "mesh_unit", "estimate", NULL
+  };
   static const char *const of_case[] = { "materials",   "gravity_m_s2", "constraints", "loads",
                                          "probes",      "solver",       "formulation", "labels",
                                          "colliders",   "contact",      "hooks",       "dynamics",
-                                         "sensitivity", "fields",       NULL };
+                                         "sensitivity", "fields",       "estimate",    NULL };
   PlaJsonFile *file = NULL;
   PlaJson root, value;
   *out = NULL;
@@ -799,6 +754,7 @@ make_scene(const char *path, const PlaMesh *mesh, const char *text, const PlaSce
     return st;
   PlaSimulation *scene = g_new0(PlaSimulation, 1);
   scene->stiffness = stiffness;
+  scene->estimate = true;
   scene->path = g_strdup(path);
   scene->text = g_strdup(text);
   scene->progress = progress;
@@ -808,6 +764,8 @@ make_scene(const char *path, const PlaMesh *mesh, const char *text, const PlaSce
   st = pla_json_check_keys(root, path ? known : of_case, err);
   if (st == PLA_OK && pla_json_get(root, "sensitivity", &value))
     st = pla_json_bool_value(value, &scene->sensitivity, err);
+  if (st == PLA_OK && pla_json_get(root, "estimate", &value))
+    st = pla_json_bool_value(value, &scene->estimate, err);
   if (st == PLA_OK)
     st = path ? read_mesh(scene, root, err) : pla_mesh_dup(mesh, &scene->mesh, err);
   if (st == PLA_OK)

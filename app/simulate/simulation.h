@@ -65,6 +65,18 @@ typedef struct {
   double (*reaction_n)[2]; /* size of each constraint's force, low and high; owned */
 } PlaSensitivity;
 
+/* How far the answer is from that of infinitely small elements, as estimated by quadratic ones. */
+typedef struct {
+  bool done;
+  double displacement_mm; /* the largest over all vertices */
+  int vert;               /* where */
+  double von_mises_pa;    /* root mean square over the volume */
+  double *probe_mm;       /* of each probe; owned */
+  double *reaction_n;     /* of each constraint's force; owned */
+  double *hook_n;         /* of each hook's force; owned */
+  double *motion_n;       /* of each motion's force; owned */
+} PlaDiscretisation;
+
 /* A hook and what it pulls with. */
 typedef struct {
   char *name; /* owned */
@@ -85,6 +97,7 @@ typedef struct {
   PlaWorstElement worst[PLA_WORST_ELEMENTS]; /* smallest det F first */
   GPtrArray *notes; /* of char *: what was assumed, what needs a second look; owned */
   PlaSensitivity sensitivity;
+  PlaDiscretisation discretisation;
   int n_hooks;
   PlaHookResult *hook; /* owned */
   bool has_contacts;
@@ -104,6 +117,12 @@ PlaStatus pla_simulation_solve(const PlaSimulation *scene, PlaProgress *progress
 PlaStatus pla_simulation_sensitivity(const PlaSimulation *scene, PlaProgress *progress,
                                      PlaSimulationResult *result, PlaError *err);
 
+/* Adds how far @result, an equilibrium of @scene, is from that of smaller cells: also the fields
+ * PLA_FIELD_DISPLACEMENT_ERROR on its vertices and "von_mises_error_pa" on its cells.  Where that
+ * cannot be told, a note of the result says why. */
+PlaStatus pla_simulation_estimate(const PlaSimulation *scene, PlaProgress *progress,
+                                  PlaSimulationResult *result, PlaError *err);
+
 /* The same with a call for every frame of a motion, its start first; the mesh is only lent. */
 typedef PlaStatus (*PlaFrameFunc)(const PlaMesh *mesh, double time_s, void *data, PlaError *err);
 PlaStatus pla_simulation_run(const PlaSimulation *scene, PlaFrameFunc frame, void *data,
@@ -111,8 +130,9 @@ PlaStatus pla_simulation_run(const PlaSimulation *scene, PlaFrameFunc frame, voi
 bool pla_simulation_is_dynamic(const PlaSimulation *scene);
 void pla_simulation_result_clear(PlaSimulationResult *result);
 
-/* What `simulate` does, from a file and in a case: pla_simulation_run(), and the sensitivity where
- * the scene or @sensitivity asks for it. */
+/* What `simulate` does, from a file and in a case: pla_simulation_run(), the estimate of the
+ * discretisation error of an equilibrium unless the scene says no, and the sensitivity where the
+ * scene or @sensitivity asks for it. */
 PlaStatus pla_simulation_perform(const PlaSimulation *scene, bool sensitivity, PlaFrameFunc frame,
                                  void *data, PlaProgress *progress, PlaSimulationResult *out,
                                  PlaError *err);

@@ -42,6 +42,8 @@ describe_forces(JsonBuilder *json, const PlaSimulationResult *result)
       pla_json_text(json, "name", result->hook[i].name);
       pla_json_numbers(json, "position_mm", result->hook[i].position_mm, 3);
       pla_json_numbers(json, "force_n", result->hook[i].force_n, 3);
+      if (result->discretisation.done)
+        pla_json_number(json, "error_n", result->discretisation.hook_n[i]);
       json_builder_end_object(json);
     }
     json_builder_end_array(json);
@@ -65,6 +67,13 @@ describe_forces(JsonBuilder *json, const PlaSimulationResult *result)
     pla_json_int(json, "unsolved_steps", result->unsolved_steps);
     pla_json_number(json, "kinetic_j", result->kinetic_j);
   }
+}
+
+/* " +- 0.04", or nothing where the error is not known; g_free() */
+static char *
+error_text(bool known, const double *error, int i)
+{
+  return known ? g_strdup_printf(" +- %.2g", error[i]) : g_strdup("");
 }
 
 static void
@@ -107,6 +116,7 @@ void
 pla_simulation_describe(const PlaSimulationResult *result, JsonBuilder *json, GPtrArray *lines)
 {
   const PlaFemReport *solve = &result->solve;
+  const PlaDiscretisation *cells = &result->discretisation;
   pla_json_bool(json, "converged", solve->reason == PLA_STOP_CONVERGED);
   pla_json_int(json, "iterations", solve->iterations);
   pla_json_number(json, "residual_rel", solve->residual_rel);
@@ -119,6 +129,11 @@ pla_simulation_describe(const PlaSimulationResult *result, JsonBuilder *json, GP
   pla_json_text(json, "reason", pla_stop_reason_text(solve->reason)); /* as cases have it */
   pla_json_numbers(json, "residuals", solve->residuals, solve->n_residuals);
   pla_json_number(json, "max_displacement_mm", max_displacement_mm(result->mesh));
+  if (cells->done) {
+    pla_json_number(json, "displacement_error_mm", cells->displacement_mm);
+    pla_json_int(json, "displacement_error_vertex", cells->vert);
+    pla_json_number(json, "von_mises_error_pa", cells->von_mises_pa);
+  }
   pla_json_int(json, "factorisations", solve->factorisations);
   pla_json_int(json, "linear_iterations", solve->linear_iterations);
   pla_json_text(json, "solver", solve->method);
@@ -130,6 +145,8 @@ pla_simulation_describe(const PlaSimulationResult *result, JsonBuilder *json, GP
     pla_json_text(json, "name", probe->name);
     pla_json_numbers(json, "position_mm", probe->position_mm, 3);
     pla_json_numbers(json, "displacement_mm", probe->displacement_mm, 3);
+    if (cells->done)
+      pla_json_number(json, "error_mm", cells->probe_mm[i]);
     json_builder_end_object(json);
   }
   json_builder_end_array(json);
@@ -143,6 +160,8 @@ pla_simulation_describe(const PlaSimulationResult *result, JsonBuilder *json, GP
     pla_json_numbers(json, "force_n", result->reaction[i].force_n, 3);
     pla_json_numbers(json, "moment_n_m", result->reaction[i].moment_n_m, 3);
     pla_json_numbers(json, "about_mm", result->reaction[i].about_mm, 3);
+    if (cells->done)
+      pla_json_number(json, "error_n", cells->reaction_n[i]);
     json_builder_end_object(json);
   }
   json_builder_end_array(json);
@@ -171,12 +190,20 @@ pla_simulation_describe(const PlaSimulationResult *result, JsonBuilder *json, GP
       solve->min_jacobian);
   for (int i = 0; i < result->n_probes; i++) {
     const PlaProbe *probe = &result->probe[i];
-    say(lines, "  %s moved by (%.4f, %.4f, %.4f) mm", probe->name, probe->displacement_mm[0],
-        probe->displacement_mm[1], probe->displacement_mm[2]);
+    g_autofree char *error = error_text(cells->done, cells->probe_mm, i);
+    say(lines, "  %s moved by (%.4f, %.4f, %.4f)%s mm", probe->name, probe->displacement_mm[0],
+        probe->displacement_mm[1], probe->displacement_mm[2], error);
   }
-  for (int i = 0; i < result->n_hooks; i++)
-    say(lines, "  %s pulls with (%.4g, %.4g, %.4g) N", result->hook[i].name,
-        result->hook[i].force_n[0], result->hook[i].force_n[1], result->hook[i].force_n[2]);
+  for (int i = 0; i < result->n_hooks; i++) {
+    g_autofree char *error = error_text(cells->done, cells->hook_n, i);
+    say(lines, "  %s pulls with (%.4g, %.4g, %.4g)%s N", result->hook[i].name,
+        result->hook[i].force_n[0], result->hook[i].force_n[1], result->hook[i].force_n[2], error);
+  }
+  if (cells->done)
+    say(lines,
+        "smaller cells would move the body by up to %.2g mm, and change its stress by %.2g Pa "
+        "(root mean square)",
+        cells->displacement_mm, cells->von_mises_pa);
   for (guint i = 0; i < result->notes->len; i++)
     say(lines, "  note: %s", (const char *)g_ptr_array_index(result->notes, i));
   if (result->has_contacts)

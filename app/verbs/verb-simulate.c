@@ -313,6 +313,8 @@ tell_hooks(PlaWork *work, const PlaSimulation *scene, const PlaSimulationResult 
     json_builder_add_double_value(json, hypot(hypot(newton[0], newton[1]), newton[2]));
   }
   json_builder_end_array(json);
+  if (st == PLA_OK && result->discretisation.done)
+    pla_json_numbers(json, "hook_error_n", result->discretisation.motion_n, (int)n_hooks);
   return st;
 }
 
@@ -397,9 +399,13 @@ static const PlaVerbParam params[] = {
 };
 
 static const PlaResultKey results[] = {
-  { "mesh", "the mesh that was deformed" },        { "converged", "whether it is in equilibrium" },
-  { "reason", "why the solver stopped" },          { "*", "further keys of `simulate --json`" },
-  { "hook_force_n", "what each hook pulls with" }, { NULL },
+  { "mesh", "the mesh that was deformed" },
+  { "converged", "whether it is in equilibrium" },
+  { "reason", "why the solver stopped" },
+  { "*", "further keys of `simulate --json`" },
+  { "hook_force_n", "what each hook pulls with" },
+  { "hook_error_n", "error of that by the size of the cells" },
+  { NULL },
 };
 
 const PlaVerb pla_verb_simulate = {

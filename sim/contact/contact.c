@@ -769,6 +769,40 @@ pla_contact_set_report(const PlaContactSet *self, const double *pos, PlaContactR
   }
 }
 
+PlaStatus
+pla_contact_set_pressure(const PlaContactSet *self, const double *pos, double *pressure,
+                         PlaError *err)
+{
+  const size_t n = (size_t)self->model->n_verts;
+  double *area = pla_array_new0(n, 3 * sizeof *area), *force = pla_array_new0(n, 3 * sizeof *force);
+  PlaStatus st = area && force ? PLA_OK : pla_fail_memory(err, "the pressure of contacts");
+  for (int t = 0; st == PLA_OK && t < self->n_tris; t++) {
+    const int *tri = self->tri + 3 * (size_t)t;
+    double e[3], f[3], normal[3];
+    pla_vec3_sub(pos + 3 * (size_t)tri[1], pos + 3 * (size_t)tri[0], e);
+    pla_vec3_sub(pos + 3 * (size_t)tri[2], pos + 3 * (size_t)tri[0], f);
+    pla_vec3_cross(e, f, normal);
+    for (int k = 0; k < 9; k++)
+      area[3 * (size_t)tri[k / 3] + (size_t)(k % 3)] += normal[k % 3] / 6.0;
+  }
+  for (int k = 0; st == PLA_OK && k < self->contacts.n; k++) {
+    const PlaContact *contact = &self->contacts.item[k];
+    double push, normal[3];
+    pla_contact_law(contact, pla_contact_gap(contact, pos, 3, -1, NULL, normal), &push, NULL);
+    for (int i = 0; contact->reach == 0.0 && i < 3 * contact->n_verts; i++)
+      force[3 * (size_t)contact->vert[i / 3] + (size_t)(i % 3)] +=
+          push * contact->weight[i / 3] * normal[i % 3];
+  }
+  for (size_t v = 0; st == PLA_OK && v < n; v++) {
+    /* p = |f| / (area across f); areas point outwards, pushes towards the body */
+    const double *f = force + 3 * v, across = -pla_vec3_dot(f, area + 3 * v);
+    pressure[v] = across > 0.0 ? pla_vec3_dot(f, f) / across : 0.0;
+  }
+  free(area);
+  free(force);
+  return st;
+}
+
 void
 pla_contact_set_collider_force(const PlaContactSet *self, int c, const double *pos, double force[3])
 {

@@ -125,6 +125,11 @@ typedef struct {
   double deepest[3];      /* where, m */
 } PlaContactReport;
 void pla_contact_set_report(const PlaContactSet *self, const double *pos, PlaContactReport *out);
+/* Pressure on the vertices of the surface, Pa, 0 elsewhere (n_verts): the pushes of all contacts on
+ * a vertex over its area as they see it, a third of that of the triangles around it at @pos.
+ * Friction and links do not count. */
+PlaStatus pla_contact_set_pressure(const PlaContactSet *self, const double *pos, double *pressure,
+                                   PlaError *err);
 /* Total force of collider @c on the body, N. */
 void pla_contact_set_collider_force(const PlaContactSet *self, int c, const double *pos,
                                     double force[3]);

@@ -24,6 +24,7 @@ typedef struct {
   double *modulus_square; /* W k of the others, J (n) */
   int *of_cell;           /* patches of tet t: 4 t .. 4 t + 3; of hex h: 4 n_tets + h */
   double *modulus;        /* k of each cell, Pa (n_cells) */
+  double *barrier;        /* of each tet against turning inside out, Pa; NULL: none (n_tets) */
 } PlaFemPatches;
 
 /* Averages of F around edges, in the mixed formulation of tets (sim/fem/domains.c). */
@@ -146,6 +147,8 @@ double pla_fem_patches_energy(const PlaFemModel *model, const double *pos);
  * n_patches. */
 void pla_fem_patches_pressure(const PlaFemModel *model, const double *pos, double *scratch,
                               double *pressure);
+/* The second derivative in J of what keeps tet @t from turning inside out, per volume, Pa. */
+double pla_fem_patches_barrier(const PlaFemPatches *self, int t, double j);
 /* dJ/dx of patch @p (3 per vertex of it, 1/m); returns the second derivative of its energy in J, or
  * 0 where that is negative and @project. */
 double pla_fem_patch_slope(const PlaFemModel *model, int p, const double *pos, bool project,

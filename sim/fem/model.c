@@ -251,9 +251,9 @@ pla_fem_model_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_ma
     st = prepare_hexes(model, err);
   if (st == PLA_OK)
     st = build_incidence(model, err);
-  if (st == PLA_OK && formulation == PLA_FORMULATION_MIXED)
+  if (st == PLA_OK && formulation != PLA_FORMULATION_STANDARD)
     st = pla_fem_patches_new(model, err);
-  if (st == PLA_OK && formulation == PLA_FORMULATION_MIXED && model->n_tets > 0)
+  if (st == PLA_OK && formulation != PLA_FORMULATION_STANDARD && model->n_tets > 0)
     st = pla_fem_domains_new(model, &model->domains, err);
   if (st == PLA_OK) {
     pla_fem_lump_masses(model);
@@ -774,6 +774,23 @@ pressure_stiffness(const PlaFemModel *model, int t, const double f[9], double pr
     }
 }
 
+/* what keeps a tet from turning inside out: its curvature times dJ dJ^T */
+static void
+add_barrier(const PlaFemModel *model, int t, const double f[9], double stiffness[144])
+{
+  const double b = pla_fem_patches_barrier(model->patches, t, pla_mat3_det(f));
+  double grad[4][3], cofactor[9], slope[4][3];
+  if (b == 0.0)
+    return;
+  pla_mat3_cofactor(f, cofactor);
+  pla_fem_tet_shape(model, t, grad);
+  for (int a = 0; a < 4; a++)
+    pla_mat3_apply(cofactor, grad[a], slope[a]);
+  for (int r = 0; r < 12; r++)
+    for (int c = 0; c < 12; c++)
+      stiffness[12 * r + c] += b * model->tet_volume[t] * slope[r / 3][r % 3] * slope[c / 3][c % 3];
+}
+
 void
 pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, const double *pressure,
                        bool project, double *stiffness)
@@ -793,6 +810,7 @@ pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, const
       /* alone, what pressure adds is never definite */
       if (!project)
         pressure_stiffness(model, c, point.f, pressure[c], stiffness);
+      add_barrier(model, c, point.f, stiffness);
       return;
     }
     point_tangent(model, c, &point, pressure, project, h);

@@ -22,6 +22,8 @@ typedef struct {
 typedef enum {
   PLA_FORMULATION_STANDARD = 0, /* plain linear tets */
   PLA_FORMULATION_MIXED,        /* averaged strains and volumes: no locking near nu = 0.5 */
+  PLA_FORMULATION_AVERAGED,     /* mixed; of materials that have no volume term to split, the
+                                   strains alone are averaged */
 } PlaFormulation;
 
 /* Builds the model of the tets and hexes of @mesh (copied).  @cell_material: for each tet, then

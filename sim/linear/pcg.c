@@ -10,11 +10,10 @@
 #include <string.h>
 
 PlaStatus
-pla_pcg(const PlaBlockMatrix *a, PlaPrecondition precondition, void *data, const double *b,
-        double rel, int max_iterations, PlaProgress *progress, double *x, PlaRefineReport *report,
-        PlaError *err)
+pla_pcg_solve(const PlaPcg *self, const double *b, double rel, int max_iterations,
+              PlaProgress *progress, double *x, PlaRefineReport *report, PlaError *err)
 {
-  const size_t n = 3 * (size_t)a->n;
+  const size_t n = self->n;
   double *r = pla_array_dup(b, n, sizeof *r), *z = pla_array_new(n, sizeof *z);
   double *p = pla_array_new0(n, sizeof *p), *ap = pla_array_new(n, sizeof *ap);
   double *r_old = pla_array_new(n, sizeof *r_old);
@@ -25,14 +24,17 @@ pla_pcg(const PlaBlockMatrix *a, PlaPrecondition precondition, void *data, const
       (PlaRefineReport){ .residual_rel = b_norm > 0.0 ? 1.0 : 0.0, .converged = b_norm == 0.0 };
   memset(x, 0, n * sizeof *x);
   while (st == PLA_OK && !report->converged && report->iterations < max_iterations) {
-    st = pla_progress_cancelled(progress) ? pla_fail_cancelled(err) : precondition(data, r, z, err);
+    st = pla_progress_cancelled(progress) ? pla_fail_cancelled(err)
+                                          : self->precondition(self->data, r, z, err);
     if (st != PLA_OK)
       break;
     const double rz = pla_dot(r, z, n);
     const double beta = report->iterations ? (rz - pla_dot(r_old, z, n)) / rz_old : 0.0;
     for (size_t i = 0; i < n; i++)
       p[i] = z[i] + beta * p[i];
-    pla_block_matrix_mul(a, p, ap);
+    st = self->apply(self->data, p, ap, err);
+    if (st != PLA_OK)
+      break;
     const double curvature = pla_dot(p, ap, n);
     if (!(curvature > 0.0)) {
       report->negative_curvature = true;
@@ -57,4 +59,36 @@ pla_pcg(const PlaBlockMatrix *a, PlaPrecondition precondition, void *data, const
   free(ap);
   free(r_old);
   return st;
+}
+
+typedef struct {
+  const PlaBlockMatrix *matrix;
+  PlaPrecondition precondition;
+  void *data;
+} Stored;
+
+static PlaStatus
+apply_stored(void *data, const double *x, double *y, PlaError *err)
+{
+  const Stored *self = data;
+  (void)err;
+  pla_block_matrix_mul(self->matrix, x, y);
+  return PLA_OK;
+}
+
+static PlaStatus
+precondition_stored(void *data, const double *r, double *z, PlaError *err)
+{
+  const Stored *self = data;
+  return self->precondition(self->data, r, z, err);
+}
+
+PlaStatus
+pla_pcg(const PlaBlockMatrix *a, PlaPrecondition precondition, void *data, const double *b,
+        double rel, int max_iterations, PlaProgress *progress, double *x, PlaRefineReport *report,
+        PlaError *err)
+{
+  Stored stored = { a, precondition, data };
+  const PlaPcg pcg = { 3 * (size_t)a->n, &stored, apply_stored, precondition_stored };
+  return pla_pcg_solve(&pcg, b, rel, max_iterations, progress, x, report, err);
 }

@@ -67,6 +67,8 @@ static void
 restore_volume(const PlaMaterial *material, double modulus, double *constants)
 {
   double mu, lambda, vol;
+  if (!material->volume_modulus)
+    return;
   pla_material_moduli(material, constants, &mu, &lambda, &vol);
   *material->volume_modulus(constants) += fmin(modulus, most_lambda * mu);
 }

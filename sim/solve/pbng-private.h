@@ -9,6 +9,7 @@
 #include "sim/contact/contact.h"
 #include "sim/fem/colouring.h"
 #include "sim/fem/model-data.h"
+#include "sim/solve/near.h"
 #include "sim/solve/pbng.h"
 #include "sim/solve/solve.h"
 #include "sim/solve/system.h"
@@ -119,7 +120,8 @@ void pla_pbng_hold_outside(const PlaPbngWork *work, int v, const double matrix[6
 typedef enum { PLA_PBNG_TRUE = 0, PLA_PBNG_SPREAD, PLA_PBNG_UNTANGLE } PlaPbngPhase;
 
 struct PlaPbng {
-  const PlaFemModel *model; /* borrowed */
+  const PlaFemModel *model; /* borrowed, or that of @plain */
+  PlaFemPlain plain;        /* standard elements in place of a mixed model's; zeroed: none */
   PlaPbngOptions options;
   PlaColouring colouring;         /* of the elements alone */
   PlaColouring linked;            /* and of the springs */

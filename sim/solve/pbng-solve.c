@@ -188,6 +188,9 @@ PlaStatus
 pla_fem_solve_pbng(const PlaFemModel *model, const PlaFemConditions *conditions,
                    const PlaFemOptions *options, double *pos, PlaFemReport *report, PlaError *err)
 {
+  if (model->formulation != PLA_FORMULATION_STANDARD)
+    return pla_fail(err, PLA_ERR_USAGE,
+                    "the solver 'pbng' does not handle the formulation 'mixed'; use 'newton'");
   const size_t n_coords = 3 * (size_t)pla_fem_model_n_verts(model);
   const double limit = (double)PER_ITERATION * options->max_iterations;
   PlaPbngOptions own = pla_pbng_options_default();

@@ -260,9 +260,6 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
              const PlaPbngOptions *options, const double *pos, PlaPbng **out, PlaError *err)
 {
   *out = NULL;
-  if (model->formulation != PLA_FORMULATION_STANDARD)
-    return pla_fail(err, PLA_ERR_USAGE,
-                    "the solver 'pbng' does not handle the formulation 'mixed'; use 'newton'");
   if (conditions->bindings)
     return pla_fail(err, PLA_ERR_USAGE,
                     "sweeps alone do not handle vertices that are bound to others");
@@ -272,6 +269,14 @@ pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
   if (!self)
     return pla_fail_memory(err, "the solver");
   self->model = model;
+  if (model->formulation != PLA_FORMULATION_STANDARD) {
+    PlaStatus plain = pla_fem_plain_init(&self->plain, model, err);
+    if (plain != PLA_OK) {
+      pla_pbng_free(self);
+      return plain;
+    }
+    self->model = model = &self->plain.model;
+  }
   self->options = *options;
   for (int p = 0; p < 3; p++)
     self->law[p] = pla_array_new((size_t)model->n_materials, sizeof(PlaLaw));
@@ -350,6 +355,7 @@ pla_pbng_free(PlaPbng *self)
 {
   if (!self)
     return;
+  pla_fem_plain_clear(&self->plain);
   pla_colouring_clear(&self->colouring);
   pla_colouring_clear(&self->linked);
   pla_pbng_pack_clear(&self->pack);

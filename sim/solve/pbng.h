@@ -40,8 +40,9 @@ typedef struct {
 PlaPbngOptions pla_pbng_options_default(void);
 
 /* Copies @conditions and the start @pos (n_verts x 3); prescribed coordinates jump to their
- * targets.  The arrays of pressure and damping are borrowed.  PLA_ERR_USAGE for bound vertices and
- * for the mixed formulation. */
+ * targets.  The arrays of pressure and damping are borrowed.  PLA_ERR_USAGE for bound vertices.
+ * Of the mixed formulation sweeps treat the same cells as standard elements, whose volume modulus
+ * is limited: an estimate. */
 PlaStatus pla_pbng_new(const PlaFemModel *model, const PlaFemConditions *conditions,
                        const PlaPbngOptions *options, const double *pos, PlaPbng **out,
                        PlaError *err);

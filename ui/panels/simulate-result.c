@@ -32,13 +32,27 @@ show_quality(PlaSimulatePanel *self, PlaEntry *entry)
                            found.inverted);
   g_autofree char *way =
       pla_quantity_text(PLA_QUANTITY_DISPLACEMENT, found.max_displacement_mm, PLA_UNIT_MM);
-  g_string_append_printf(text, _(" The largest way is %s."), way);
+  if (isnan(found.displacement_error_mm)) {
+    g_string_append_printf(text, _(" The largest displacement is %s."), way);
+  } else {
+    g_autofree char *error = pla_quantity_text(PLA_QUANTITY_DISPLACEMENT_ERROR,
+                                               found.displacement_error_mm, PLA_UNIT_MM);
+    g_string_append_printf(text,
+                           _(" The largest displacement is %s; by the size of the cells it may be "
+                             "wrong by %s."),
+                           way, error);
+  }
   if (found.n_hooks > 0) {
     g_string_append(text, _(" Hooks pull with"));
     for (int i = 0; i < found.n_hooks; i++) {
       g_autofree char *force =
           pla_quantity_text(PLA_QUANTITY_FORCE, found.hook_force_n[i], PLA_UNIT_N);
       g_string_append_printf(text, "%s %s", i ? "," : "", force);
+      if (found.hook_error_n) {
+        g_autofree char *error =
+            pla_quantity_text(PLA_QUANTITY_FORCE, found.hook_error_n[i], PLA_UNIT_N);
+        g_string_append_printf(text, " ± %s", error);
+      }
     }
     g_string_append(text, ".");
   }
@@ -57,7 +71,13 @@ show_quality(PlaSimulatePanel *self, PlaEntry *entry)
 static const PlaFieldView *
 chosen_field(PlaSimulatePanel *self)
 {
-  static const char *const ids[] = { NULL, "stretch", "von-mises", "jacobian", "displacement" };
+  static const char *const ids[] = { NULL,
+                                     "stretch",
+                                     "von-mises",
+                                     "jacobian",
+                                     "displacement",
+                                     "displacement-error",
+                                     "contact-pressure" };
   guint i = adw_combo_row_get_selected(self->field);
   return i > 0 && i < G_N_ELEMENTS(ids) ? pla_field_view_find(ids[i]) : NULL;
 }
