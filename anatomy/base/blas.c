@@ -4,7 +4,11 @@
  * OpenBLAS works in a buffer for each thread that calls it at a time, and keeps it.  If it cannot
  * get a buffer it asks again without end.  So the buffers of all threads are requested here, before
  * the first call, and held by the library from then on: later allocations of the program cannot
- * take them.  They are addresses only; pages are used as calls use them. */
+ * take them.  They are addresses only; pages are used as calls use them.
+ *
+ * OpenBLAS knows processors by their model numbers.  One that is newer than the library gets the
+ * kernels of an older one, up to eight times slower for products of matrices.  What a processor can
+ * do stands in its feature bits instead. */
 #include "anatomy/base/blas.h"
 
 #include "anatomy/base/parallel.h"
@@ -12,6 +16,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,6 +26,7 @@ enum {
 };
 
 extern void openblas_set_num_threads(int n);
+extern char *openblas_get_corename(void);
 /* how OpenBLAS takes and returns a buffer; it keeps what was returned */
 extern void *blas_memory_alloc(int place) __attribute__((weak));
 extern void blas_memory_free(void *buffer) __attribute__((weak));
@@ -76,4 +82,63 @@ pla_blas_single_thread(void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, start);
+}
+
+const char *
+pla_blas_core(void)
+{
+  return openblas_get_corename();
+}
+
+/* how wide the vectors of a core's kernels are; 0: as on any x86-64, or not known */
+static int
+width_of(const char *core)
+{
+  static const struct {
+    const char *core;
+    int width; /* bits, and one more with fused multiply-adds */
+  } known[] = {
+    { "Sandybridge", 256 }, { "Bulldozer", 256 },
+    { "Piledriver", 256 },  { "Steamroller", 256 },
+    { "Excavator", 256 },   { "Haswell", 257 },
+    { "Zen", 257 },         { "SkylakeX", 512 },
+    { "Cooperlake", 512 },  { "SapphireRapids", 512 },
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcasecmp(core, known[i].core) == 0)
+      return known[i].width;
+  return 0;
+}
+
+const char *
+pla_blas_better_core(void)
+{
+  const char *best = NULL;
+#if defined(__x86_64__)
+  /* processors of other makers split wide vectors, and their own cores suit them better */
+  const bool wide = __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512f") &&
+                    __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (wide)
+    best = __builtin_cpu_supports("avx512bf16") ? "Cooperlake" : "SkylakeX";
+  else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    best = __builtin_cpu_is("amd") ? "Zen" : "Haswell";
+#endif
+  return best && width_of(best) > width_of(pla_blas_core()) ? best : NULL;
+}
+
+static char kernels[64];
+
+static void
+name_kernels(void)
+{
+  snprintf(kernels, sizeof kernels, "%s, %s", pla_kernel_name(pla_kernel_get()), pla_blas_core());
+}
+
+const char *
+pla_kernels_text(void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, name_kernels);
+  return kernels;
 }

@@ -1,6 +1,7 @@
 /* Built things kept between runs. */
 #include "app/base/cache.h"
 
+#include "anatomy/base/blas.h"
 #include "anatomy/base/parallel.h"
 #include "io/store/store.h"
 #include "io/stream/output.h"
@@ -36,7 +37,7 @@ identify(gpointer unused)
   if (pla_hash_file("/proc/self/exe", NULL, &hash, &size, &err) != PLA_OK)
     return NULL;
   return g_strdup_printf(PLA_VERSION " %s %s", pla_hash_text(&hash, text),
-                         pla_kernel_name(pla_kernel_get()));
+                         pla_kernels_text());
 }
 
 static char *

@@ -2,6 +2,7 @@
 #include "app/case/case-check.h"
 
 #include "anatomy/base/memory.h"
+#include "anatomy/base/blas.h"
 #include "anatomy/base/parallel.h"
 #include "app/base/json.h"
 #include "app/motion/muscles.h"
@@ -78,7 +79,7 @@ PlaStatus
 pla_case_recover(const char *path, const char *to, PlaProgress *progress, PlaStoreSalvage *out,
                  PlaError *err)
 {
-  return pla_store_recover(path, to, &meaning, PLA_VERSION, pla_kernel_name(pla_kernel_get()),
+  return pla_store_recover(path, to, &meaning, PLA_VERSION, pla_kernels_text(),
                            progress, out, err);
 }
 

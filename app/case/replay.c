@@ -5,6 +5,7 @@
  * operation shows in those that build on it.  The stored state hashes are the reference. */
 #include "app/case/session.h"
 
+#include "anatomy/base/blas.h"
 #include "anatomy/base/parallel.h"
 #include "app/base/json.h"
 #include "platysma-config.h"
@@ -163,7 +164,7 @@ replay_row(Replayer *r, const PlaLogRow *row, PlaError *err)
 
   if (st == PLA_OK) {
     bool same_program = strcmp(row->program, PLA_VERSION) == 0 &&
-                        strcmp(row->kernel, pla_kernel_name(pla_kernel_get())) == 0;
+                        strcmp(row->kernel, pla_kernels_text()) == 0;
     PlaHash is = pla_state_hash(&state);
     bool equal = !broke && pla_hash_equal(&is, &row->state);
     int *count = equal          ? &r->report->n_equal

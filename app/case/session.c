@@ -3,6 +3,7 @@
 #include "app/case/session.h"
 
 #include "anatomy/base/memory.h"
+#include "anatomy/base/blas.h"
 #include "anatomy/base/parallel.h"
 #include "app/base/error.h"
 #include "app/case/case-check.h"
@@ -874,7 +875,7 @@ pla_session_compact(PlaSession *self, PlaProgress *progress, PlaError *err)
 {
   PlaStatus st = refuse_while_busy(self, err);
   if (st == PLA_OK)
-    st = pla_store_compact(self->store, PLA_VERSION, pla_kernel_name(pla_kernel_get()), progress,
+    st = pla_store_compact(self->store, PLA_VERSION, pla_kernels_text(), progress,
                            err);
   PlaError ignored;
   PlaStatus reloaded = reload(self, st == PLA_OK ? err : &ignored);

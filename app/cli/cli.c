@@ -538,6 +538,9 @@ print_man(FILE *out)
       ".SH EXIT STATUS\n0 done; 1 ran, but did not reach its goal; 2 bad usage or unusable\n"
       "input; 130 interrupted.\n"
       ".SH ENVIRONMENT\n.TP\nPLATYSMA_KERNEL\n\"plain\" chooses the kernels that run on any CPU.\n"
+      ".TP\nOPENBLAS_CORETYPE\nthe processor whose kernels OpenBLAS runs; without it, the best "
+      "that "
+      "this one can run.\n"
       ".TP\nPLATYSMA_CACHE\nthe folder in which built bodies are kept between runs (default: "
       "platysma in\n"
       "$XDG_CACHE_HOME); \"none\" keeps none.\n",
@@ -775,7 +778,7 @@ pla_cli_main(int argc, char **argv)
     return 0;
   }
   if (strcmp(first, "--version") == 0) {
-    printf("platysma-cli %s (%s kernels)\n", PLA_VERSION, pla_kernel_name(pla_kernel_get()));
+    printf("platysma-cli %s (%s kernels)\n", PLA_VERSION, pla_kernels_text());
     return 0;
   }
   if (strcmp(first, "--man") == 0) {

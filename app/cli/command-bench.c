@@ -1,4 +1,5 @@
 /* The verb `bench`: runs a named benchmark and reports what it measured. */
+#include "anatomy/base/blas.h"
 #include "anatomy/base/parallel.h"
 #include "app/bench/bench.h"
 #include "app/cli/cli-private.h"
@@ -46,7 +47,7 @@ put_result(JsonBuilder *json, const PlaBenchmark *benchmark, const GPtrArray *ru
   }
   pla_json_number(json, "peak_rss_mib", pla_bench_peak_rss_mib());
   pla_json_int(json, "threads", pla_threads_get());
-  pla_json_text(json, "kernel", pla_kernel_name(pla_kernel_get()));
+  pla_json_text(json, "kernel", pla_kernels_text());
 }
 
 static void

@@ -1,6 +1,7 @@
 /* The table of verbs, and one verb at work. */
 #include "app/verbs/verbs.h"
 
+#include "anatomy/base/blas.h"
 #include "anatomy/base/parallel.h"
 #include "app/base/json.h"
 #include "platysma-config.h"
@@ -789,7 +790,7 @@ pla_work_write(PlaWork *work, PlaStore *store, int64_t parent, PlaState *state,
     if (st == PLA_OK)
       st = pla_json_write_object(work->inputs, PLA_JSON_SORTED, &inputs, err);
     g_autofree char *verb = g_strdup(work->op->name), *program = g_strdup(PLA_VERSION);
-    g_autofree char *kernel = g_strdup(pla_kernel_name(pla_kernel_get()));
+    g_autofree char *kernel = g_strdup(pla_kernels_text());
     PlaLogRow row = { .parent = parent,
                       .verb = verb,
                       .parameters = params,

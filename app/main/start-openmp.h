@@ -1,6 +1,0 @@
-/* What must be in the environment before the libraries start. */
-#pragma once
-
-/* Starts the program anew with settings that OpenMP reads only as it is loaded, unless they are
- * there already.  Returns where that is not needed or cannot be done. */
-void pla_start_openmp(char **argv);
