@@ -9,6 +9,7 @@
 /* Field on the vertices of a deformed mesh: where from rest, mm (x, y, z). */
 #define PLA_FIELD_DISPLACEMENT "displacement_mm"
 #define PLA_FIELD_CONTACT_PRESSURE "contact_pressure_pa"
+#define PLA_FIELD_TENSION "tension_kpa" /* of the skin: largest pull in its plane */
 #define PLA_FIELD_DISPLACEMENT_ERROR "displacement_error_mm" /* by the size of the cells */
 
 #include "app/base/colour-map.h"

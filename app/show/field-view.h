@@ -6,7 +6,6 @@
 
 /* Fields on the vertices of a body that was operated on. */
 #define PLA_BODY_STRETCH "stretch_percent" /* on vertices */
-#define PLA_BODY_TENSION "tension_kpa"     /* the same: largest pull */
 #define PLA_BODY_PRESSURE "pressure_kpa"   /* the same: mean, negative where it pulls */
 
 typedef struct {

@@ -27,16 +27,17 @@ typedef struct {
 struct PlaSimulation {
   PlaMesh *mesh;
   PlaFemModel *model;
-  PlaFemBindings *bindings; /* of vertices that follow others, or NULL */
-  unsigned char *fixed;     /* n_verts x 3 */
-  int *motion_of;           /* vertex -> motion, or -1 (n_verts) */
-  unsigned char *moved;     /* axes that the motion prescribes: bits 1, 2, 4 (n_verts) */
-  int *holder;              /* constraint that holds an axis, from 1; 0: none (n_verts x 3) */
-  GArray *motions;          /* of PlaRigidMotion */
-  int steps;                /* increments of the motions */
-  double *force;            /* N (n_verts x 3) */
-  GArray *springs;          /* of PlaSpring */
-  GArray *supports;         /* of PlaSupportSpec */
+  PlaFemBindings *bindings;   /* of vertices that follow others, or NULL */
+  PlaFemMembranes *membranes; /* thin layers, or NULL */
+  unsigned char *fixed;       /* n_verts x 3 */
+  int *motion_of;             /* vertex -> motion, or -1 (n_verts) */
+  unsigned char *moved;       /* axes that the motion prescribes: bits 1, 2, 4 (n_verts) */
+  int *holder;                /* constraint that holds an axis, from 1; 0: none (n_verts x 3) */
+  GArray *motions;            /* of PlaRigidMotion */
+  int steps;                  /* increments of the motions */
+  double *force;              /* N (n_verts x 3) */
+  GArray *springs;            /* of PlaSpring */
+  GArray *supports;           /* of PlaSupportSpec */
   PlaFemSprings spring_list;
   GArray *pressure_tri; /* of int, three a triangle */
   GArray *pressure_pa;  /* of double */

@@ -5,6 +5,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/base/svd3.h"
 #include "app/base/quantity.h"
+#include "app/simulate/scene-layer.h"
 #include "app/simulate/scene-where.h"
 #include "sim/material/presets.h"
 #include "sim/solve/solve.h"
@@ -94,6 +95,8 @@ add_fields(const PlaSimulation *scene, const double *pos, PlaMesh *mesh, PlaErro
     return pla_fail_memory(err, "the result");
   }
   PlaStatus st = pla_fem_cell_states(scene->model, pos, state, err);
+  if (st == PLA_OK && scene->membranes)
+    st = pla_scene_add_layer_field(scene, pos, mesh, err);
 #pragma omp parallel for schedule(static)
   for (int c = 0; c < n_cells; c++) {
     const size_t at = first + (size_t)c;

@@ -5,6 +5,7 @@
 #include "anatomy/base/memory.h"
 #include "anatomy/mesh/boundary.h"
 #include "app/simulate/bound-mesh.h"
+#include "app/simulate/scene-layer.h"
 #include "app/simulate/scene-support.h"
 #include "app/simulate/scene-where.h"
 #include "app/simulate/simulation-checks.h"
@@ -37,6 +38,7 @@ pla_simulation_free(PlaSimulation *scene)
   pla_mesh_free(scene->mesh);
   pla_fem_model_free(scene->model);
   pla_bindings_free(scene->bindings);
+  pla_membranes_free(scene->membranes);
   g_clear_pointer(&scene->mixtures, g_ptr_array_unref);
   g_clear_pointer(&scene->notes, g_ptr_array_unref);
   g_clear_pointer(&scene->held, g_ptr_array_unref);
@@ -271,34 +273,15 @@ read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
 static PlaStatus
 read_pressure(PlaSimulation *scene, PlaJson item, PlaJson value, const bool *marked, PlaError *err)
 {
-  PlaBoundary boundary = { 0 };
-  PlaTetMesh tets = pla_mesh_tets(scene->mesh);
-  PlaHexMesh hexes = pla_mesh_hexes(scene->mesh);
   double pascal = 0.0;
-  guint before = scene->pressure_pa->len;
+  const guint before = scene->pressure_pa->len;
   PlaStatus st = pla_json_number_value(value, &pascal, err);
-  /* of a carved body the surface that it carries, not that of its cells */
-  const bool carved = pla_scene_is_carved(scene);
-  for (int t = 0; st == PLA_OK && carved && t < scene->mesh->n_tris; t++) {
-    const int *tri = scene->mesh->tri + 3 * (size_t)t;
-    if (!marked[tri[0]] || !marked[tri[1]] || !marked[tri[2]])
-      continue;
-    g_array_append_vals(scene->pressure_tri, tri, 3);
-    g_array_append_val(scene->pressure_pa, pascal);
-  }
-  if (st == PLA_OK && !carved)
-    st = pla_boundary_init(&boundary, &tets, &hexes, true, err);
-  for (int t = 0; st == PLA_OK && t < boundary.n_tris; t++) {
-    const int *tri = boundary.tri + 3 * (size_t)t;
-    double share = pascal * boundary.share[t];
-    if (!marked[tri[0]] || !marked[tri[1]] || !marked[tri[2]])
-      continue;
-    g_array_append_vals(scene->pressure_tri, tri, 3);
-    g_array_append_val(scene->pressure_pa, share);
-  }
+  if (st == PLA_OK)
+    st = pla_scene_add_faces(scene, marked, scene->pressure_tri, scene->pressure_pa, err);
+  for (guint t = before; st == PLA_OK && t < scene->pressure_pa->len; t++)
+    g_array_index(scene->pressure_pa, double, t) *= pascal;
   if (st == PLA_OK && scene->pressure_pa->len == before)
     st = pla_json_fail(item, err, "selects no face of the surface; a face needs all its vertices");
-  pla_boundary_clear(&boundary);
   return st;
 }
 
@@ -708,6 +691,8 @@ read_scene(PlaSimulation *scene, PlaJson root, PlaError *err)
   if (st == PLA_OK)
     st = read_constraints(scene, root, err);
   if (st == PLA_OK)
+    st = pla_scene_read_layers(scene, root, err);
+  if (st == PLA_OK)
     st = read_loads(scene, root, err);
   if (st == PLA_OK)
     st = read_hooks(scene, root, err);
@@ -736,15 +721,16 @@ static PlaStatus
 make_scene(const char *path, const PlaMesh *mesh, const char *text, const PlaSceneMeshes *meshes,
            int stiffness, PlaProgress *progress, PlaSimulation **out, PlaError *err)
 {
-  static const char *const known[] = {
-    "materials",   "gravity_m_s2", "constraints", "loads",     "probes",   "solver",
-    "formulation", "labels",       "colliders",   "contact",   "hooks",    "dynamics",
-    "sensitivity", "fields",       "mesh",        "mesh_unit", "estimate", NULL
-  };
+  static const char *const known[] = { "materials",   "gravity_m_s2", "constraints", "loads",
+                                       "probes",      "solver",       "formulation", "labels",
+                                       "colliders",   "contact",      "hooks",       "dynamics",
+                                       "sensitivity", "fields",       "mesh",        "mesh_unit",
+                                       "estimate",    "layers",       NULL };
   static const char *const of_case[] = { "materials",   "gravity_m_s2", "constraints", "loads",
                                          "probes",      "solver",       "formulation", "labels",
                                          "colliders",   "contact",      "hooks",       "dynamics",
-                                         "sensitivity", "fields",       "estimate",    NULL };
+                                         "sensitivity", "fields",       "estimate",    "layers",
+                                         NULL };
   PlaJsonFile *file = NULL;
   PlaJson root, value;
   *out = NULL;
@@ -837,6 +823,7 @@ pla_simulation_conditions(const PlaSimulation *scene, double t, double *target)
                              .force = scene->force,
                              .springs = scene->spring_list.n > 0 ? &scene->spring_list : NULL,
                              .pressure = scene->pressure.n_tris > 0 ? &scene->pressure : NULL,
+                             .membranes = scene->membranes,
                              .contacts = scene->contacts,
                              .bindings = scene->bindings };
 }
@@ -849,6 +836,8 @@ pla_simulation_motion_force(const PlaSimulation *scene, int motion, const double
   g_autofree double *elastic = g_try_new(double, 3 * n);
   PlaStatus st = elastic ? pla_fem_forces(scene->model, pos, elastic, err)
                          : pla_fail_memory(err, "the forces");
+  if (st == PLA_OK && scene->membranes)
+    st = pla_membranes_add_forces(scene->membranes, pos, elastic, err);
   for (size_t d = 0; d < 3; d++) {
     force_n[d] = 0.0;
     for (size_t v = 0; st == PLA_OK && v < n; v++)

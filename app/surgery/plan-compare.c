@@ -120,7 +120,7 @@ pla_plan_side_new(const char *name, PlaContent *body)
   }
   const double limit = pla_quantity_get(PLA_QUANTITY_SKIN_STRETCH)->limit;
   side->stretch_percent = count_map(body->mesh, PLA_BODY_STRETCH, limit, &side->above_cm2);
-  side->tension_kpa = count_map(body->mesh, PLA_BODY_TENSION, 0.0, NULL);
+  side->tension_kpa = count_map(body->mesh, PLA_FIELD_TENSION, 0.0, NULL);
   side->pressure_kpa = count_map(body->mesh, PLA_BODY_PRESSURE, 0.0, NULL);
   return side;
 }

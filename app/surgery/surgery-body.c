@@ -64,7 +64,7 @@ make_surface(PlaSurgery *body, PlaMesh **out, PlaError *err)
     st = pla_cut_surface_to_mesh(pla_surgery_get_mesh(body), surface, pos, out, err);
   if (st != PLA_OK)
     return st;
-  static const char *const names[] = { PLA_BODY_STRETCH, PLA_BODY_TENSION, PLA_BODY_PRESSURE };
+  static const char *const names[] = { PLA_BODY_STRETCH, PLA_FIELD_TENSION, PLA_BODY_PRESSURE };
   double *map[3] = { NULL, NULL, NULL };
   for (int k = 0; k < 3; k++)
     map[k] =

@@ -301,7 +301,7 @@ pla_fem_coarse_start(const PlaFemModel *model, const PlaFemConditions *condition
   for (int v = 0; v < model->n_verts; v++)
     n_free += !conditions->fixed[3 * (size_t)v];
   if (n_free < MIN_FREE_VERTS || conditions->springs || conditions->pressure ||
-      conditions->bindings || conditions->contacts || conditions->inertia)
+      conditions->membranes || conditions->bindings || conditions->contacts || conditions->inertia)
     return PLA_OK;
 
   /* the coarse model, its springs and vectors */

@@ -235,6 +235,9 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
     if (conditions->fixed[i])
       pos[i] = conditions->target[i];
   PlaStatus st = check_bindings(model, conditions, err);
+  if (st == PLA_OK && conditions->membranes && options->method == PLA_SOLVER_PBNG)
+    st = pla_fail(err, PLA_ERR_USAGE,
+                  "the solver 'pbng' knows no thin layers; use the solver 'newton'");
   if (st == PLA_OK && conditions->bindings)
     pla_bindings_place(conditions->bindings, pos);
   if (st == PLA_OK)
@@ -249,7 +252,7 @@ pla_fem_solve(const PlaFemModel *model, const PlaFemConditions *conditions,
     st = pla_fem_solve_pbng(model, conditions, options, pos, report, err);
   } else if (st == PLA_OK) {
     if (options->method == PLA_SOLVER_AUTO && !conditions->bindings && !conditions->contacts &&
-        !conditions->inertia)
+        !conditions->inertia && !conditions->membranes)
       st = mixed ? sweep_mixed_start(model, conditions, pos, report, err)
                  : sweep_start(model, conditions, before, pos, report, err);
     if (st == PLA_OK)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "anatomy/base/progress.h"
+#include "sim/fem/membrane.h"
 #include "sim/fem/model.h"
 
 typedef struct PlaContactSet PlaContactSet; /* sim/contact/contact.h */
@@ -29,6 +30,7 @@ typedef struct {
   const double *force;            /* dead external force (gravity included), N; NULL: none */
   const PlaFemSprings *springs;   /* NULL: none */
   const PlaFemPressure *pressure; /* NULL: none */
+  const PlaFemMembranes *membranes; /* NULL: none; not with PLA_SOLVER_PBNG */
   const PlaFemBindings *bindings; /* NULL: none; no bound coordinate may be prescribed */
   PlaContactSet *contacts;        /* NULL: none; solvers look for contacts in it as they go */
   const PlaFemInertia *inertia;   /* NULL: statics */

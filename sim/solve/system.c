@@ -14,6 +14,7 @@
 enum {
   THROUGH_BINDINGS = -2, /* first slot of a cell with bound vertices */
   BATCH = 2048,          /* cells whose stiffness is kept at a time: 2.4 MB of tets */
+  MOST_MERGED = 24,      /* three vertices of a surface, each in a tet, have at most 12 parents */
 };
 
 /* vertices that carry something: an element, a spring, a link, or a bound vertex that does */
@@ -28,6 +29,10 @@ mark_used(const PlaFemModel *model, const PlaFemConditions *conditions, const Pl
       used[conditions->springs->spring[s].vert[a]] = 1;
   for (int k = 0; links && links->n > 0 && k < links->start[links->n]; k++)
     used[links->vert[k]] = 1;
+  const int *tri = NULL;
+  const int n_tris = conditions->membranes ? pla_membranes_get(conditions->membranes, &tri) : 0;
+  for (int k = 0; k < 3 * n_tris; k++)
+    used[tri[k]] = 1;
   const PlaFemBindings *bindings = conditions->bindings;
   for (int e = 0; bindings && e < bindings->n; e++)
     for (int k = bindings->start[e]; k < bindings->start[e + 1]; k++)
@@ -113,14 +118,18 @@ prepare_mixed(PlaFemSystem *self, PlaError *err)
   return enough ? PLA_OK : pla_fail_memory(err, "the linear system");
 }
 
-/* sets of blocks that must meet in the matrix: cells, then springs, then links, then patches, then
- * domains */
+/* sets of blocks that must meet in the matrix: cells, then membranes, then springs, then links,
+ * then patches, then domains */
 static PlaStatus
-make_sets(const PlaFemSystem *self, const PlaFemSprings *springs, const PlaVertSets *links,
+make_sets(const PlaFemSystem *self, const PlaFemConditions *conditions, const PlaVertSets *links,
           int **start_out, int **blocks_out, int *n_out, PlaError *err)
 {
   const PlaFemModel *model = self->model;
-  const int n_cells = model->n_tets + model->n_hexes, n_springs = springs ? springs->n : 0;
+  const PlaFemSprings *springs = conditions->springs;
+  const int *tri = NULL;
+  const int n_tris = conditions->membranes ? pla_membranes_get(conditions->membranes, &tri) : 0;
+  const int n_tets_hexes = model->n_tets + model->n_hexes, n_cells = n_tets_hexes + n_tris;
+  const int n_springs = springs ? springs->n : 0;
   const int n_links = links ? links->n : 0, n_patches = model->patches ? model->patches->n : 0;
   const int n_domains = model->domains ? model->domains->n : 0;
   const int n = n_cells + n_springs + n_links + n_patches + n_domains;
@@ -131,8 +140,11 @@ make_sets(const PlaFemSystem *self, const PlaFemSprings *springs, const PlaVertS
     for (int s = 0; s < n; s++) {
       const int *verts;
       int k, l = s - n_cells - n_springs;
-      if (s < n_cells) {
+      if (s < n_tets_hexes) {
         k = pla_fem_cell_verts(model, s, &verts);
+      } else if (s < n_cells) {
+        verts = tri + 3 * (size_t)(s - n_tets_hexes);
+        k = 3;
       } else if (l < 0) {
         verts = springs->spring[s - n_cells].vert;
         k = springs->spring[s - n_cells].n_verts;
@@ -251,7 +263,7 @@ pla_fem_system_init_bare(PlaFemSystem *self, const PlaFemModel *model,
       self->vert_of[self->n_blocks] = v;
       self->block_of[v] = self->n_blocks++;
     }
-    st = make_sets(self, conditions->springs, links, &start, &blocks, &n_sets, err);
+    st = make_sets(self, conditions, links, &start, &blocks, &n_sets, err);
   }
   if (st == PLA_OK)
     st = pla_block_matrix_init(&self->matrix, self->n_blocks, n_sets, start, blocks, err);
@@ -340,9 +352,76 @@ add_block(PlaFemSystem *self, int v, int u, double factor, const double *values,
     }
 }
 
+/* Vertices that ride in the same cells share their parents.  Summed up between the parents first, a
+ * block is looked for in the matrix once for each pair of those, not for each pair of vertices. */
+typedef struct {
+  int n, block[MOST_MERGED];
+  double value[9 * MOST_MERGED * MOST_MERGED];
+} Merged;
+
+/* the place of a block, -1: no more room */
+static int
+merged_place(Merged *self, int block)
+{
+  for (int i = 0; i < self->n; i++)
+    if (self->block[i] == block)
+      return i;
+  if (self->n == MOST_MERGED)
+    return -1;
+  self->block[self->n] = block;
+  return self->n++;
+}
+
+/* false where too many parents move the vertices */
+static bool
+add_merged(PlaFemSystem *self, int k, const int *verts, const double *local)
+{
+  Merged merged = { .n = 0 };
+  int place[MOST_MERGED], first[MOST_MERGED + 1] = { 0 };
+  double weight[MOST_MERGED];
+  for (int a = 0; a < k; a++) {
+    const int *parent;
+    const double *w;
+    const int n = movers(self, verts + a, &parent, &w);
+    if (a == MOST_MERGED || first[a] + n > MOST_MERGED)
+      return false;
+    for (int i = 0; i < n; i++) {
+      const int block = self->block_of[parent[i]];
+      place[first[a] + i] = block < 0 ? -1 : merged_place(&merged, block);
+      weight[first[a] + i] = w[i];
+    }
+    first[a + 1] = first[a] + n;
+  }
+  const int n = merged.n;
+  memset(merged.value, 0, 9 * (size_t)(n * n) * sizeof *merged.value);
+  for (int a = 0; a < k; a++)
+    for (int b = 0; b < k; b++)
+      for (int p = first[a]; p < first[a + 1]; p++)
+        for (int q = first[b]; q < first[b + 1]; q++) {
+          if (place[p] < 0 || place[q] < 0)
+            continue;
+          double *block = merged.value + 9 * (place[p] * n + place[q]);
+          for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+              block[3 * i + j] += weight[p] * weight[q] * local[3 * k * (3 * a + i) + 3 * b + j];
+        }
+  for (int p = 0; p < n; p++)
+    for (int q = 0; q < n; q++) {
+      const int at = pla_block_matrix_find(&self->matrix, merged.block[p], merged.block[q]);
+      for (int i = 0; i < 9; i++)
+        self->matrix.value[9 * (size_t)at + (size_t)i] += merged.value[9 * (p * n + q) + i];
+    }
+  return true;
+}
+
 void
 pla_fem_system_add_local(PlaFemSystem *self, int k, const int *verts, const double *local)
 {
+  bool bound = false;
+  for (int a = 0; self->bound && a < k; a++)
+    bound |= self->bound[verts[a]] >= 0;
+  if (bound && k > 1 && add_merged(self, k, verts, local))
+    return;
   for (int a = 0; a < k; a++)
     for (int b = 0; b < k; b++)
       add_block(self, verts[a], verts[b], 1.0, local + 9 * a * k + 3 * b, 3 * k);

@@ -92,11 +92,13 @@ pla_terms_forces(const PlaFemModel *model, const PlaFemConditions *conditions, c
     pla_springs_add_forces(conditions->springs, pos, force);
   if (conditions->pressure)
     pla_pressure_add_forces(conditions->pressure, pos, force);
+  if (conditions->membranes)
+    st = pla_membranes_add_forces(conditions->membranes, pos, force, err);
   if (conditions->contacts)
     pla_contact_set_add_forces(conditions->contacts, pos, force);
   if (conditions->inertia)
     add_inertia_forces(model, conditions->inertia, pos, force);
-  if (conditions->damping)
+  if (st == PLA_OK && conditions->damping)
     st = damp(conditions->damping, pos, force, NULL, err);
   if (conditions->bindings)
     pla_bindings_reduce(conditions->bindings, 3, force);
@@ -111,6 +113,8 @@ pla_terms_energy(const PlaFemModel *model, const PlaFemConditions *conditions, c
     energy -= work_of(conditions->force, model, pos);
   if (conditions->springs)
     energy += pla_springs_energy(conditions->springs, pos);
+  if (conditions->membranes)
+    energy += pla_membranes_energy(conditions->membranes, pos);
   if (conditions->contacts)
     energy += pla_contact_set_energy(conditions->contacts, pos);
   if (conditions->inertia)
@@ -138,6 +142,25 @@ add_spring(PlaFemSystem *system, const PlaSpring *spring, const double *pos)
           local[(3 * a + i) * 3 * k + 3 * b + j] =
               spring->weight[a] * spring->weight[b] * spring->stiffness[3 * i + j];
   pla_fem_system_add_local(system, k, spring->vert, local);
+}
+
+/* in batches, so that threads share what costs most */
+static void
+add_membranes(PlaFemSystem *system, const PlaFemMembranes *membranes, const double *pos,
+              bool project)
+{
+  enum { BATCH = 64 };
+  double local[BATCH][81];
+  const int *tri;
+  const int n = pla_membranes_get(membranes, &tri);
+  for (int first = 0; first < n; first += BATCH) {
+    const int count = n - first < BATCH ? n - first : BATCH;
+#pragma omp parallel for schedule(static)
+    for (int k = 0; k < count; k++)
+      pla_membrane_stiffness(membranes, first + k, pos, project, local[k]);
+    for (int k = 0; k < count; k++)
+      pla_fem_system_add_local(system, 3, tri + 3 * (size_t)(first + k), local[k]);
+  }
 }
 
 static void
@@ -230,6 +253,8 @@ pla_terms_add_stiffness(PlaFemSystem *system, const PlaFemConditions *conditions
     pla_pressure_stiffness(pressure, t, pos, local);
     pla_fem_system_add_local(system, 3, pressure->tri + 3 * (size_t)t, local);
   }
+  if (conditions->membranes)
+    add_membranes(system, conditions->membranes, pos, project);
   if (conditions->contacts)
     add_contacts(system, conditions->contacts, pos, project);
   if (conditions->damping)

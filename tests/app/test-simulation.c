@@ -879,6 +879,66 @@ test_pressure(void)
   }
 }
 
+/* Two sheets on a core that hardly resists, stretched: an incompressible sheet with fibres along
+ * the pull carries mu (s - 1/s^2) + 4 k1 s E exp(k2 E^2) per area at rest, E = s^2 - 1. */
+static void
+test_layers(void)
+{
+  const double size[3] = { 40, 10, 10 }, s = 1.3, e = s * s - 1.0;
+  const int n[3] = { 4, 2, 2 };
+  const double piola = 30e3 / 3.0 * (s - 1.0 / (s * s)) + 4.0 * 2e3 * s * e * exp(0.5 * e * e);
+  for (int k = 0; k < 2; k++) {
+    write_box("block.vtu", size, n, k ? PLA_BOX_HEXES : PLA_BOX_TETS_5);
+    PlaSimulationResult result =
+        solve("{'mesh': 'block.vtu', 'materials': [{'where': {'all': true}, 'model': 'neo-hookean',"
+              " 'young_pa': 1, 'poisson': 0.0}],"
+              "'constraints': [{'where': {'box_mm': [[-1,-1,-1],[0.01,11,11]]}, 'fix': 'x'},"
+              " {'where': {'box_mm': [[-1,-1,-1],[41,0.01,11]]}, 'fix': 'y'},"
+              " {'where': {'box_mm': [[-1,-1,-1],[41,11,0.01]]}, 'fix': 'z'},"
+              " {'where': {'box_mm': [[39.99,-1,-1],[41,11,11]]},"
+              "  'move': {'translate_mm': [12,0,0], 'axes': 'x'}}],"
+              "'layers': [{'where': {'box_mm': [[-1,-1,-1],[41,11,0.01]]}, 'thickness_mm': 0.5,"
+              "            'young_pa': 30000, 'k1_pa': 2000, 'k2': 0.5, 'direction': [1,0,0]},"
+              "           {'where': {'box_mm': [[-1,-1,9.99],[41,11,11]]}, 'thickness_mm': 0.5,"
+              "            'young_pa': 30000, 'k1_pa': 2000, 'k2': 0.5, 'direction': [2,0,0.5]}]}");
+    /* the core adds 1e-4 N */
+    const double expected = piola * 2.0 * 0.5e-3 * 0.01;
+    g_assert_cmpfloat_with_epsilon(-result.reaction[0].force_n[0], expected, 1e-3 * expected);
+    const PlaField *tension = pla_mesh_find_field(result.mesh, "tension_kpa", PLA_ON_VERTS);
+    /* true stress: the sheet is s times as long and as thin as that makes it */
+    g_assert_cmpfloat_with_epsilon(((double *)tension->data)[0], 1e-3 * s * piola,
+                                   1e-6 * s * piola);
+    pla_simulation_result_clear(&result);
+  }
+  static const struct {
+    const char *json, *says;
+  } bad[] = {
+    { "{'young_pa': 1e4}", "has no 'where'" },
+    { "{'where': {'all': true}, 'young_pa': 1e4}", "thickness_mm" },
+    { "{'where': {'all': true}, 'thickness_mm': 1}", "young_pa" },
+    { "{'where': {'all': true}, 'thickness_mm': -1, 'young_pa': 1e4}", "must lie between" },
+    { "{'where': {'all': true}, 'thickness_mm': 1, 'young_pa': 1e4, 'dispersion': 0.5}",
+      "must lie between" },
+    { "{'where': {'all': true}, 'thickness_mm': 1, 'young_pa': 1e4, 'prestretch': [1, 9]}",
+      "between 0.5 and 3" },
+    { "{'where': {'all': true}, 'thickness_mm': 1, 'young_pa': 1e4, 'prestretch': [1, 1.2]}",
+      "direction" },
+    { "{'where': {'all': true}, 'thickness_mm': 1, 'young_pa': 1e4, 'width_mm': 1}", "width_mm" },
+    { "{'where': {'nodes': [0]}, 'thickness_mm': 1, 'young_pa': 1e4}", "no face" },
+  };
+  for (gsize b = 0; b < G_N_ELEMENTS(bad); b++) {
+    g_autofree char *json = g_strdup_printf(
+        BLOCK "'constraints': [{'where': {'box_mm': [[-1,-1,-1],[0.01,11,11]]}, 'fix': 'xyz'}],"
+              "'layers': [%s]}",
+        bad[b].json);
+    PlaSimulation *scene = NULL;
+    PlaError err = { 0 };
+    g_assert_cmpint(load(json, &scene, &err), !=, PLA_OK);
+    if (!strstr(err.message, bad[b].says))
+      g_error("%s: %s", bad[b].json, err.message);
+  }
+}
+
 static PlaStatus
 count_frame(const PlaMesh *mesh, double time_s, void *data, PlaError *err)
 {
@@ -1001,6 +1061,7 @@ main(int argc, char **argv)
   g_test_add_func("/simulation/colliders", test_colliders);
   g_test_add_func("/simulation/hooks", test_hooks);
   g_test_add_func("/simulation/pressure", test_pressure);
+  g_test_add_func("/simulation/layers", test_layers);
   g_test_add_func("/simulation/motion", test_motion);
   g_test_add_func("/simulation/bad-contact", test_bad_contact);
   int failures = g_test_run();
