@@ -7,7 +7,8 @@ const char *pla_blas_core(void);
 /* What it would be told to take on this processor (OPENBLAS_CORETYPE, read as it is loaded), where
  * it does not know the processor and chose kernels of an older one; NULL: it chose well. */
 const char *pla_blas_better_core(void);
-/* All kernels that decide the last bits of a result, ours and those of OpenBLAS: "avx2, Haswell". */
+/* All kernels that decide the last bits of a result, ours and those of OpenBLAS: "avx2, Haswell".
+ */
 const char *pla_kernels_text(void);
 
 /* Call before the first use; any thread, any number of times.  Ends the program where the memory

@@ -36,8 +36,7 @@ identify(gpointer unused)
   (void)unused;
   if (pla_hash_file("/proc/self/exe", NULL, &hash, &size, &err) != PLA_OK)
     return NULL;
-  return g_strdup_printf(PLA_VERSION " %s %s", pla_hash_text(&hash, text),
-                         pla_kernels_text());
+  return g_strdup_printf(PLA_VERSION " %s %s", pla_hash_text(&hash, text), pla_kernels_text());
 }
 
 static char *

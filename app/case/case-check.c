@@ -1,8 +1,8 @@
 /* Whether a case can be understood. */
 #include "app/case/case-check.h"
 
-#include "anatomy/base/memory.h"
 #include "anatomy/base/blas.h"
+#include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "app/base/json.h"
 #include "app/motion/muscles.h"
@@ -79,8 +79,7 @@ PlaStatus
 pla_case_recover(const char *path, const char *to, PlaProgress *progress, PlaStoreSalvage *out,
                  PlaError *err)
 {
-  return pla_store_recover(path, to, &meaning, PLA_VERSION, pla_kernels_text(),
-                           progress, out, err);
+  return pla_store_recover(path, to, &meaning, PLA_VERSION, pla_kernels_text(), progress, out, err);
 }
 
 /* the store frees with free() */

@@ -163,8 +163,8 @@ replay_row(Replayer *r, const PlaLogRow *row, PlaError *err)
     st = in_transaction(take_stored, r, row, parent, &state, &id, err);
 
   if (st == PLA_OK) {
-    bool same_program = strcmp(row->program, PLA_VERSION) == 0 &&
-                        strcmp(row->kernel, pla_kernels_text()) == 0;
+    bool same_program =
+        strcmp(row->program, PLA_VERSION) == 0 && strcmp(row->kernel, pla_kernels_text()) == 0;
     PlaHash is = pla_state_hash(&state);
     bool equal = !broke && pla_hash_equal(&is, &row->state);
     int *count = equal          ? &r->report->n_equal

@@ -2,8 +2,8 @@
  * (undo, redo, branches).  One operation runs at a time. */
 #include "app/case/session.h"
 
-#include "anatomy/base/memory.h"
 #include "anatomy/base/blas.h"
+#include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "app/base/error.h"
 #include "app/case/case-check.h"
@@ -875,8 +875,7 @@ pla_session_compact(PlaSession *self, PlaProgress *progress, PlaError *err)
 {
   PlaStatus st = refuse_while_busy(self, err);
   if (st == PLA_OK)
-    st = pla_store_compact(self->store, PLA_VERSION, pla_kernels_text(), progress,
-                           err);
+    st = pla_store_compact(self->store, PLA_VERSION, pla_kernels_text(), progress, err);
   PlaError ignored;
   PlaStatus reloaded = reload(self, st == PLA_OK ? err : &ignored);
   emit_changed(self);

@@ -16,8 +16,8 @@ static const PlaFieldView views[] = {
     false },
   { "skin-stretch", PLA_QUANTITY_SKIN_STRETCH, PLA_BODY_STRETCH, NULL, PLA_ON_VERTS,
     PLA_UNIT_PERCENT, false, false },
-  { "skin-tension", PLA_QUANTITY_TENSION, PLA_FIELD_TENSION, NULL, PLA_ON_VERTS, PLA_UNIT_KPA, false,
-    false },
+  { "skin-tension", PLA_QUANTITY_TENSION, PLA_FIELD_TENSION, NULL, PLA_ON_VERTS, PLA_UNIT_KPA,
+    false, false },
   { "skin-pressure", PLA_QUANTITY_PRESSURE, PLA_BODY_PRESSURE, NULL, PLA_ON_VERTS, PLA_UNIT_KPA,
     false, false },
   /* `operate` of version 0.1.0 wrote its field without the unit in its name */

@@ -25,16 +25,16 @@ typedef struct {
 
 /* Boundary conditions and loads of one solve; arrays are the caller's, n_verts x 3. */
 typedef struct {
-  const unsigned char *fixed;     /* 1: this coordinate is prescribed */
-  const double *target;           /* prescribed positions where fixed, m */
-  const double *force;            /* dead external force (gravity included), N; NULL: none */
-  const PlaFemSprings *springs;   /* NULL: none */
-  const PlaFemPressure *pressure; /* NULL: none */
+  const unsigned char *fixed;       /* 1: this coordinate is prescribed */
+  const double *target;             /* prescribed positions where fixed, m */
+  const double *force;              /* dead external force (gravity included), N; NULL: none */
+  const PlaFemSprings *springs;     /* NULL: none */
+  const PlaFemPressure *pressure;   /* NULL: none */
   const PlaFemMembranes *membranes; /* NULL: none; not with PLA_SOLVER_PBNG */
-  const PlaFemBindings *bindings; /* NULL: none; no bound coordinate may be prescribed */
-  PlaContactSet *contacts;        /* NULL: none; solvers look for contacts in it as they go */
-  const PlaFemInertia *inertia;   /* NULL: statics */
-  const PlaFemDamping *damping;   /* NULL: none */
+  const PlaFemBindings *bindings;   /* NULL: none; no bound coordinate may be prescribed */
+  PlaContactSet *contacts;          /* NULL: none; solvers look for contacts in it as they go */
+  const PlaFemInertia *inertia;     /* NULL: statics */
+  const PlaFemDamping *damping;     /* NULL: none */
 } PlaFemConditions;
 
 typedef enum {
