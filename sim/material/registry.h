@@ -15,6 +15,7 @@
   ROW(ogden)                 \
   ROW(fung)                  \
   ROW(arruda_boyce)          \
+  ROW(goh)                   \
   ROW(muscle)                \
   ROW(blemker)               \
   ROW(fascia)                \

@@ -55,7 +55,8 @@ cases_init(Cases *cases)
     c->polynomial = g_strv_contains(polynomial, (*m)->id);
   }
   const PlaMaterial *muscle = pla_material_find("muscle"), *ogden = pla_material_find("ogden"),
-                    *yeoh = pla_material_find("yeoh"), *blemker = pla_material_find("blemker");
+                    *yeoh = pla_material_find("yeoh"), *blemker = pla_material_find("blemker"),
+                    *goh = pla_material_find("goh");
   for (int k = 0; k < 12; k++) {
     g_autofree char *name =
         g_strdup_printf("muscle, base %d, curve %d, stretch %d", k / 4, k / 2 % 2, k % 2);
@@ -69,6 +70,12 @@ cases_init(Cases *cases)
   constants_of(blemker, add(cases, blemker, "blemker, stiff shear")->constants, "g1_pa", 2e5,
                "g2_pa", 1e5, "curve", 0.0, NULL);
 
+  /* stretches of half an element reach the parabola only where fibres stiffen soon */
+  constants_of(goh, add(cases, goh, "goh, stiffens soon")->constants, "k1_pa", 1e3, "k2", 800.0,
+               "kappa", 0.226, NULL);
+  constants_of(goh, add(cases, goh, "goh, plain stretch")->constants, "k2", 5.0, "kappa", 0.0,
+               "stretch", 1.0, NULL);
+
   PlaError err = { 0 };
   PlaMixturePart parts[3] = { { .material = muscle },
                               { .material = pla_material_find("neo-hookean") },
@@ -79,7 +86,8 @@ cases_init(Cases *cases)
   Case *c = add(cases, pla_mixture_get(cases->mixture), "mixture");
   memcpy(c->constants, (double[3]){ 0.5, 0.2, 0.3 }, 3 * sizeof(double));
 
-  static const char *const strained[] = { "neo-hookean", "corotated", "muscle", "blemker", NULL };
+  static const char *const strained[] = { "neo-hookean", "corotated", "muscle",
+                                          "blemker",     "goh",       NULL };
   for (int k = 0; strained[k]; k++) {
     g_autofree char *name = g_strdup_printf("%s, prestrained", strained[k]);
     c = add(cases, pla_material_find(strained[k]), name);

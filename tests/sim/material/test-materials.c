@@ -32,9 +32,22 @@ static void
 test_registry(void)
 {
   static const char *const ids[] = {
-    "linear",         "corotated",          "fixed-corotated", "stvk",    "neo-hookean",
-    "neo-hookean-mm", "stable-neo-hookean", "mooney-rivlin",   "yeoh",    "ogden",
-    "fung",           "arruda-boyce",       "muscle",          "blemker", "fascia"
+    "linear",
+    "corotated",
+    "fixed-corotated",
+    "stvk",
+    "neo-hookean",
+    "neo-hookean-mm",
+    "stable-neo-hookean",
+    "mooney-rivlin",
+    "yeoh",
+    "ogden",
+    "fung",
+    "arruda-boyce",
+    "muscle",
+    "blemker",
+    "fascia",
+    "goh",
   };
   for (size_t k = 0; k < G_N_ELEMENTS(ids); k++)
     g_assert_nonnull(pla_material_find(ids[k]));
