@@ -101,6 +101,10 @@ struct PlaMaterial {
   double *(*volume_modulus)(double *constants);
   bool volume_square;
 
+  /* J^(-2/3) I1 up to which the energy is as printed, where constants can make one that would then
+   * stop growing and is continued instead (INFINITY: these do not).  NULL: none can. */
+  double (*reach)(const double *constants);
+
   const PlaMixture *mixture; /* parts; the constants are then their fractions */
 };
 

@@ -52,6 +52,7 @@ test_nearly_incompressible(void)
     double value[4];
   } laws[] = {
     { "yeoh", { "c10_pa", "c20_pa", "c30_pa", "c10_pa" }, { 1000.0, 200.0, 50.0, 1000.0 } },
+    { "yeoh", { "c10_pa", "c20_pa", "c30_pa", "c10_pa" }, { 1000.0, -200.0, 50.0, 1000.0 } },
     { "fung", { "c_pa", "b", "c_pa", "b" }, { 700.0, 3.0, 700.0, 3.0 } },
     { "ogden", { "mu1_pa", "alpha1", "mu2_pa", "alpha2" }, { 800.0, 1.7, 150.0, 4.0 } },
     { "mooney-rivlin", { "c10_pa", "c01_pa", "c10_pa", "c01_pa" }, { 900.0, 300.0, 900.0, 300.0 } },
@@ -92,6 +93,24 @@ test_compressible(void)
   g_assert_cmpfloat_with_epsilon(p / (lateral * lateral), 7.039534, 1e-6);
 }
 
+/* A Yeoh solid whose slope would end: c10 1 kPa, c20 -1 kPa, c30 0 from y = 0.495 on.  Up to there
+ * it is as printed; beyond, the nominal stress is that of a hundredth of c10 and never negative. */
+static void
+test_softening(void)
+{
+  const PlaMaterial *yeoh = pla_material_find("yeoh");
+  double c[PLA_MAX_CONSTANTS], lateral;
+  constants_of(yeoh, c, "c10_pa", 1e3, "c20_pa", -1e3, "c30_pa", 0.0, "bulk_pa", 1e9, NULL);
+  g_assert_cmpfloat_with_epsilon(yeoh->reach(c), 3.495, 1e-12);
+  for (double l = 1.1; l < 2.0; l += 0.1) {
+    double y = l * l + 2.0 / l - 3.0, slope = y < 0.495 ? 1e3 - 2e3 * y : 10.0;
+    double expected = 2.0 * (l - 1.0 / (l * l)) * slope;
+    g_assert_cmpfloat_with_epsilon(bar(yeoh, c, l, &lateral), expected, 1e-4 * expected);
+  }
+  constants_of(yeoh, c, "c10_pa", 1e3, "c20_pa", -200.0, "c30_pa", 50.0, NULL);
+  g_assert_true(isinf(yeoh->reach(c)));
+}
+
 /* a sheath makes the bar stiffer in tension by k (l - 1), and not at all in compression along it;
  * the sides, which then bulge, feel it */
 static void
@@ -116,6 +135,7 @@ main(int argc, char **argv)
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/uniaxial/nearly-incompressible", test_nearly_incompressible);
   g_test_add_func("/uniaxial/compressible", test_compressible);
+  g_test_add_func("/uniaxial/softening", test_softening);
   g_test_add_func("/uniaxial/fascia", test_fascia);
   return g_test_run();
 }
