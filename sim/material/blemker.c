@@ -52,7 +52,7 @@ static PlaStatus
 prepare(const double *param, double c[PLA_MAX_CONSTANTS], PlaError *err)
 {
   memcpy(c, param, 6 * sizeof *c);
-  return PLA_OK;
+  return pla_fibre_check_curve(c[CURVE], err);
 }
 
 static PlaFibreLaw

@@ -10,7 +10,16 @@
 #define P2 6.6
 #define PASSIVE_LINE 0.4 /* strain beyond which the passive force is a straight line */
 
-const char *const pla_fibre_curves[] = { "zajac", "blemker", NULL };
+const char *const pla_fibre_curves[] = { "zajac", "blemker", "none", NULL };
+
+PlaStatus
+pla_fibre_check_curve(double curve, PlaError *err)
+{
+  return pla_fibre_curve_exists(curve)
+             ? PLA_OK
+             : pla_fail(err, PLA_ERR_USAGE,
+                        "'curve' is %g, and must be one of its words, or points", curve);
+}
 
 static void
 active_force(PlaFibreCurve curve, double e, double *force, double *slope)
@@ -51,9 +60,14 @@ void
 pla_fibre_force(PlaFibreCurve curve, double x, double active, double passive, double *force,
                 double *slope)
 {
-  double f[2], s[2];
-  active_force(curve, x - 1.0, &f[0], &s[0]);
-  passive_force(curve, x - 1.0, &f[1], &s[1]);
+  double f[2] = { 1.0, 0.0 }, s[2] = { 0.0, 0.0 };
+  if (curve >= PLA_FIBRE_TABLE) {
+    for (int k = 0; k < 2; k++)
+      pla_fibre_table_force(curve, k, x, &f[k], &s[k]);
+  } else if (curve != PLA_FIBRE_NONE) {
+    active_force(curve, x - 1.0, &f[0], &s[0]);
+    passive_force(curve, x - 1.0, &f[1], &s[1]);
+  }
   *force = active * f[0] + passive * f[1];
   *slope = active * s[0] + passive * s[1];
 }
@@ -104,6 +118,11 @@ passive_energy(PlaFibreCurve curve, PlaDual e)
 PlaDual
 pla_fibre_energy(PlaFibreCurve curve, PlaDual x, double active, double passive)
 {
+  if (curve == PLA_FIBRE_NONE)
+    return pla_dual_scale(active, x);
+  if (curve >= PLA_FIBRE_TABLE)
+    return pla_dual_add(pla_dual_scale(active, pla_fibre_table_energy(curve, 0, x)),
+                        pla_dual_scale(passive, pla_fibre_table_energy(curve, 1, x)));
   PlaDual e = pla_dual_plus(x, -1.0);
   return pla_dual_add(pla_dual_scale(active, active_energy(curve, e)),
                       pla_dual_scale(passive, passive_energy(curve, e)));

@@ -26,7 +26,10 @@ PlaDual pla_fibre_complex_i4(const PlaPoint *point, int m, const PlaDual f[9]);
   }
 #define PLA_PARAM_FIBRE_CURVE(default_)                                                            \
   {                                                                                                \
-    .key = "curve", .unit = "", .help = "force against stretch", .min = 0.0, .max = 1.0,           \
-    .def = default_, .choices = pla_fibre_curves,                                                  \
+    .key = "curve", .unit = "", .help = "force against stretch", .min = 0.0,                       \
+    .max = PLA_FIBRE_TABLE + PLA_FIBRE_TABLES - 1, .def = default_, .choices = pla_fibre_curves,   \
     .source = "Zajac 1989; Blemker, Pinsky and Delp 2005"                                          \
   }
+
+/* the sentence for a curve that is none */
+PlaStatus pla_fibre_check_curve(double curve, PlaError *err);

@@ -107,7 +107,7 @@ prepare(const double *param, double c[PLA_MAX_CONSTANTS], PlaError *err)
         bulk, 2.0 / 3.0 * mu);
   c[BASE] = param[0];
   memcpy(c + SIGMA, param + 5, 5 * sizeof *c);
-  return PLA_OK;
+  return pla_fibre_check_curve(c[CURVE], err);
 }
 
 static double

@@ -3,6 +3,7 @@
 #include "tests/sim/material/cases.h"
 
 #include "anatomy/base/mat3.h"
+#include "sim/material/fibre-curve.h"
 #include "sim/material/prestretch.h"
 
 #include <math.h>
@@ -67,6 +68,11 @@ cases_init(Cases *cases)
   constants_of(ogden, add(cases, ogden, "ogden, three terms")->constants, "mu1_pa", 6e4, "alpha1",
                1.3, "mu2_pa", 100.0, "alpha2", 5.0, "mu3_pa", -1000.0, "alpha3", -2.0, NULL);
   constants_of(yeoh, add(cases, yeoh, "yeoh, three terms")->constants, "c30_pa", 300.0, NULL);
+  /* soft between y = 0.65 and 1.02, and from 0.2 on */
+  constants_of(yeoh, add(cases, yeoh, "yeoh, softens and stiffens")->constants, "c10_pa", 1e3,
+               "c20_pa", -1.25e3, "c30_pa", 500.0, NULL);
+  constants_of(yeoh, add(cases, yeoh, "yeoh, softens")->constants, "c10_pa", 1e3, "c20_pa",
+               -2.475e3, "c30_pa", 0.0, NULL);
   constants_of(blemker, add(cases, blemker, "blemker, stiff shear")->constants, "g1_pa", 2e5,
                "g2_pa", 1e5, "curve", 0.0, NULL);
 
@@ -76,7 +82,15 @@ cases_init(Cases *cases)
   constants_of(goh, add(cases, goh, "goh, plain stretch")->constants, "k2", 5.0, "kappa", 0.0,
                "stretch", 1.0, NULL);
 
+  static const double x[3] = { 0.5, 1.05, 1.8 }, up[3] = { 0.1, 1.0, 0.2 }, rest[3] = { 0, 0, 0.5 };
   PlaError err = { 0 };
+  PlaFibreCurve table;
+  g_assert_cmpint(pla_fibre_table(x, up, rest, 3, &table, &err), ==, PLA_OK);
+  constants_of(muscle, add(cases, muscle, "muscle, table")->constants, "curve", (double)table,
+               NULL);
+  constants_of(muscle, add(cases, muscle, "muscle, no curve")->constants, "curve",
+               (double)PLA_FIBRE_NONE, NULL);
+
   PlaMixturePart parts[3] = { { .material = muscle },
                               { .material = pla_material_find("neo-hookean") },
                               { .material = pla_material_find("fung") } };

@@ -399,7 +399,8 @@ test_bad_parameters(void)
   g_assert_cmpint(pla_param_choose(curve, "blemker", &value, &err), ==, PLA_OK);
   g_assert_cmpfloat(value, ==, 1.0);
   g_assert_cmpint(pla_param_choose(curve, "hill", &value, &err), ==, PLA_ERR_USAGE);
-  g_assert_cmpstr(err.message, ==, "'curve' is 'hill', and must be one of 'zajac', 'blemker'");
+  g_assert_cmpstr(err.message, ==,
+                  "'curve' is 'hill', and must be one of 'zajac', 'blemker', 'none'");
   double param[PLA_MAX_CONSTANTS], constants[PLA_MAX_CONSTANTS];
   for (int i = 0; muscle->params[i].key; i++)
     param[i] = muscle->params[i].def;

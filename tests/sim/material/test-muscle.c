@@ -54,6 +54,43 @@ test_curves(void)
   g_assert_cmpfloat_with_epsilon(force, p3 * 1.7 + p4, 1e-12);
 }
 
+/* a table is its points and the lines between them, beyond its ends as fibre-table.c says, and the
+ * same number for the same points; without a curve the active force is 1 */
+static void
+test_table(void)
+{
+  static const double x[4] = { 0.5, 0.9, 1.1, 1.6 }, active[4] = { 0.0, 1.0, 1.0, 0.25 },
+                      passive[4] = { 0.0, 0.0, 0.1, 0.6 };
+  static const struct {
+    double x, active, passive;
+  } points[] = { { 0.2, 0.0, 0.0 },  { 0.7, 0.5, 0.0 },     { 0.9, 1.0, 0.0 },
+                 { 1.0, 1.0, 0.05 }, { 1.35, 0.625, 0.35 }, { 2.0, 0.25, 1.0 } };
+  PlaFibreCurve curve, again;
+  PlaError err = { 0 };
+  double force, slope;
+  g_assert_cmpint(pla_fibre_table(x, active, passive, 4, &curve, &err), ==, PLA_OK);
+  g_assert_cmpint(pla_fibre_table(x, active, passive, 4, &again, &err), ==, PLA_OK);
+  g_assert_cmpint(curve, ==, again);
+  for (unsigned k = 0; k < G_N_ELEMENTS(points); k++) {
+    pla_fibre_force(curve, points[k].x, 1.0, 0.0, &force, &slope);
+    g_assert_cmpfloat_with_epsilon(force, points[k].active, 1e-14);
+    pla_fibre_force(curve, points[k].x, 0.0, 1.0, &force, &slope);
+    g_assert_cmpfloat_with_epsilon(force, points[k].passive, 1e-14);
+    pla_fibre_force(PLA_FIBRE_NONE, points[k].x, 0.3, 1.0, &force, &slope);
+    g_assert_true(force == 0.3 && slope == 0.0);
+  }
+  /* areas under the two, from 0 */
+  g_assert_cmpfloat_with_epsilon(pla_dual_value(pla_fibre_energy(curve, pla_dual(2.0), 1.0, 0.0)),
+                                 0.2 + 0.2 + 0.5 * 0.625 + 0.4 * 0.25, 1e-14);
+  g_assert_cmpfloat_with_epsilon(pla_dual_value(pla_fibre_energy(curve, pla_dual(2.0), 0.0, 1.0)),
+                                 0.2 * 0.05 + 0.5 * 0.35 + 0.4 * 0.8, 1e-14);
+  static const double falling[2] = { 1.0, 0.9 };
+  g_assert_cmpint(pla_fibre_table(falling, active, NULL, 2, &again, &err), ==, PLA_ERR_USAGE);
+  g_assert_nonnull(strstr(err.message, "must rise"));
+  g_assert_cmpint(pla_fibre_table(x, active, NULL, 1, &again, &err), ==, PLA_ERR_USAGE);
+  g_assert_cmpint(pla_fibre_check_curve(60.0, &err), ==, PLA_ERR_USAGE);
+}
+
 /* the energies are the integrals: continuous at every join, slope equal to the force */
 static void
 test_curve_energies(void)
@@ -549,6 +586,7 @@ main(int argc, char **argv)
   g_test_init(&argc, &argv, NULL);
   pla_blas_single_thread(); /* threads for 9 x 9 wait for ages on a busy machine */
   g_test_add_func("/muscle/curves", test_curves);
+  g_test_add_func("/muscle/table", test_table);
   g_test_add_func("/muscle/curve-energies", test_curve_energies);
   g_test_add_func("/muscle/affine-in-activation", test_affine_in_activation);
   g_test_add_func("/muscle/overlap-scales-both-parts", test_overlap_scales_both_parts);
