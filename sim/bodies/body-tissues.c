@@ -50,7 +50,7 @@ add_tissue(PlaBodyTissues *self, const PlaLabel *label, const PlaPreset *preset,
   if (!name)
     return pla_fail_memory(err, "the tissues");
   *material = (PlaFemMaterial){ .density = preset->density };
-  material->material = pla_preset_params(preset, PLA_STIFFNESS_TYPICAL, param);
+  material->material = pla_preset_params_standard(preset, PLA_STIFFNESS_TYPICAL, param);
   self->id[self->n] = label->id;
   self->name[self->n++] = name;
   self->first[self->n] = self->n;

@@ -7,6 +7,12 @@ typedef enum { PLA_STIFFNESS_LOW = 0, PLA_STIFFNESS_TYPICAL, PLA_STIFFNESS_HIGH 
 
 #define PLA_PRESET_ROWS 5
 
+/* a constant at its low, typical and high value */
+typedef struct {
+  const char *key;
+  double value[3];
+} PlaPresetRow;
+
 typedef struct {
   const char *id;       /* "skin" */
   const char *title;    /* "Skin" */
@@ -14,10 +20,10 @@ typedef struct {
   bool rigid;           /* does not deform: fix or move it as a whole */
   double density;       /* kg/m^3 */
   /* constants of the material that differ from its defaults; key NULL ends them */
-  struct {
-    const char *key;
-    double value[3]; /* low, typical, high */
-  } rows[PLA_PRESET_ROWS];
+  PlaPresetRow rows[PLA_PRESET_ROWS];
+  /* the constant of volume in plain linear elements, which lock near incompressibility; key NULL:
+   * as in rows */
+  PlaPresetRow standard;
   const char *source; /* of the stiffness; figures with an asterisk were compared with the paper's
                          abstract, the others are quoted from memory */
   const char *density_source;
@@ -39,6 +45,10 @@ const PlaPreset *pla_preset_find(const char *label);
  * PLA_MAX_CONSTANTS. */
 const PlaMaterial *pla_preset_params(const PlaPreset *preset, PlaStiffness stiffness,
                                      double *param);
+
+/* The same for the standard formulation, whose elements lock where tissue keeps its volume. */
+const PlaMaterial *pla_preset_params_standard(const PlaPreset *preset, PlaStiffness stiffness,
+                                              double *param);
 
 /* Young's modulus and Poisson's ratio at small strain, for display. */
 void pla_preset_elasticity(const PlaPreset *preset, PlaStiffness stiffness, double *young,
