@@ -2,139 +2,30 @@
  *
  * An entry names a law ("model" with its constants), a tissue ("preset"), or several tissues that
  * share the elements ("mixture").  A constant is a number, a word, or the name of a cell field,
- * which then gives one number for each element.  "fibre" (or a list, "fibres") adds muscle fibres,
- * "prestretch" the tension that tissue has at rest.  The preset "by-label" looks up each element's
- * label by its name. */
-#include "app/simulate/simulation-materials.h"
+ * which then gives one number for each element.  "fibre" (or a list, "fibres", or two "families")
+ * adds fibres, "prestretch" the tension that tissue has at rest.  The preset "by-label" looks up
+ * each element's label by its name. */
+#include "app/simulate/simulation-materials-private.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "sim/material/fibre-curve.h"
 #include "sim/material/mixture.h"
-#include "sim/material/prestretch.h"
 
 #include <math.h>
 #include <string.h>
-
-/* a number, or a field with one for each element */
-typedef struct {
-  double value;
-  const PlaField *field; /* NULL: the value */
-} Quantity;
-
-/* a direction, or a field with one for each element */
-typedef struct {
-  double value[3];
-  const PlaField *field;
-} Direction;
-
-typedef struct {
-  Direction direction;
-  Quantity overlap;
-  int muscle;
-} FibreSpec;
-
-typedef struct {
-  double activation, gamma, alpha;
-} MuscleSpec;
-
-typedef struct {
-  const PlaMaterialsInput *input;
-  size_t n_cells;
-  GArray *materials;  /* of PlaFemMaterial */
-  int *cell_material; /* or -1 */
-  int *own;           /* row of constants, or -1 */
-  GArray *constants;  /* rows of PLA_MAX_CONSTANTS doubles */
-  double *prestretch; /* n_cells x 9, or NULL */
-  int *first_fibre;   /* entry of a cell: its first fibre and their number (n_cells x 2) */
-  GArray *fibres;     /* of FibreSpec */
-  GArray *muscles;    /* of MuscleSpec */
-  PlaMaterialsOutput *out;
-} Reader;
-
-/* ---- values that may come from fields ----------------------------------------------------- */
-
-static double
-field_at(const Reader *self, const PlaField *field, size_t c, int component)
-{
-  size_t tuple = (size_t)self->input->mesh->n_tris + c;
-  return pla_dtype_get(field->dtype, field->data,
-                       tuple * (size_t)field->n_components + (size_t)component);
-}
-
-static double
-quantity_at(const Reader *self, const Quantity *q, size_t c)
-{
-  return q->field ? field_at(self, q->field, c, 0) : q->value;
-}
-
-/* the unit direction in cell @c; false where it has none */
-static bool
-direction_at(const Reader *self, const Direction *direction, size_t c, double d[3])
-{
-  for (int i = 0; i < 3; i++)
-    d[i] = direction->field ? field_at(self, direction->field, c, i) : direction->value[i];
-  double length = pla_vec3_norm(d);
-  for (int i = 0; i < 3; i++)
-    d[i] /= length > 0.0 ? length : 1.0;
-  return length > 0.0 && isfinite(length);
-}
-
-static PlaStatus
-find_field(const Reader *self, PlaJson json, int n_components, const PlaField **out, PlaError *err)
-{
-  g_autofree char *name = NULL;
-  PlaStatus st = pla_json_text_value(json, &name, err);
-  if (st != PLA_OK)
-    return st;
-  *out = pla_mesh_find_field(self->input->mesh, name, PLA_ON_CELLS);
-  if (!*out)
-    return pla_json_fail(json, err, "names the cell field '%s', which the mesh does not have",
-                         name);
-  if ((*out)->n_components != n_components)
-    return pla_json_fail(json, err,
-                         "names the cell field '%s', which has %d numbers an element, "
-                         "and %d are needed",
-                         name, (*out)->n_components, n_components);
-  return PLA_OK;
-}
-
-static bool
-is_text(PlaJson json)
-{
-  return JSON_NODE_HOLDS_VALUE(json.node) && json_node_get_value_type(json.node) == G_TYPE_STRING;
-}
-
-static PlaStatus
-read_quantity(const Reader *self, PlaJson json, Quantity *out, PlaError *err)
-{
-  *out = (Quantity){ 0 };
-  return is_text(json) ? find_field(self, json, 1, &out->field, err)
-                       : pla_json_number_value(json, &out->value, err);
-}
-
-static PlaStatus
-read_direction(const Reader *self, PlaJson json, Direction *out, PlaError *err)
-{
-  *out = (Direction){ 0 };
-  if (is_text(json))
-    return find_field(self, json, 3, &out->field, err);
-  PlaStatus st = pla_json_vector(json, 3, out->value, err);
-  if (st == PLA_OK && !(pla_vec3_norm(out->value) > 0.0))
-    st = pla_json_fail(json, err, "has no length");
-  return st;
-}
 
 /* ---- one law or tissue -------------------------------------------------------------------- */
 
 /* keys that are about the elements and not about the law */
 static const char *const element_keys[] = { "where",   "density_kg_m3", "fibre",       "fibres",
                                             "overlap", "activation",    "contraction", "gamma",
-                                            "alpha",   "prestretch",    NULL };
+                                            "alpha",   "prestretch",    "families",    NULL };
 
 typedef struct {
   const PlaMaterial *material;
   double density;
-  Quantity param[PLA_MAX_CONSTANTS];
+  PlaCellQuantity param[PLA_MAX_CONSTANTS];
   int n_params;
   bool varies; /* some parameter comes from a field */
   bool preset, rigid;
@@ -162,10 +53,12 @@ read_model(PlaJson json, PlaJson value, Law *law, PlaError *err)
 }
 
 static void
-use_preset(const PlaPreset *preset, int stiffness, Law *law)
+use_preset(const PlaMaterialsReader *self, const PlaPreset *preset, int stiffness, Law *law)
 {
   double param[PLA_MAX_CONSTANTS] = { 0 };
-  law->material = pla_preset_params(preset, (PlaStiffness)stiffness, param);
+  law->material = (self->input->formulation == PLA_FORMULATION_STANDARD
+                       ? pla_preset_params_standard
+                       : pla_preset_params)(preset, (PlaStiffness)stiffness, param);
   law->density = preset->density;
   law->preset = true;
   law->rigid = preset->rigid;
@@ -174,7 +67,7 @@ use_preset(const PlaPreset *preset, int stiffness, Law *law)
 }
 
 static PlaStatus
-read_stiffness(const Reader *self, PlaJson json, int *stiffness, PlaError *err)
+read_stiffness(const PlaMaterialsReader *self, PlaJson json, int *stiffness, PlaError *err)
 {
   static const char *const levels[] = { "low", "typical", "high", NULL };
   PlaJson value;
@@ -190,7 +83,7 @@ read_stiffness(const Reader *self, PlaJson json, int *stiffness, PlaError *err)
 }
 
 static PlaStatus
-read_preset(const Reader *self, PlaJson json, PlaJson value, Law *law, PlaError *err)
+read_preset(const PlaMaterialsReader *self, PlaJson json, PlaJson value, Law *law, PlaError *err)
 {
   g_autofree char *name = NULL;
   int stiffness;
@@ -206,13 +99,46 @@ read_preset(const Reader *self, PlaJson json, PlaJson value, Law *law, PlaError 
       g_string_append_printf(names, "%s%s", names->len ? ", " : "", (*p)->id);
     return pla_json_fail(value, err, "is '%s', which is no tissue; there are %s", name, names->str);
   }
-  use_preset(preset, stiffness, law);
+  use_preset(self, preset, stiffness, law);
   return PLA_OK;
+}
+
+/* {"stretch": [...], "active": [...], "passive": [...]}: a curve of fibres */
+static PlaStatus
+read_curve(PlaJson json, double *number, PlaError *err)
+{
+  static const char *const known[] = { "stretch", "active", "passive", NULL };
+  double points[3][PLA_FIBRE_TABLE_POINTS];
+  int n = 0;
+  PlaFibreCurve curve = PLA_FIBRE_NONE;
+  PlaStatus st = pla_json_check_keys(json, known, err);
+  if (st == PLA_OK && !pla_json_has(json, "stretch"))
+    st = pla_json_fail(json, err, "needs 'stretch', 'active' and 'passive': lists of equal length");
+  for (int k = 0; st == PLA_OK && k < 3; k++) {
+    PlaJson list;
+    if (!pla_json_get(json, known[k], &list))
+      continue;
+    const int length = pla_json_length(list);
+    if (k == 0)
+      n = length;
+    if (length < 2 || length > PLA_FIBRE_TABLE_POINTS || length != n)
+      st =
+          pla_json_fail(list, err, "needs 2 to %d numbers, as many as the other lists of the curve",
+                        PLA_FIBRE_TABLE_POINTS);
+    if (st == PLA_OK)
+      st = pla_json_vector(list, n, points[k], err);
+  }
+  if (st == PLA_OK)
+    st = pla_fibre_table(points[0], pla_json_has(json, "active") ? points[1] : NULL,
+                         pla_json_has(json, "passive") ? points[2] : NULL, n, &curve, err);
+  *number = curve;
+  return st;
 }
 
 /* the law of an entry or of a part of a mixture; @extra: keys that are its owner's business */
 static PlaStatus
-read_law(const Reader *self, PlaJson json, const char *const *extra, Law *law, PlaError *err)
+read_law(const PlaMaterialsReader *self, PlaJson json, const char *const *extra, Law *law,
+         PlaError *err)
 {
   PlaJson value;
   *law = (Law){ 0 };
@@ -236,13 +162,15 @@ read_law(const Reader *self, PlaJson json, const char *const *extra, Law *law, P
     known[n++] = row->key;
     if (st != PLA_OK || !pla_json_get(json, row->key, &value))
       continue;
-    if (row->choices && is_text(value)) {
+    if (row->choices && pla_materials_is_text(value)) {
       g_autofree char *word = NULL;
       st = pla_json_text_value(value, &word, err);
       if (st == PLA_OK)
         st = pla_param_choose(row, word, &law->param[i].value, err);
+    } else if (row->choices == pla_fibre_curves && JSON_NODE_HOLDS_OBJECT(value.node)) {
+      st = read_curve(value, &law->param[i].value, err);
     } else {
-      st = read_quantity(self, value, &law->param[i], err);
+      st = pla_cell_quantity_read(self, value, &law->param[i], err);
       law->varies |= law->param[i].field != NULL;
     }
   }
@@ -258,12 +186,13 @@ read_law(const Reader *self, PlaJson json, const char *const *extra, Law *law, P
 
 /* the constants of a law in cell @c */
 static PlaStatus
-law_constants(const Reader *self, const Law *law, size_t c, double *constants, PlaError *err)
+law_constants(const PlaMaterialsReader *self, const Law *law, size_t c, double *constants,
+              PlaError *err)
 {
   double param[PLA_MAX_CONSTANTS];
   memset(constants, 0, PLA_MAX_CONSTANTS * sizeof *constants);
   for (int i = 0; i < law->n_params; i++)
-    param[i] = quantity_at(self, &law->param[i], c);
+    param[i] = pla_cell_quantity_at(self, &law->param[i], c);
   PlaStatus st = pla_material_check(law->material, param, err);
   if (st == PLA_OK)
     st = law->material->prepare(param, constants, err);
@@ -271,7 +200,7 @@ law_constants(const Reader *self, const Law *law, size_t c, double *constants, P
 }
 
 static size_t
-first_marked(const Reader *self, const bool *marked)
+first_marked(const PlaMaterialsReader *self, const bool *marked)
 {
   size_t c = 0;
   while (c < self->n_cells && !marked[c])
@@ -281,7 +210,7 @@ first_marked(const Reader *self, const bool *marked)
 
 /* gives the marked cells a law */
 static PlaStatus
-apply_law(Reader *self, const Law *law, const bool *marked, PlaError *err)
+apply_law(PlaMaterialsReader *self, const Law *law, const bool *marked, PlaError *err)
 {
   PlaFemMaterial fem = { .material = law->material, .density = law->density };
   const int index = (int)self->materials->len;
@@ -314,11 +243,11 @@ apply_law(Reader *self, const Law *law, const bool *marked, PlaError *err)
 
 /* [{"preset": "fat", "fraction": 0.3}, ...]: fractions are numbers or fields, of sum 1 */
 static PlaStatus
-apply_mixture(Reader *self, PlaJson list, const bool *marked, PlaError *err)
+apply_mixture(PlaMaterialsReader *self, PlaJson list, const bool *marked, PlaError *err)
 {
   static const char *const extra[] = { "fraction", "density_kg_m3", NULL };
   PlaMixturePart parts[PLA_MAX_CONSTANTS];
-  Quantity fraction[PLA_MAX_CONSTANTS];
+  PlaCellQuantity fraction[PLA_MAX_CONSTANTS];
   Law laws[PLA_MAX_CONSTANTS];
   const int n = pla_json_length(list);
   PlaStatus st = n > 0 && n <= PLA_MAX_CONSTANTS
@@ -332,7 +261,7 @@ apply_mixture(Reader *self, PlaJson list, const bool *marked, PlaError *err)
     if (st == PLA_OK && !pla_json_get(item, "fraction", &value))
       st = pla_json_fail(item, err, "needs its 'fraction' of the element");
     if (st == PLA_OK)
-      st = read_quantity(self, value, &fraction[k], err);
+      st = pla_cell_quantity_read(self, value, &fraction[k], err);
     if (st == PLA_OK && laws[k].varies)
       st = pla_json_fail(item, err, "takes no constants from fields; only fractions may vary");
     if (st == PLA_OK) {
@@ -354,7 +283,7 @@ apply_mixture(Reader *self, PlaJson list, const bool *marked, PlaError *err)
     if (!marked[c])
       continue;
     for (int k = 0; k < n; k++) {
-      row[k] = quantity_at(self, &fraction[k], c);
+      row[k] = pla_cell_quantity_at(self, &fraction[k], c);
       if (!(row[k] >= 0.0))
         return pla_json_fail(list, err, "has the fraction %g in element %zu", row[k], c);
       sum += row[k];
@@ -383,152 +312,11 @@ apply_mixture(Reader *self, PlaJson list, const bool *marked, PlaError *err)
   return PLA_OK;
 }
 
-/* ---- fibres and prestretch ---------------------------------------------------------------- */
-
-/* whether a law feels its fibres */
-static bool
-has_fibres(const PlaMaterial *material)
-{
-  if (material->mixture) {
-    bool any = false;
-    for (int k = 0; k < pla_mixture_n_parts(material->mixture); k++)
-      any |= has_fibres(pla_mixture_part(material->mixture, k)->material);
-    return any;
-  }
-  return pla_material_param(material, "sigma_max_pa") >= 0;
-}
-
-static PlaStatus
-read_fibre(Reader *self, PlaJson json, PlaJson direction, bool felt, PlaError *err)
-{
-  static const char *const contractions[] = { "stress", "rest-shape", NULL };
-  FibreSpec fibre = { .overlap = { 1.0, NULL }, .muscle = (int)self->muscles->len };
-  MuscleSpec muscle = { .alpha = 0.5 };
-  PlaJson value;
-  int by_shape = 0;
-  PlaStatus st = read_direction(self, direction, &fibre.direction, err);
-  if (st == PLA_OK && pla_json_get(json, "overlap", &value))
-    st = read_quantity(self, value, &fibre.overlap, err);
-  if (st == PLA_OK && pla_json_get(json, "contraction", &value))
-    st = pla_json_choice(value, contractions, &by_shape, err);
-  if (st == PLA_OK && pla_json_get(json, "activation", &value)) {
-    st = pla_json_number_value(value, &muscle.activation, err);
-    if (st == PLA_OK && !(muscle.activation >= 0.0 && (by_shape || muscle.activation <= 1.0)))
-      st = pla_json_fail(value, err, "is %g, and must lie in 0..1", muscle.activation);
-    if (st == PLA_OK && !felt && !by_shape)
-      st = pla_json_fail(json, err,
-                         "has an 'activation', and its material has no fibres; use 'muscle' or "
-                         "'blemker', or \"contraction\": \"rest-shape\"");
-  }
-  if (st == PLA_OK && by_shape)
-    muscle.gamma = 0.4;
-  static const char *const numbers[] = { "gamma", "alpha" };
-  for (int k = 0; st == PLA_OK && k < 2; k++) {
-    if (!pla_json_get(json, numbers[k], &value))
-      continue;
-    double *number = k == 0 ? &muscle.gamma : &muscle.alpha;
-    st = pla_json_number_value(value, number, err);
-    if (st == PLA_OK && !by_shape)
-      st = pla_json_fail(value, err, "belongs to \"contraction\": \"rest-shape\"");
-    if (st == PLA_OK &&
-        (k == 0 ? !(*number > 0.0 && *number < 1.0) : !(*number >= 0.0 && *number <= 3.0)))
-      st = pla_json_fail(value, err, "is %g, and must lie %s", *number,
-                         k == 0 ? "between 0 and 1" : "in 0..3");
-  }
-  if (st == PLA_OK) {
-    g_array_append_val(self->fibres, fibre);
-    g_array_append_val(self->muscles, muscle);
-  }
-  return st;
-}
-
-static PlaStatus
-read_fibres(Reader *self, PlaJson json, const PlaMaterial *material, const bool *marked,
-            PlaError *err)
-{
-  static const char *const known[] = { "direction", "overlap", "activation", "contraction",
-                                       "gamma",     "alpha",   NULL };
-  const int first = (int)self->fibres->len;
-  PlaJson value;
-  PlaStatus st = PLA_OK;
-  bool listed = pla_json_get(json, "fibres", &value);
-  if (listed) {
-    for (int i = 0; st == PLA_OK && i < pla_json_length(value); i++) {
-      PlaJson item, direction;
-      st = pla_json_at(value, i, &item, err);
-      if (st == PLA_OK)
-        st = pla_json_check_keys(item, known, err);
-      if (st == PLA_OK && !pla_json_get(item, "direction", &direction))
-        st = pla_json_fail(item, err, "needs a 'direction': a vector, or the name of a cell field");
-      if (st == PLA_OK)
-        st = read_fibre(self, item, direction, has_fibres(material), err);
-    }
-  } else if (pla_json_get(json, "fibre", &value)) {
-    st = read_fibre(self, json, value, has_fibres(material), err);
-  }
-  for (int k = 1; st == PLA_OK && k < 6; k++)
-    if (pla_json_has(json, known[k]) && (listed || !pla_json_has(json, "fibre")))
-      st = pla_json_fail(json, err,
-                         listed ? "has '%s', which belongs to each of its 'fibres'"
-                                : "has '%s', and no 'fibre' for it",
-                         known[k]);
-  for (size_t c = 0; st == PLA_OK && c < self->n_cells; c++)
-    if (marked[c]) {
-      self->first_fibre[2 * c] = first;
-      self->first_fibre[2 * c + 1] = (int)self->fibres->len - first;
-    }
-  return st;
-}
-
-/* {"line": D, "along": 1.1, "normal": D, "across": 1.05} */
-static PlaStatus
-read_prestretch(Reader *self, PlaJson json, const bool *marked, PlaError *err)
-{
-  static const char *const known[] = { "line", "normal", "along", "across", NULL };
-  Direction line, normal;
-  Quantity along = { 1.0, NULL }, across = { 1.0, NULL };
-  PlaJson value;
-  PlaStatus st = pla_json_check_keys(json, known, err);
-  if (st == PLA_OK && (!pla_json_has(json, "line") || !pla_json_has(json, "normal")))
-    st = pla_json_fail(json, err,
-                       "needs 'line', the direction of the tension, and 'normal', that "
-                       "of the skin");
-  if (st == PLA_OK && pla_json_get(json, "line", &value))
-    st = read_direction(self, value, &line, err);
-  if (st == PLA_OK && pla_json_get(json, "normal", &value))
-    st = read_direction(self, value, &normal, err);
-  if (st == PLA_OK && pla_json_get(json, "along", &value))
-    st = read_quantity(self, value, &along, err);
-  if (st == PLA_OK && pla_json_get(json, "across", &value))
-    st = read_quantity(self, value, &across, err);
-  if (st == PLA_OK && !self->prestretch) {
-    self->prestretch = pla_array_new0(9 * self->n_cells, sizeof *self->prestretch);
-    if (!self->prestretch)
-      st = pla_fail_memory(err, "the tension of the skin");
-    for (size_t c = 0; st == PLA_OK && c < self->n_cells; c++)
-      pla_mat3_identity(self->prestretch + 9 * c);
-  }
-  for (size_t c = 0; st == PLA_OK && c < self->n_cells; c++) {
-    double t[3], n[3], a = quantity_at(self, &along, c), b = quantity_at(self, &across, c);
-    if (!marked[c])
-      continue;
-    if (!(a > 0.3 && a < 3.0 && b > 0.3 && b < 3.0))
-      return pla_json_fail(json, err,
-                           "stretches element %zu by %g along and %g across; tissue "
-                           "bears 0.3 to 3",
-                           c, a, b);
-    /* where a field has no direction, there is no tension */
-    if (direction_at(self, &line, c, t) && direction_at(self, &normal, c, n))
-      pla_prestretch_skin(t, n, a, b, self->prestretch + 9 * c);
-  }
-  return st;
-}
-
 /* ---- entries ------------------------------------------------------------------------------ */
 
 /* each element's tissue by the name of its label */
 static PlaStatus
-apply_by_label(Reader *self, PlaJson json, const bool *marked, PlaError *err)
+apply_by_label(PlaMaterialsReader *self, PlaJson json, const bool *marked, PlaError *err)
 {
   static const char *const known[] = { "where", "preset", "stiffness", NULL };
   const PlaMesh *mesh = self->input->mesh;
@@ -549,7 +337,7 @@ apply_by_label(Reader *self, PlaJson json, const bool *marked, PlaError *err)
   for (size_t c = 0; st == PLA_OK && c < self->n_cells; c++) {
     if (!marked[c] || done[c])
       continue;
-    const int id = (int)field_at(self, field, c, 0);
+    const int id = (int)pla_cell_field_at(self, field, c, 0);
     const PlaLabel *label = pla_label_table_find(self->input->labels, id);
     const PlaPreset *preset = label ? pla_preset_find(label->name) : NULL;
     if (!label)
@@ -561,9 +349,9 @@ apply_by_label(Reader *self, PlaJson json, const bool *marked, PlaError *err)
                            "\"preset\" or \"model\"",
                            label->name);
     Law law = { 0 };
-    use_preset(preset, stiffness, &law);
+    use_preset(self, preset, stiffness, &law);
     for (size_t d = c; d < self->n_cells; d++) {
-      these[d] = marked[d] && (int)field_at(self, field, d, 0) == id;
+      these[d] = marked[d] && (int)pla_cell_field_at(self, field, d, 0) == id;
       done[d] |= these[d];
       self->first_fibre[2 * d + 1] = these[d] ? 0 : self->first_fibre[2 * d + 1];
     }
@@ -578,11 +366,11 @@ apply_by_label(Reader *self, PlaJson json, const bool *marked, PlaError *err)
 }
 
 static PlaStatus
-read_entry(Reader *self, PlaJson item, PlaError *err)
+read_entry(PlaMaterialsReader *self, PlaJson item, PlaError *err)
 {
   static const char *const mixture_keys[] = { "where",   "mixture",    "fibre",       "fibres",
                                               "overlap", "activation", "contraction", "gamma",
-                                              "alpha",   "prestretch", NULL };
+                                              "alpha",   "prestretch", "families",    NULL };
   g_autofree bool *marked = pla_array_new(self->n_cells, sizeof *marked);
   PlaJson where, value;
   if (!marked)
@@ -592,7 +380,7 @@ read_entry(Reader *self, PlaJson item, PlaError *err)
   PlaStatus st = self->input->select(self->input->scene, where, marked, err);
   if (st != PLA_OK)
     return st;
-  if (pla_json_get(item, "preset", &value) && is_text(value) &&
+  if (pla_json_get(item, "preset", &value) && pla_materials_is_text(value) &&
       strcmp(json_node_get_string(value.node), "by-label") == 0)
     return apply_by_label(self, item, marked, err);
   if (pla_json_get(item, "mixture", &value)) {
@@ -608,14 +396,14 @@ read_entry(Reader *self, PlaJson item, PlaError *err)
   if (st == PLA_OK) {
     const PlaFemMaterial *last =
         &g_array_index(self->materials, PlaFemMaterial, self->materials->len - 1);
-    st = read_fibres(self, item, last->material, marked, err);
+    st = pla_materials_read_fibres(self, item, last->material, marked, err);
   }
   /* what an earlier entry stretched, a later one without prestretch does not */
   for (size_t c = 0; st == PLA_OK && self->prestretch && c < self->n_cells; c++)
     if (marked[c])
       pla_mat3_identity(self->prestretch + 9 * c);
   if (st == PLA_OK && pla_json_get(item, "prestretch", &value))
-    st = read_prestretch(self, value, marked, err);
+    st = pla_materials_read_prestretch(self, value, marked, err);
   return st;
 }
 
@@ -623,7 +411,7 @@ read_entry(Reader *self, PlaJson item, PlaError *err)
 
 /* the share of each cell that is material, where the mesh says so; NULL: all are full */
 static PlaStatus
-read_filled(const Reader *self, double **out, PlaError *err)
+read_filled(const PlaMaterialsReader *self, double **out, PlaError *err)
 {
   /* A cell with next to nothing in it keeps this share.  Less would leave vertices that nothing
    * holds in rounded arithmetic; this much is not seen in weight or stiffness. */
@@ -641,7 +429,7 @@ read_filled(const Reader *self, double **out, PlaError *err)
 
 /* fibres cell by cell, and everything else that cells have of their own */
 static PlaStatus
-set_cells(Reader *self, PlaError *err)
+set_cells(PlaMaterialsReader *self, PlaError *err)
 {
   g_autofree int *start = pla_array_new0(self->n_cells + 1, sizeof *start);
   if (!start)
@@ -651,11 +439,11 @@ set_cells(Reader *self, PlaError *err)
   g_autoptr(GArray) muscle = g_array_new(FALSE, FALSE, sizeof(int));
   for (size_t c = 0; c < self->n_cells; c++) {
     for (int k = 0; k < self->first_fibre[2 * c + 1]; k++) {
-      const FibreSpec *spec =
-          &g_array_index(self->fibres, FibreSpec, (guint)(self->first_fibre[2 * c] + k));
-      double d[3], share = quantity_at(self, &spec->overlap, c);
+      const PlaFibreSpec *spec =
+          &g_array_index(self->fibres, PlaFibreSpec, (guint)(self->first_fibre[2 * c] + k));
+      double d[3], share = pla_cell_quantity_at(self, &spec->overlap, c);
       /* the muscle does not reach this element */
-      if (share == 0.0 || !direction_at(self, &spec->direction, c, d))
+      if (share == 0.0 || !pla_cell_fibre_at(self, spec, c, d))
         continue;
       g_array_append_vals(direction, d, 3);
       g_array_append_val(overlap, share);
@@ -667,7 +455,7 @@ set_cells(Reader *self, PlaError *err)
   g_autofree double *shape = g_new0(double, 2 * n_muscles + 2);
   g_autofree double *activation = g_new0(double, n_muscles + 1);
   for (guint m = 0; m < n_muscles; m++) {
-    const MuscleSpec *spec = &g_array_index(self->muscles, MuscleSpec, m);
+    const PlaMuscleSpec *spec = &g_array_index(self->muscles, PlaMuscleSpec, m);
     shape[2 * m] = spec->gamma;
     shape[2 * m + 1] = spec->alpha;
     activation[m] = spec->activation;
@@ -721,15 +509,44 @@ note_averaged(const PlaMaterialsInput *input, const GArray *materials, GPtrArray
   }
 }
 
+/* how far each cell may be stretched before its law is continued, and which dispersed fibres have
+ * no direction */
+static PlaStatus
+check_laws(PlaMaterialsReader *self, PlaError *err)
+{
+  size_t undirected = 0;
+  for (size_t c = 0; c < self->n_cells; c++) {
+    const PlaMaterial *material =
+        g_array_index(self->materials, PlaFemMaterial, (guint)self->cell_material[c]).material;
+    undirected += pla_material_param(material, "kappa") >= 0 && self->first_fibre[2 * c + 1] == 0;
+    const double reach = material->reach ? material->reach(pla_cell_constants(self, c)) : INFINITY;
+    if (reach < INFINITY && !self->out->reach) {
+      self->out->reach = pla_array_new(self->n_cells, sizeof *self->out->reach);
+      for (size_t d = 0; self->out->reach && d < self->n_cells; d++)
+        self->out->reach[d] = INFINITY;
+      if (!self->out->reach)
+        return pla_fail_memory(err, "the materials");
+    }
+    if (self->out->reach)
+      self->out->reach[c] = reach;
+  }
+  if (undirected > 0)
+    g_ptr_array_add(self->out->notes,
+                    g_strdup_printf("%zu elements with dispersed fibres have no 'families' and no "
+                                    "'fibre'; their fibres run every way",
+                                    undirected));
+  return PLA_OK;
+}
+
 PlaStatus
 pla_materials_read(PlaJson root, const PlaMaterialsInput *input, PlaMaterialsOutput *out,
                    PlaError *err)
 {
   const PlaMesh *mesh = input->mesh;
   PlaJson list;
-  Reader self = { .input = input,
-                  .n_cells = (size_t)mesh->n_tets + (size_t)mesh->n_hexes,
-                  .out = out };
+  PlaMaterialsReader self = { .input = input,
+                              .n_cells = (size_t)mesh->n_tets + (size_t)mesh->n_hexes,
+                              .out = out };
   *out = (PlaMaterialsOutput){ 0 };
   if (self.n_cells == 0)
     return pla_fail(err, PLA_ERR_GEOMETRY,
@@ -741,8 +558,8 @@ pla_materials_read(PlaJson root, const PlaMaterialsInput *input, PlaMaterialsOut
   out->rigid = pla_array_new0((size_t)mesh->n_verts, sizeof *out->rigid);
   self.materials = g_array_new(FALSE, FALSE, sizeof(PlaFemMaterial));
   self.constants = g_array_new(FALSE, FALSE, sizeof(double));
-  self.fibres = g_array_new(FALSE, FALSE, sizeof(FibreSpec));
-  self.muscles = g_array_new(FALSE, FALSE, sizeof(MuscleSpec));
+  self.fibres = g_array_new(FALSE, FALSE, sizeof(PlaFibreSpec));
+  self.muscles = g_array_new(FALSE, FALSE, sizeof(PlaMuscleSpec));
   self.cell_material = pla_array_new(self.n_cells, sizeof *self.cell_material);
   self.own = pla_array_new(self.n_cells, sizeof *self.own);
   self.first_fibre = pla_array_new0(2 * self.n_cells, sizeof *self.first_fibre);
@@ -766,6 +583,8 @@ pla_materials_read(PlaJson root, const PlaMaterialsInput *input, PlaMaterialsOut
     st = pla_fem_model_new(mesh, (const PlaFemMaterial *)(void *)self.materials->data,
                            (int)self.materials->len, self.cell_material, input->formulation,
                            &out->model, err);
+  if (st == PLA_OK)
+    st = check_laws(&self, err);
   if (st == PLA_OK)
     note_averaged(input, self.materials, out->notes);
   if (st == PLA_OK)

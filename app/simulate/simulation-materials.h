@@ -24,6 +24,7 @@ typedef struct {
   PlaFemModel *model;
   GPtrArray *mixtures; /* that the model uses; free after it */
   bool *rigid;         /* vertices of tissues that do not deform (n_verts); g_free() */
+  double *reach;       /* PlaMaterial.reach of each cell, or NULL: no law has one; g_free() */
   GPtrArray *notes;    /* what was assumed, one sentence each */
   int n_presets;       /* cells whose stiffness comes from a preset, with its range */
 } PlaMaterialsOutput;

@@ -50,6 +50,7 @@ struct PlaSimulation {
   PlaFemOptions options;
   PlaLabelTable labels; /* names of the mesh's labels */
   GPtrArray *mixtures;  /* that the model's materials belong to */
+  double *reach;        /* PlaMaterial.reach of each cell, or NULL */
   GPtrArray *notes;     /* what was assumed, a sentence each */
   int stiffness;        /* PlaStiffness instead of that of every preset, or -1 */
   int n_presets;        /* elements whose stiffness comes from a preset */

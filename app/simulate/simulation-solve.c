@@ -497,6 +497,28 @@ measure_forces(const PlaSimulation *scene, const double *pos, double *target,
   return PLA_OK;
 }
 
+/* elements beyond the stretch to which their law is as it was given */
+static void
+note_reach(const PlaSimulation *scene, PlaSimulationResult *out)
+{
+  const PlaField *field = pla_mesh_find_field(out->mesh, "principal_stretch", PLA_ON_CELLS);
+  const int n_cells = scene->mesh->n_tets + scene->mesh->n_hexes;
+  int beyond = 0;
+  for (int c = 0; scene->reach && field && c < n_cells; c++) {
+    const double *s =
+        (const double *)(void *)field->data + 3 * ((size_t)scene->mesh->n_tris + (size_t)c);
+    beyond += (s[0] * s[0] + s[1] * s[1] + s[2] * s[2]) / pow(fabs(s[0] * s[1] * s[2]), 2.0 / 3.0) >
+              scene->reach[c];
+  }
+  if (beyond > 0)
+    g_ptr_array_add(
+        out->notes,
+        g_strdup_printf("%d elements are stretched so far that the energy of their law, "
+                        "as given, would stop growing; a hundredth of its first slope "
+                        "is kept there",
+                        beyond));
+}
+
 /* what was assumed, and what about the answer needs a second look */
 static void
 add_notes(const PlaSimulation *scene, PlaSimulationResult *out)
@@ -504,6 +526,7 @@ add_notes(const PlaSimulation *scene, PlaSimulationResult *out)
   out->notes = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; scene->notes && i < scene->notes->len; i++)
     g_ptr_array_add(out->notes, g_strdup(g_ptr_array_index(scene->notes, i)));
+  note_reach(scene, out);
   if (out->solve.gave_up_start)
     g_ptr_array_add(out->notes,
                     g_strdup(

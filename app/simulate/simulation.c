@@ -41,6 +41,7 @@ pla_simulation_free(PlaSimulation *scene)
   pla_membranes_free(scene->membranes);
   g_clear_pointer(&scene->mixtures, g_ptr_array_unref);
   g_clear_pointer(&scene->notes, g_ptr_array_unref);
+  g_free(scene->reach);
   g_clear_pointer(&scene->held, g_ptr_array_unref);
   pla_label_table_clear(&scene->labels);
   free(scene->fixed);
@@ -118,6 +119,7 @@ read_materials(PlaSimulation *scene, PlaJson root, PlaFormulation formulation, P
   scene->model = out.model;
   scene->mixtures = out.mixtures;
   scene->notes = out.notes;
+  scene->reach = out.reach;
   scene->n_presets = out.n_presets;
   /* bone and teeth stay where they are, unless something moves them */
   for (size_t v = 0; st == PLA_OK && v < (size_t)scene->mesh->n_verts; v++)
