@@ -105,16 +105,16 @@ divide(const int v[3], const int middle[3], int out[4][3])
 
 /* one halving of every edge that is too long; *n_new: how many were */
 static PlaStatus
-halve_once(const Limit *limit, PlaMesh **surface, unsigned char **tag, int *n_new, PlaError *err)
+halve_once(const Limit *limit, PlaMesh **surface, int **origin, int *n_new, PlaError *err)
 {
   const PlaMesh *from = *surface;
   PlaMesh *to = NULL;
   Edge *edge = list_edges(from);
   int *middle = pla_array_new(3 * (size_t)from->n_tris, sizeof *middle);
-  unsigned char *tags = pla_array_new(4 * (size_t)from->n_tris, sizeof *tags);
+  int *origins = pla_array_new(4 * (size_t)from->n_tris, sizeof *origins);
   int n_tris = 0;
   *n_new = 0;
-  PlaStatus st = edge && middle && tags ? PLA_OK : pla_fail_memory(err, "the surface");
+  PlaStatus st = edge && middle && origins ? PLA_OK : pla_fail_memory(err, "the surface");
   if (st == PLA_OK) {
     *n_new = place_middles(from, edge, limit, middle);
     n_tris = from->n_tris;
@@ -130,7 +130,8 @@ halve_once(const Limit *limit, PlaMesh **surface, unsigned char **tag, int *n_ne
       int part[4][3];
       const int n = divide(v, mid, part);
       memcpy(&to->tri[3 * n_tris], part, (size_t)n * sizeof part[0]);
-      memset(&tags[n_tris], (*tag)[t], (size_t)n);
+      for (int k = 0; k < n; k++)
+        origins[n_tris + k] = (*origin)[t];
       n_tris += n;
       for (int k = 0; k < 9; k++)
         if (mid[k / 3] >= 0)
@@ -138,25 +139,29 @@ halve_once(const Limit *limit, PlaMesh **surface, unsigned char **tag, int *n_ne
               0.5 * (from->pos[3 * v[k / 3] + k % 3] + from->pos[3 * v[(k / 3 + 1) % 3] + k % 3]);
     }
     pla_mesh_free(*surface);
-    free(*tag);
+    free(*origin);
     *surface = to;
-    *tag = tags;
-    tags = NULL;
+    *origin = origins;
+    origins = NULL;
   }
   free(edge);
   free(middle);
-  free(tags);
+  free(origins);
   return st;
 }
 
 PlaStatus
-pla_surface_halve_edges(double (*longest)(const double pos[3], const void *data), const void *data,
-                        PlaMesh **surface, unsigned char **tag, PlaError *err)
+pla_surface_halve_edges(const PlaMesh *from,
+                        double (*longest)(const double pos[3], const void *data), const void *data,
+                        PlaMesh **out, int **origin, PlaError *err)
 {
   const Limit limit = { longest, data };
   int n_new = 1;
-  PlaStatus st = PLA_OK;
+  *origin = pla_array_new((size_t)from->n_tris, sizeof **origin);
+  PlaStatus st = *origin ? pla_mesh_dup(from, out, err) : pla_fail_memory(err, "the surface");
+  for (int t = 0; st == PLA_OK && t < from->n_tris; t++)
+    (*origin)[t] = t;
   while (st == PLA_OK && n_new > 0)
-    st = halve_once(&limit, surface, tag, &n_new, err);
+    st = halve_once(&limit, out, origin, &n_new, err);
   return st;
 }

@@ -4,9 +4,9 @@
 #include "anatomy/base/status.h"
 #include "anatomy/mesh/mesh.h"
 
-/* Halves edges longer than @longest allows, m, at a corner or in the middle of a triangle that they
- * belong to, until none is left.  Replaces *surface (triangles only, without fields) and *tag, a
- * byte for each triangle, which new ones inherit. */
-PlaStatus pla_surface_halve_edges(double (*longest)(const double pos[3], const void *data),
-                                  const void *data, PlaMesh **surface, unsigned char **tag,
-                                  PlaError *err);
+/* A copy of @from (triangles only) without edges longer than @longest allows, m, at a corner or in
+ * the middle of a triangle that they belong to: they are halved until none is left.  (*origin)[t]
+ * is the triangle of @from that triangle t is part of.  Caller frees both, also when it fails. */
+PlaStatus pla_surface_halve_edges(const PlaMesh *from,
+                                  double (*longest)(const double pos[3], const void *data),
+                                  const void *data, PlaMesh **out, int **origin, PlaError *err);

@@ -20,8 +20,10 @@ void
 pla_tissue_lattice_clear(PlaTissueLattice *self)
 {
   pla_mesh_free(self->surface);
+  pla_mesh_free(self->facets);
   pla_mesh_free(self->lattice);
   free(self->border);
+  free(self->facet);
   free(self->tissue);
   *self = (PlaTissueLattice){ 0 };
 }
@@ -382,6 +384,25 @@ longest_edge(const double pos[3], const void *data)
   return fmin(pla_cubes_size_at(cubes, pos), LONGEST_EDGE * ldexp(cubes->cell, cubes->levels));
 }
 
+/* the surface becomes the facets, and the surface that they are divided into */
+static PlaStatus
+halve_edges(PlaTissueLattice *self, const PlaCubes *cubes, PlaError *err)
+{
+  unsigned char *border = self->border;
+  self->facets = self->surface;
+  self->surface = NULL;
+  self->border = NULL;
+  PlaStatus st =
+      pla_surface_halve_edges(self->facets, longest_edge, cubes, &self->surface, &self->facet, err);
+  if (st == PLA_OK &&
+      !(self->border = pla_array_new((size_t)self->surface->n_tris, sizeof *self->border)))
+    st = pla_fail_memory(err, "the surface of the body");
+  for (int t = 0; st == PLA_OK && t < self->surface->n_tris; t++)
+    self->border[t] = border[self->facet[t]];
+  free(border);
+  return st;
+}
+
 /* Cells around the surface, and its edges halved so far that what holds the body, and what pulls at
  * it, reaches every cell there. */
 static PlaStatus
@@ -409,7 +430,7 @@ make_lattice(PlaTissueLattice *self, const PlaCellSizes *sizes, PlaError *err)
   if (st == PLA_OK)
     st = pla_cubes_tets(&cubes, &self->lattice, err);
   if (st == PLA_OK)
-    st = pla_surface_halve_edges(longest_edge, &cubes, &self->surface, &self->border, err);
+    st = halve_edges(self, &cubes, err);
   pla_cubes_clear(&cubes);
   return st;
 }

@@ -19,6 +19,8 @@ typedef enum {
 typedef struct {
   PlaMesh *surface;      /* triangles, normals outwards, m */
   unsigned char *border; /* PlaBorder of each triangle */
+  PlaMesh *facets;       /* the same surface in no more triangles than its shape needs */
+  int *facet;            /* of each triangle: the one of @facets that it is part of */
   PlaMesh *lattice;      /* tets, m */
   int *tissue;           /* of each tet: index into the ids, of what fills most of it */
   double deviation_mm;   /* largest distance of the skin in the scan from the surface */

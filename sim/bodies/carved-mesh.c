@@ -1,8 +1,9 @@
 /* Carved bodies as meshes.
  *
- * The cutter tells where each corner of the surface came to lie: in which copy of a tet, with which
- * barycentric coordinates.  The triangles themselves are kept as they were, so that the shown
- * surface has the shape of the scan and not that of the cells. */
+ * The cells are cut along the facets of the surface, the few triangles that its shape needs, and
+ * the cutter tells where each corner of those that facets were divided into came to lie: in which
+ * copy of a tet, with which barycentric coordinates.  The triangles themselves are kept as they
+ * were, so that the shown surface has the shape of the scan and not that of the cells. */
 #include "sim/bodies/carved-mesh.h"
 
 #include "anatomy/base/memory.h"
@@ -132,19 +133,19 @@ pla_carved_mesh_new(const PlaTissueLattice *made, const int *ids, PlaProgress *p
                     PlaMesh **out, PlaError *err)
 {
   const PlaTetMesh lattice = pla_mesh_tets(made->lattice);
-  const PlaTriMesh surface = pla_mesh_tris(made->surface);
+  const PlaTriMesh surface = pla_mesh_tris(made->surface), facets = pla_mesh_tris(made->facets);
   PlaCutMesh *cut = NULL;
   PlaCutReport report;
   int *place = pla_array_new((size_t)surface.n_verts, sizeof *place), *firm = NULL;
   double *weight = pla_array_new(4 * (size_t)surface.n_verts, sizeof *weight);
   *out = NULL;
   PlaStatus st = place && weight
-                     ? pla_cut_mesh_carve(&lattice, &surface, progress, &cut, &report, err)
+                     ? pla_cut_mesh_carve(&lattice, &facets, progress, &cut, &report, err)
                      : pla_fail_memory(err, "the body");
-  if (st == PLA_OK) {
-    pla_cut_mesh_carved_verts(cut, &surface, place, weight);
+  if (st == PLA_OK)
+    st = pla_cut_mesh_carved_verts(cut, &surface, made->facet, place, weight, err);
+  if (st == PLA_OK)
     st = check_places(&surface, place, err);
-  }
   if (st == PLA_OK)
     st = join(made, ids, cut, out, err);
   if (st == PLA_OK && !(firm = pla_array_new((size_t)(*out)->n_tets, sizeof *firm)))

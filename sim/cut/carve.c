@@ -5,11 +5,13 @@
  * own.  Molino, Bao and Fedkiw, "A virtual node algorithm for changing mesh topology" (2004). */
 #include "sim/cut/cut-mesh-private.h"
 
-#include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/mesh/tet-locator.h"
 #include "anatomy/mesh/winding.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* barycentric coordinates of a point well inside the material of @refined */
 static void
@@ -139,43 +141,60 @@ pla_cut_mesh_n_carved(const PlaCutMesh *self)
   return self->n_carved;
 }
 
-/* the vertices of @surface among the corners of a patch of @t that triangle @patch->triangle made
- */
-static void
-match_corners(const PlaCutMesh *self, const PlaTriMesh *surface, int t, const PlaCutPatch *patch,
-              int *tet, double *weight)
+/* the vertices of each carving triangle's parts, in turn: start (n_carved + 1), vert */
+static PlaStatus
+list_verts(const PlaCutMesh *self, const PlaTriMesh *surface, const int *facet, int **start,
+           int **vert, PlaError *err)
 {
-  /* weights are rounded, corners of one triangle are much further apart */
-  const double same = 1e-7;
-  for (int k = 0; k < 3; k++) {
-    const int corner = surface->tri[3 * patch->triangle + k];
-    for (int i = 0; i < patch->n_corners && tet[corner] < 0; i++) {
-      double w[4], d[3];
-      pla_cut_complex_weights(self->refined[t], patch->corner[i].vert, w);
-      for (int c = 0; c < 3; c++) {
-        d[c] = -surface->pos[3 * corner + c];
-        for (int v = 0; v < 4; v++)
-          d[c] += w[v] * self->rest[3 * self->tet[4 * t + v] + c];
-      }
-      if (pla_vec3_norm(d) < same) {
-        tet[corner] = t;
-        for (int v = 0; v < 4; v++)
-          weight[4 * corner + v] = w[v];
-      }
-    }
-  }
+  *start = pla_array_new0((size_t)self->n_carved + 2, sizeof **start);
+  *vert = pla_array_new(3 * (size_t)surface->n_tris, sizeof **vert);
+  if (!*start || !*vert)
+    return pla_fail_memory(err, "the surface of the body");
+  for (int i = 0; i < surface->n_tris; i++)
+    (*start)[facet[i] + 2] += 3;
+  for (int i = 0; i < self->n_carved; i++)
+    (*start)[i + 2] += (*start)[i + 1];
+  for (int i = 0; i < 3 * surface->n_tris; i++)
+    (*vert)[(*start)[facet[i / 3] + 1]++] = surface->tri[i];
+  return PLA_OK;
 }
 
-void
-pla_cut_mesh_carved_verts(const PlaCutMesh *self, const PlaTriMesh *surface, int *tet,
-                          double *weight)
+PlaStatus
+pla_cut_mesh_carved_verts(const PlaCutMesh *self, const PlaTriMesh *surface, const int *facet,
+                          int *tet, double *weight, PlaError *err)
 {
-  for (int v = 0; v < surface->n_verts; v++)
+  const double off = -1e-6; /* least weight that is still in a tet: triangles are rounded */
+  const PlaTetMesh tets = { self->n_verts, self->n_tets, self->rest, self->tet };
+  double *inside = pla_array_new((size_t)surface->n_verts, sizeof *inside);
+  int *start = NULL, *vert = NULL;
+  PlaStatus st = inside ? list_verts(self, surface, facet, &start, &vert, err)
+                        : pla_fail_memory(err, "the surface of the body");
+  for (int v = 0; st == PLA_OK && v < surface->n_verts; v++) {
     tet[v] = -1;
-  for (int t = 0; t < self->n_tets; t++)
-    for (int p = 0; self->refined[t] && p < self->refined[t]->n_patches; p++) {
+    inside[v] = off;
+  }
+  for (int t = 0; st == PLA_OK && t < self->n_tets; t++)
+    for (int p = 0, last = -1; self->refined[t] && p < self->refined[t]->n_patches; p++) {
       const PlaCutPatch *patch = &self->refined[t]->patch[p];
-      if (patch->triangle >= 0 && patch->triangle < self->n_carved)
-        match_corners(self, surface, t, patch, tet, weight);
+      const int i = patch->triangle;
+      if (i < 0 || i >= self->n_carved || i == last)
+        continue;
+      last = i;
+      for (int k = start[i]; k < start[i + 1]; k++) {
+        const int v = vert[k];
+        double w[4];
+        if (inside[v] >= 0.0 || !pla_tet_weights(&tets, t, &surface->pos[3 * v], w))
+          continue;
+        const double least = fmin(fmin(w[0], w[1]), fmin(w[2], w[3]));
+        if (least <= inside[v])
+          continue;
+        inside[v] = least;
+        tet[v] = t;
+        memcpy(&weight[4 * v], w, sizeof w);
+      }
     }
+  free(inside);
+  free(start);
+  free(vert);
+  return st;
 }

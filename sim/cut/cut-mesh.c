@@ -359,9 +359,9 @@ pla_cut_mesh_set_shape(PlaCutMesh *self, const double *pos, PlaError *err)
 /* a tet that the blade reaches */
 typedef struct {
   int tet;
-  PlaCutComplex *refined; /* the new one; NULL: untouched after all */
+  PlaCutComplex *refined; /* the new one while it is made */
   int n_pieces;
-  PlaCutComplex **piece; /* owned until they go into the mesh */
+  PlaCutComplex **piece; /* owned until they go into the mesh; NULL: untouched after all */
   int first_copy;        /* piece k > 0 is tet first_copy + k - 1, piece 0 is the tet itself */
 } Touched;
 
@@ -444,13 +444,16 @@ cut_tet(const Cut *cut, Touched *at, int **found, int *capacity)
   int64_t pos[4][3];
   for (int c = 0; c < 4; c++)
     snap(cut, &cut->pos[3 * tet[c]], pos[c]);
+  PlaCutHull hull;
+  pla_cut_hull_init(&hull, (const int64_t(*)[3])pos);
   /* insert each triangle into the complex of the tet */
   for (int k = 0; ok && k < n; k++) {
     int64_t tri[3][3];
     PlaCutTriangle triangle;
     for (int c = 0; c < 3; c++)
       snap(cut, &cut->blade->pos[3 * cut->blade->tri[3 * (*found)[k] + c]], tri[c]);
-    if (!pla_cut_triangle_init(&triangle, (const int64_t(*)[3])tri, (const int64_t(*)[3])pos))
+    if (!pla_cut_hull_may_meet(&hull, (const int64_t(*)[3])tri) ||
+        !pla_cut_triangle_init(&triangle, (const int64_t(*)[3])tri, (const int64_t(*)[3])pos))
       continue;
     pla_cut_triangle_set_verts(&triangle, &cut->blade->tri[3 * (*found)[k]]);
     if (!at->refined)
@@ -473,6 +476,8 @@ cut_tet(const Cut *cut, Touched *at, int **found, int *capacity)
     for (int k = 0; ok && k < at->n_pieces; k++)
       ok = (at->piece[k] = pla_cut_complex_extract(at->refined, piece, k)) != NULL;
     free(piece);
+    pla_cut_complex_free(at->refined);
+    at->refined = NULL;
   }
   return ok;
 }
@@ -505,7 +510,7 @@ cut_tets(Cut *cut, PlaProgress *progress, PlaError *err)
   /* the tets that were only near the blade go */
   int n = 0;
   for (int i = 0; i < cut->n; i++)
-    if (cut->touched[i].refined)
+    if (cut->touched[i].piece)
       cut->touched[n++] = cut->touched[i];
   cut->n = n;
   for (int i = 0; i < n; i++)

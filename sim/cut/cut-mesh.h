@@ -36,11 +36,12 @@ int pla_cut_mesh_n_carved(const PlaCutMesh *self); /* triangles of that surface;
 /* Keeps a copy of @surface, along which the mesh was carved: from now on its triangles stay whole
  * in pla_cut_mesh_surface() where no blade comes near them. */
 PlaStatus pla_cut_mesh_keep_surface(PlaCutMesh *self, const PlaTriMesh *surface, PlaError *err);
-/* Where the vertices of @surface, along which @self was carved and not cut since, lie at rest: the
- * first tet whose material ends there (n_verts; -1: none) and the barycentric coordinates in it
- * (n_verts x 4). */
-void pla_cut_mesh_carved_verts(const PlaCutMesh *self, const PlaTriMesh *surface, int *tet,
-                               double *weight);
+/* Where the vertices of @surface lie at rest, whose triangle i is triangle facet[i], or part of it,
+ * of the surface that @self was carved along; it was not cut since.  tet: of those whose material
+ * ends at that triangle the first that the vertex lies in (n_verts; -1: none); weight: its
+ * barycentric coordinates there (n_verts x 4).  PLA_ERR_MEMORY. */
+PlaStatus pla_cut_mesh_carved_verts(const PlaCutMesh *self, const PlaTriMesh *surface,
+                                    const int *facet, int *tet, double *weight, PlaError *err);
 PlaStatus pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err);
 void pla_cut_mesh_free(PlaCutMesh *self); /* NULL is fine */
 

@@ -212,6 +212,80 @@ pla_blade_grid_find(const PlaBladeGrid *self, const PlaCutBox *box, int **found,
   return kept;
 }
 
+void
+pla_cut_hull_init(PlaCutHull *self, const int64_t pos[4][3])
+{
+  const double rounding = 1e-12; /* of a product of three; 100 times what it can be */
+  double x[4][3];
+  *self = (PlaCutHull){ .size = 0.0 };
+  for (int c = 0; c < 4; c++)
+    for (int d = 0; d < 3; d++) {
+      self->origin[d] = pos[0][d];
+      x[c][d] = (double)(pos[c][d] - pos[0][d]);
+      self->size = fmax(self->size, fabs(x[c][d]));
+    }
+  for (int f = 0; f < 4; f++) {
+    const double *base = x[(f + 1) % 4], *p = x[(f + 2) % 4], *q = x[(f + 3) % 4];
+    double height = 0.0, length = 0.0;
+    for (int d = 0; d < 3; d++) {
+      const int a = (d + 1) % 3, b = (d + 2) % 3;
+      self->base[f][d] = base[d];
+      self->normal[f][d] =
+          (p[a] - base[a]) * (q[b] - base[b]) - (p[b] - base[b]) * (q[a] - base[a]);
+      height += self->normal[f][d] * (x[f][d] - base[d]);
+      length +=
+          fabs((p[a] - base[a]) * (q[b] - base[b])) + fabs((p[b] - base[b]) * (q[a] - base[a]));
+    }
+    /* of a flat tet no side is known to be the inner one */
+    self->loss[f] = fabs(height) > rounding * length * self->size ? rounding * length : INFINITY;
+    for (int d = 0; height < 0.0 && d < 3; d++)
+      self->normal[f][d] = -self->normal[f][d];
+  }
+}
+
+bool
+pla_cut_hull_may_meet(const PlaCutHull *self, const int64_t tri[3][3])
+{
+  enum { MOST = 8 }; /* corners: one more by each face */
+  double loop[2][MOST][3], reach = self->size;
+  int n = 3, in = 0;
+  for (int k = 0; k < 9; k++) {
+    loop[0][k / 3][k % 3] = (double)(tri[k / 3][k % 3] - self->origin[k % 3]);
+    reach = fmax(reach, fabs(loop[0][k / 3][k % 3]));
+  }
+  /* what each face leaves of the triangle */
+  for (int f = 0; f < 4 && n > 0; f++) {
+    const double slack = self->loss[f] * 2.0 * reach, *base = self->base[f], *m = self->normal[f];
+    double at[MOST];
+    bool all = true;
+    for (int k = 0; k < n; k++) {
+      const double *x = loop[in][k];
+      at[k] = m[0] * (x[0] - base[0]) + m[1] * (x[1] - base[1]) + m[2] * (x[2] - base[2]) + slack;
+      all = all && at[k] >= 0.0;
+    }
+    if (all)
+      continue;
+    int left = 0;
+    for (int k = 0; k < n; k++) {
+      const int next = k + 1 < n ? k + 1 : 0;
+      const double *x = loop[in][k], *y = loop[in][next];
+      if (left + 2 > MOST) /* rounded corners of a loop without area may alternate */
+        return true;
+      if (at[k] >= 0.0)
+        memcpy(loop[!in][left++], x, sizeof loop[0][0]);
+      if ((at[k] >= 0.0) == (at[next] >= 0.0))
+        continue;
+      const double part = at[k] / (at[k] - at[next]);
+      for (int d = 0; d < 3; d++)
+        loop[!in][left][d] = x[d] + part * (y[d] - x[d]);
+      left++;
+    }
+    n = left;
+    in = !in;
+  }
+  return n > 0;
+}
+
 /* ---- the tets ---- */
 
 /* the bits of @x with two free ones between each */

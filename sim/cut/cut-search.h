@@ -7,6 +7,7 @@
 #include "anatomy/mesh/mesh.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct {
   double lo[3], hi[3];
@@ -32,6 +33,18 @@ void pla_blade_grid_clear(PlaBladeGrid *self);
 /* Triangles that may meet @box, rising and each once, in *found, which grows; their number, or -1
  * when memory is short. */
 int pla_blade_grid_find(const PlaBladeGrid *self, const PlaCutBox *box, int **found, int *capacity);
+
+/* One tet, for the question which triangles reach it; both on the integer grid of a cut. */
+typedef struct {
+  int64_t origin[3];
+  double size;         /* largest coordinate from there */
+  double base[4][3];   /* a corner of face i, which lies opposite corner i */
+  double normal[4][3]; /* of face i, inwards; of any length */
+  double loss[4];      /* that rounding takes from a distance, for coordinates up to 1 */
+} PlaCutHull;
+void pla_cut_hull_init(PlaCutHull *self, const int64_t pos[4][3]);
+/* false: the triangle has no point of the tet, not even of its border. */
+bool pla_cut_hull_may_meet(const PlaCutHull *self, const int64_t tri[3][3]);
 
 /* ---- the tets ---- */
 

@@ -2,7 +2,6 @@
 #include "anatomy/base/parallel.h"
 #include "anatomy/mesh/box-mesh.h"
 #include "sim/cut/cut-mesh-private.h"
-#include "sim/cut/cut-mesh.h"
 
 #include <glib.h>
 #include <math.h>
@@ -818,6 +817,32 @@ test_search(void)
   pla_mesh_free(mesh);
 }
 
+/* triangles that change a tet are never left out beforehand, most others are */
+static void
+test_hull(void)
+{
+  g_autoptr(GRand) rand = g_rand_new_with_seed(3);
+  int met = 0, may = 0;
+  for (int round = 0; round < 4000; round++) {
+    int64_t x[7][3]; /* on few planes, so that they touch often */
+    PlaCutTriangle triangle;
+    PlaCutComplex *c = pla_cut_complex_new();
+    PlaCutHull hull;
+    bool changed = false;
+    for (int k = 0; k < 21; k++)
+      x[k / 3][k % 3] = g_rand_int_range(rand, 0, 6);
+    pla_cut_hull_init(&hull, (const int64_t(*)[3])x);
+    if (pla_cut_triangle_init(&triangle, (const int64_t(*)[3])(x + 4), (const int64_t(*)[3])x))
+      g_assert_true(pla_cut_complex_insert(c, &triangle, 0, &changed));
+    const bool found = pla_cut_hull_may_meet(&hull, (const int64_t(*)[3])(x + 4));
+    g_assert_true(found || !changed);
+    met += changed;
+    may += found;
+    pla_cut_complex_free(c);
+  }
+  g_assert_true(met > 500 && may < 2 * met);
+}
+
 /* what cannot be cut along says so and changes nothing */
 static void
 test_bad_blades(void)
@@ -869,6 +894,7 @@ main(int argc, char **argv)
   g_test_add_func("/sim/cut/lips", test_lips);
   g_test_add_func("/sim/cut/threads", test_threads);
   g_test_add_func("/sim/cut/search", test_search);
+  g_test_add_func("/sim/cut/hull", test_hull);
   g_test_add_func("/sim/cut/bad-blades", test_bad_blades);
   return g_test_run();
 }
