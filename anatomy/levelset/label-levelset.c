@@ -6,7 +6,8 @@
  * where nothing thin could be lost (after Whitaker, "Reducing aliasing artifacts in iso-surfaces of
  * binary volumes", 2000, who projects: that leaves a crease wherever a bound ends, and creases
  * are kinks of the distance far from the surface; part of the way leaves none).  Only a band of
- * voxels around the interface is visited.  The result is redistanced in millimetres, filtered once
+ * voxels around the interface is visited.  What follows is in label-interface.c: the result is
+ * redistanced in millimetres, filtered once
  * more as a distance, moved to enclose the voxels' volume around every place, and drawn back to
  * corners of voxel faces that it has left by most of a voxel.
  *
@@ -14,6 +15,7 @@
  * volume ends. */
 #include "anatomy/base/memory.h"
 #include "anatomy/levelset/label-frame-private.h"
+#include "anatomy/levelset/label-stairs-private.h"
 #include "anatomy/levelset/levelset.h"
 #include "anatomy/segment/components.h"
 #include "anatomy/volume/distance-transform.h"
@@ -37,21 +39,11 @@ static const double band_voxels = 5.0;
 static const float most_corner = 0.1f, most_face = 0.25f;
 /* of the way back that is gone at a time */
 static const float pull_back = 0.6f;
-/* voxels by which what has been lost, or left far behind, is inside again at least */
-static const float least_inside = 0.2f;
 /* voxels by which values may move once more at the end, to round the dents that those bounds leave
  * in the slope; where they were held, too little for anything to change sides */
 static const float last_shift = 0.2f, last_shift_held = 0.15f;
 /* voxels by which a corner of their faces may be away from it before it is a distance */
 static const float most_corner_gap = 0.85f;
-/* smallest spacings by which the filter may move a distance in the end */
-static const float last_touch = 0.1f;
-/* voxels by which a corner of voxel faces may be away in the end, half a diagonal, 0.87, being what
- * an oblique plane has, and to which it is drawn else; what is left of one is for triangles */
-static const float last_gap = 0.92f, last_goal = 0.87f;
-/* voxels over which the volume of the voxels is kept: fewer and the stairs come back */
-static const double match_sigma = 3.0;
-enum { MAX_RADIUS = 64 };
 
 PlaLabelLevelSetOptions
 pla_label_levelset_options_default(void)
@@ -59,18 +51,12 @@ pla_label_levelset_options_default(void)
   return (PlaLabelLevelSetOptions){ .keep_volume = true };
 }
 
-/* a symmetric filter; tap[0] is the middle */
-typedef struct {
-  int radius;
-  float tap[MAX_RADIUS + 1];
-} Kernel;
-
 /* a Gaussian of @sigma samples and a wider one, mixed so that the second moment is zero */
-static Kernel
-kernel_make(double sigma)
+PlaStairKernel
+pla_stair_kernel(double sigma)
 {
-  Kernel k = { .radius = (int)fmin(ceil(4.0 * sigma), MAX_RADIUS) };
-  double g[2][MAX_RADIUS + 1], moment[2];
+  PlaStairKernel k = { .radius = (int)fmin(ceil(4.0 * sigma), PLA_STAIR_RADIUS) };
+  double g[2][PLA_STAIR_RADIUS + 1], moment[2];
   for (int w = 0; w < 2; w++) {
     double s = sigma * (w ? sqrt(2.0) : 1.0), sum = 0.0, second = 0.0;
     for (int t = 0; t <= k.radius; t++) {
@@ -88,39 +74,10 @@ kernel_make(double sigma)
   return k;
 }
 
-/* a plain Gaussian of @sigma samples */
-static Kernel
-kernel_gaussian(double sigma)
-{
-  Kernel k = { .radius = (int)fmin(ceil(3.0 * sigma), MAX_RADIUS) };
-  double sum = 0.0;
-  for (int t = 0; t <= k.radius; t++)
-    sum += (t ? 2.0 : 1.0) * exp(-0.5 * t * t / (sigma * sigma));
-  for (int t = 0; t <= k.radius; t++)
-    k.tap[t] = (float)(exp(-0.5 * t * t / (sigma * sigma)) / sum);
-  return k;
-}
-
-/* voxels i0 .. i1 - 1 of a row */
-typedef struct {
-  int i0, i1;
-} Run;
-
-typedef struct {
-  int dims[3];
-  bool large; /* worth several threads */
-  float band; /* voxels: values stay within +- band */
-  const uint8_t *mask;
-  float *least, *most; /* what u may be, in the runs */
-  float *u;            /* voxels; negative inside */
-  float *work[2];      /* like u outside the runs */
-  size_t *first_run;   /* per row (rows + 1) */
-  Run *run;
-} Stairs;
-
 /* filters the runs of @from along @axis into @to; samples beyond the grid repeat the last one */
-static void
-filter_axis(const Stairs *s, const Kernel *kernel, int axis, const float *from, float *to)
+void
+pla_stairs_filter_axis(const PlaStairs *s, const PlaStairKernel *kernel, int axis,
+                       const float *from, float *to)
 {
   /* a symmetric filter along one axis, over the runs of the band only; borders repeat */
   const int *n = s->dims;
@@ -156,18 +113,18 @@ filter_axis(const Stairs *s, const Kernel *kernel, int axis, const float *from, 
 }
 
 /* work[0] <- the filtered u */
-static void
-filter(Stairs *s, const Kernel kernel[3])
+void
+pla_stairs_filter(PlaStairs *s, const PlaStairKernel kernel[3])
 {
-  filter_axis(s, &kernel[0], 0, s->u, s->work[0]);
-  filter_axis(s, &kernel[1], 1, s->work[0], s->work[1]);
-  filter_axis(s, &kernel[2], 2, s->work[1], s->work[0]);
+  pla_stairs_filter_axis(s, &kernel[0], 0, s->u, s->work[0]);
+  pla_stairs_filter_axis(s, &kernel[1], 1, s->work[0], s->work[1]);
+  pla_stairs_filter_axis(s, &kernel[2], 2, s->work[1], s->work[0]);
 }
 
 /* whether voxel @at moved by @step along @axis is on side @side; beyond the grid the label goes on,
  * and its background does not, so that the interface is held back from the border */
 static bool
-same_side(const Stairs *s, const int at[3], int axis, int step, bool side)
+same_side(const PlaStairs *s, const int at[3], int axis, int step, bool side)
 {
   const int *n = s->dims;
   int x[3] = { at[0], at[1], at[2] };
@@ -181,7 +138,7 @@ same_side(const Stairs *s, const int at[3], int axis, int step, bool side)
 
 /* whether label or background is one or two voxels thick there */
 static bool
-is_slender(const Stairs *s, const int at[3], bool side)
+is_slender(const PlaStairs *s, const int at[3], bool side)
 {
   for (int d = 0; d < 3; d++) {
     bool near[2] = { same_side(s, at, d, -1, side), same_side(s, at, d, 1, side) };
@@ -194,7 +151,7 @@ is_slender(const Stairs *s, const int at[3], bool side)
 }
 
 static float
-freedom_at(const Stairs *s, int i, int j, int k)
+freedom_at(const PlaStairs *s, int i, int j, int k)
 {
   const int *n = s->dims, at[3] = { i, j, k };
   const size_t nx = (size_t)n[0], plane = nx * (size_t)n[1];
@@ -214,7 +171,7 @@ freedom_at(const Stairs *s, int i, int j, int k)
 
 /* bounds of the values in the runs */
 static void
-bound_values(Stairs *s)
+bound_values(PlaStairs *s)
 {
   const int *n = s->dims;
 #pragma omp parallel for collapse(2) schedule(dynamic, 64) if (s->large)
@@ -233,7 +190,7 @@ bound_values(Stairs *s)
 
 /* the bounds of the last round, around what the values have become */
 static void
-bound_last_round(Stairs *s)
+bound_last_round(PlaStairs *s)
 {
   const size_t rows = (size_t)s->dims[1] * (size_t)s->dims[2];
 #pragma omp parallel for schedule(static) if (s->large)
@@ -250,7 +207,7 @@ bound_last_round(Stairs *s)
 
 /* u <- the filtered u, drawn by @back of the way into the bounds */
 static void
-settle(Stairs *s, const float *filtered, float back)
+settle(PlaStairs *s, const float *filtered, float back)
 {
   const size_t rows = (size_t)s->dims[1] * (size_t)s->dims[2];
 #pragma omp parallel for schedule(static) if (s->large)
@@ -265,15 +222,15 @@ settle(Stairs *s, const float *filtered, float back)
 }
 
 static void
-filter_round(Stairs *s, const Kernel kernel[3], float back)
+filter_round(PlaStairs *s, const PlaStairKernel kernel[3], float back)
 {
-  filter(s, kernel);
+  pla_stairs_filter(s, kernel);
   settle(s, s->work[0], back);
 }
 
 /* signed distance to the voxel faces in voxels, within the band */
 static PlaStatus
-stairs_init(Stairs *s, PlaProgress *progress, PlaError *err)
+stairs_init(PlaStairs *s, PlaProgress *progress, PlaError *err)
 {
   const int *n = s->dims;
   const double identity[12] = { 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0 };
@@ -338,7 +295,7 @@ stairs_init(Stairs *s, PlaProgress *progress, PlaError *err)
 
 /* the bounds are for smoothing alone, and as large as the grid */
 static void
-drop_bounds(Stairs *s)
+drop_bounds(PlaStairs *s)
 {
   free(s->least);
   free(s->most);
@@ -346,7 +303,7 @@ drop_bounds(Stairs *s)
 }
 
 static void
-stairs_clear(Stairs *s)
+stairs_clear(PlaStairs *s)
 {
   free(s->work[0]);
   free(s->work[1]);
@@ -357,13 +314,13 @@ stairs_clear(Stairs *s)
 
 /* bounds that keep voxel @v inside, or outside */
 static void
-hold_to_side(Stairs *s, size_t v, bool inside)
+hold_to_side(PlaStairs *s, size_t v, bool inside)
 {
   if (inside) {
-    s->most[v] = fminf(s->most[v], -least_inside);
+    s->most[v] = fminf(s->most[v], -pla_stairs_inside);
     s->least[v] = fminf(s->least[v], s->most[v]);
   } else {
-    s->least[v] = fmaxf(s->least[v], least_inside);
+    s->least[v] = fmaxf(s->least[v], pla_stairs_inside);
     s->most[v] = fmaxf(s->most[v], s->least[v]);
   }
 }
@@ -371,7 +328,7 @@ hold_to_side(Stairs *s, size_t v, bool inside)
 /* Voxels that have changed sides together with everything around them were part of something that
  * is gone: holds them to their own side.  Returns how many. */
 static size_t
-hold_lost(Stairs *s)
+hold_lost(PlaStairs *s)
 {
   const int *n = s->dims;
   const size_t nx = (size_t)n[0], stride[3] = { 1, nx, nx * (size_t)n[1] };
@@ -403,7 +360,7 @@ hold_lost(Stairs *s)
 
 /* the eight voxels at the upper corner of voxel (i, j, k); beyond the grid those at its border */
 static void
-voxels_at_corner(const Stairs *s, int i, int j, int k, size_t at[8])
+voxels_at_corner(const PlaStairs *s, int i, int j, int k, size_t at[8])
 {
   const int *n = s->dims, lo[3] = { i, j, k };
   size_t first = 0, step[3], stride = 1;
@@ -418,8 +375,8 @@ voxels_at_corner(const Stairs *s, int i, int j, int k, size_t at[8])
 
 /* By how much the mean value of the voxels @at a corner is beyond what it is @gap voxels away from
  * the interface; 0: no voxel face has that corner, or it is nearer. */
-static float
-corner_excess(const Stairs *s, const float *value, const size_t at[8], float gap)
+float
+pla_stairs_corner_excess(const PlaStairs *s, const float *value, const size_t at[8], float gap)
 {
   float mean = 0.0f, slope[3] = { 0 };
   int inside = 0;
@@ -436,12 +393,11 @@ corner_excess(const Stairs *s, const float *value, const size_t at[8], float gap
   return fabsf(mean) <= most ? 0.0f : mean - copysignf(most, mean);
 }
 
-typedef void (*CornerFunc)(Stairs *s, int i, int j, int k, const size_t at[8], void *data);
-
 /* Calls @func, in their order, for corners of voxel faces from which the interface of @value is
  * further than @gap voxels; returns how many there are. */
-static size_t
-visit_far_corners(Stairs *s, const float *value, float gap, CornerFunc func, void *data)
+size_t
+pla_stairs_visit_far_corners(PlaStairs *s, const float *value, float gap, PlaCornerFunc func,
+                             void *data)
 {
   const int *n = s->dims;
   size_t far = 0;
@@ -452,7 +408,7 @@ visit_far_corners(Stairs *s, const float *value, float gap, CornerFunc func, voi
         for (int i = s->run[r].i0 - (s->run[r].i0 == 0); i < s->run[r].i1; i++) {
           size_t at[8];
           voxels_at_corner(s, i, j, k, at);
-          if (corner_excess(s, value, at, gap) == 0.0f)
+          if (pla_stairs_corner_excess(s, value, at, gap) == 0.0f)
             continue;
           func(s, i, j, k, at, data);
           far++;
@@ -463,10 +419,10 @@ visit_far_corners(Stairs *s, const float *value, float gap, CornerFunc func, voi
 
 /* the corner should be nearer to the few voxels on one side: holds them to it */
 static void
-hold_few(Stairs *s, int i, int j, int k, const size_t at[8], void *data)
+hold_few(PlaStairs *s, int i, int j, int k, const size_t at[8], void *data)
 {
   (void)i, (void)j, (void)k, (void)data;
-  const bool inside = corner_excess(s, s->u, at, most_corner_gap) > 0.0f;
+  const bool inside = pla_stairs_corner_excess(s, s->u, at, most_corner_gap) > 0.0f;
   for (int c = 0; c < 8; c++)
     if ((s->mask[at[c]] != 0) == inside)
       hold_to_side(s, at[c], inside);
@@ -475,9 +431,9 @@ hold_few(Stairs *s, int i, int j, int k, const size_t at[8], void *data)
 /* Corners of voxel faces that the interface has left by most of a voxel, as a lone bump's
  * does: holds the voxels around them to their own side.  Returns how many corners. */
 static size_t
-hold_far(Stairs *s)
+hold_far(PlaStairs *s)
 {
-  return visit_far_corners(s, s->u, most_corner_gap, hold_few, NULL);
+  return pla_stairs_visit_far_corners(s, s->u, most_corner_gap, hold_few, NULL);
 }
 
 /* shifts the interface until it encloses @target_mm3, but for what is not worth moving flat faces
@@ -500,7 +456,7 @@ match_volume(PlaLevelSet *ls, double target_mm3, PlaError *err)
 
 /* one unbounded round, taken back where nothing of a layer thinner than the filter would be left */
 static PlaStatus
-smooth_what_lasts(Stairs *s, const Kernel kernel[3], PlaError *err)
+smooth_what_lasts(PlaStairs *s, const PlaStairKernel kernel[3], PlaError *err)
 {
   const size_t n = (size_t)s->dims[0] * (size_t)s->dims[1] * (size_t)s->dims[2];
   float *before = pla_array_dup(s->u, n, sizeof *before);
@@ -518,14 +474,14 @@ smooth_what_lasts(Stairs *s, const Kernel kernel[3], PlaError *err)
 
 /* away with the stairs, then with what is finer than asked for */
 static PlaStatus
-remove_stairs(Stairs *s, PlaProgress *progress, PlaError *err)
+remove_stairs(PlaStairs *s, PlaProgress *progress, PlaError *err)
 {
-  Kernel kernel[3];
+  PlaStairKernel kernel[3];
   int done = 0, rounds = 0;
   for (int p = 0; p < N_PLANS; p++)
     rounds += stair_plan[p].rounds;
   for (int p = 0; p < N_PLANS; p++) {
-    kernel[0] = kernel[1] = kernel[2] = kernel_make(stair_plan[p].sigma);
+    kernel[0] = kernel[1] = kernel[2] = pla_stair_kernel(stair_plan[p].sigma);
     for (int r = 0; r < stair_plan[p].rounds; r++) {
       filter_round(s, kernel, pull_back);
       if (!pla_progress_step(progress, (double)++done / rounds))
@@ -542,213 +498,12 @@ remove_stairs(Stairs *s, PlaProgress *progress, PlaError *err)
   return PLA_OK;
 }
 
-static bool
-is_at_border(const Stairs *s, int i, int j, int k)
-{
-  const int *n = s->dims;
-  return i == 0 || j == 0 || k == 0 || i == n[0] - 1 || j == n[1] - 1 || k == n[2] - 1;
-}
-
-/* whether a neighbour of voxel @v is on its side by more than @most */
-static bool
-has_firm_neighbour(const Stairs *s, const int at[3], size_t v, float most)
-{
-  const size_t stride[3] = { 1, (size_t)s->dims[0], (size_t)s->dims[0] * (size_t)s->dims[1] };
-  const float side = s->u[v] < 0.0f ? -1.0f : 1.0f;
-  for (int d = 0; d < 3; d++)
-    if ((at[d] > 0 && side * s->u[v - stride[d]] > most) ||
-        (at[d] + 1 < s->dims[d] && side * s->u[v + stride[d]] > most))
-      return true;
-  return false;
-}
-
-/* Filters @ls, distances around the interface, once more: what is left of the stairs is a few
- * hundredths of a voxel high, but where it bends more than the surface it makes kinks of the
- * distance below.  What would move by more is an edge and stays, without a bound that shows; so
- * does what is thin, and what is just inside or outside at the border, where a cap is half a voxel
- * away. */
-static void
-touch_up(Stairs *s, PlaLevelSet *ls)
-{
-  const int *n = s->dims;
-  const size_t voxels = pla_levelset_n_voxels(ls);
-  const float most = last_touch * (float)pla_levelset_spacing_mm(ls);
-  const Kernel one = kernel_make(1.0), kernel[3] = { one, one, one };
-  memcpy(s->work[0], s->u, voxels * sizeof(float));
-  memcpy(s->work[1], s->u, voxels * sizeof(float));
-  filter(s, kernel);
-#pragma omp parallel for collapse(2) schedule(static) if (s->large)
-  for (int k = 0; k < n[2]; k++)
-    for (int j = 0; j < n[1]; j++) {
-      const size_t row = (size_t)j + (size_t)n[1] * (size_t)k;
-      for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
-        for (int i = s->run[r].i0; i < s->run[r].i1; i++) {
-          const size_t v = (size_t)n[0] * row + (size_t)i;
-          const float by = s->work[0][v] - s->u[v];
-          float to = s->u[v] + by * expf(-by * by / (most * most));
-          if (fabsf(s->u[v]) < 2.0f * most &&
-              (is_at_border(s, i, j, k) ||
-               !has_firm_neighbour(s, (const int[3]){ i, j, k }, v, 2.0f * most)))
-            to = s->u[v];
-          s->work[0][v] = to;
-        }
-    }
-#pragma omp parallel for schedule(static) if (s->large)
-  for (size_t row = 0; row < (size_t)n[1] * (size_t)n[2]; row++)
-    for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
-      for (int i = s->run[r].i0; i < s->run[r].i1; i++)
-        s->u[(size_t)n[0] * row + (size_t)i] = s->work[0][(size_t)n[0] * row + (size_t)i];
-}
-
-/* draws the values of @data, distances, around the corner above voxel (i, j, k) towards it */
-static void
-draw_around(Stairs *s, int i, int j, int k, const size_t at[8], void *data)
-{
-  enum { REACH = 2 }; /* voxels */
-  const int *n = s->dims;
-  const float excess = corner_excess(s, data, at, last_goal);
-  for (int c = k - REACH + 1; c <= k + REACH; c++)
-    for (int b = j - REACH + 1; b <= j + REACH; b++)
-      for (int a = i - REACH + 1; a <= i + REACH; a++) {
-        if (a < 0 || b < 0 || c < 0 || a >= n[0] || b >= n[1] || c >= n[2])
-          continue;
-        const float x = (float)(a - i) - 0.5f, y = (float)(b - j) - 0.5f, z = (float)(c - k) - 0.5f;
-        const float share = fmaxf(1.0f - (x * x + y * y + z * z) / (REACH * REACH), 0.0f);
-        /* the eight voxels at the corner get all of it */
-        const float draw = 1.5f * excess * share * share;
-        const size_t v = (size_t)a + (size_t)n[0] * ((size_t)b + (size_t)n[1] * (size_t)c);
-        s->work[0][v] = fmaxf(s->work[0][v], draw);
-        s->work[1][v] = fminf(s->work[1][v], draw);
-      }
-}
-
-/* draws the interface between the eight voxels at a corner, of the distances @data */
-static void
-draw_between(Stairs *s, int i, int j, int k, const size_t at[8], void *data)
-{
-  (void)i, (void)j, (void)k;
-  const PlaLevelSet *ls = data;
-  const float own = least_inside * (float)pla_levelset_spacing_mm(ls);
-  for (int c = 0; c < 8; c++) {
-    const float value = ls->phi_mm[at[c]];
-    s->work[0][at[c]] = s->mask[at[c]] ? fmaxf(value + own, 0.0f) : fminf(value - own, 0.0f);
-  }
-}
-
-/* Draws the interface of @ls, distances, to corners of voxel faces that it has left, with what is
- * around them; when @firm, which leaves an edge but never fails, between the eight voxels at the
- * corner.  Returns how many there were. */
-static size_t
-draw_to_corners(Stairs *s, PlaLevelSet *ls, bool firm)
-{
-  const size_t voxels = pla_levelset_n_voxels(ls);
-  memset(s->work[0], 0, voxels * sizeof *s->work[0]);
-  memset(s->work[1], 0, voxels * sizeof *s->work[1]);
-  const size_t far = firm ? visit_far_corners(s, ls->phi_mm, last_gap, draw_between, ls)
-                          : visit_far_corners(s, ls->phi_mm, last_gap, draw_around, ls->phi_mm);
-#pragma omp parallel for schedule(static) if (s->large)
-  for (size_t v = 0; v < voxels; v++)
-    ls->phi_mm[v] -= s->work[0][v] + s->work[1][v];
-  return far;
-}
-
-/* blurs what is in the runs of @x, which is zero elsewhere, through @y, of the same kind */
-static void
-blur(const Stairs *s, const Kernel *kernel, float *x, float *y, float *z)
-{
-  filter_axis(s, kernel, 0, x, y);
-  filter_axis(s, kernel, 1, y, z);
-  filter_axis(s, kernel, 2, z, x);
-}
-
-/* how far a plane along the interface moves through a whole voxel */
-static float
-width_at(const Stairs *s, const float *value, const int at[3], size_t v)
-{
-  const size_t stride[3] = { 1, (size_t)s->dims[0], (size_t)s->dims[0] * (size_t)s->dims[1] };
-  float width = 1e-6f;
-  for (int d = 0; d < 3; d++) {
-    const size_t before = at[d] > 0 ? v - stride[d] : v;
-    const size_t after = at[d] + 1 < s->dims[d] ? v + stride[d] : v;
-    width += 0.5f * fabsf(value[after] - value[before]);
-  }
-  return width;
-}
-
-/* Moves the interface of @ls, distances, so that it encloses the volume of the voxels around every
- * place: what smoothing takes from an edge is given back there and not on the flat faces beside it.
- * @sigma: voxels over which volumes are compared. */
-static PlaStatus
-match_locally(Stairs *s, PlaLevelSet *ls, double sigma, PlaError *err)
-{
-  const size_t voxels = pla_levelset_n_voxels(ls), rows = (size_t)s->dims[1] * (size_t)s->dims[2];
-  const float h = (float)pla_levelset_spacing_mm(ls), most = 0.2f * h;
-  float *lack = pla_array_new0(voxels, sizeof *lack), *area = pla_array_new0(voxels, sizeof *area);
-  const Kernel kernel = kernel_gaussian(sigma);
-  PlaStatus st = lack && area ? PLA_OK : pla_fail_memory(err, "the level set");
-  if (st == PLA_OK) {
-    /* missing volume and area of the interface at every voxel */
-    memset(s->work[0], 0, voxels * sizeof(float));
-    memset(s->work[1], 0, voxels * sizeof(float));
-#pragma omp parallel for schedule(static) if (s->large)
-    for (size_t row = 0; row < rows; row++)
-      for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
-        for (int i = s->run[r].i0; i < s->run[r].i1; i++) {
-          const size_t v = (size_t)s->dims[0] * row + (size_t)i;
-          const int at[3] = { i, (int)(row % (size_t)s->dims[1]), (int)(row / (size_t)s->dims[1]) };
-          const float width = width_at(s, ls->phi_mm, at, v), inside = 0.5f - ls->phi_mm[v] / width;
-          lack[v] = (s->mask[v] ? 1.0f : 0.0f) - fminf(fmaxf(inside, 0.0f), 1.0f);
-          area[v] = inside > 0.0f && inside < 1.0f ? 1.0f / width : 0.0f;
-        }
-    /* both averaged over a neighbourhood */
-    blur(s, &kernel, lack, s->work[0], s->work[1]);
-    memset(s->work[0], 0, voxels * sizeof(float));
-    memset(s->work[1], 0, voxels * sizeof(float));
-    blur(s, &kernel, area, s->work[0], s->work[1]);
-    /* move the interface by volume over area, at most a fifth of a voxel */
-#pragma omp parallel for schedule(static) if (s->large)
-    for (size_t row = 0; row < rows; row++)
-      for (size_t r = s->first_run[row]; r < s->first_run[row + 1]; r++)
-        for (int i = s->run[r].i0; i < s->run[r].i1; i++) {
-          const size_t v = (size_t)s->dims[0] * row + (size_t)i;
-          if (area[v] > 1e-3f / h)
-            ls->phi_mm[v] -= fminf(fmaxf(lack[v] / area[v], -most), most);
-        }
-  }
-  free(lack);
-  free(area);
-  return st;
-}
-
-/* the interface becomes that of distances, smooth, near the voxel faces, and around @volume_mm3
- * unless that is 0; the values beyond @band_mm are not distances */
-static PlaStatus
-draw_near(Stairs *s, PlaLevelSet *ls, double band_mm, double volume_mm3, PlaProgress *progress,
-          PlaError *err)
-{
-  enum { TOUCHES = 7, DRAWS = 3, FIRM_DRAWS = 3 };
-  PlaStatus st = PLA_OK;
-  for (int r = 0; st == PLA_OK && r < TOUCHES; r++) {
-    st = pla_levelset_redistance(ls, band_mm, progress, err);
-    if (st == PLA_OK)
-      touch_up(s, ls);
-  }
-  for (int r = 0; st == PLA_OK && r < DRAWS + FIRM_DRAWS; r++) {
-    st = pla_levelset_redistance(ls, band_mm, progress, err);
-    if (st == PLA_OK && volume_mm3 > 0.0)
-      st = match_locally(s, ls, match_sigma, err);
-    if (st == PLA_OK && draw_to_corners(s, ls, r >= DRAWS) == 0 && r + 1 >= DRAWS)
-      break;
-  }
-  return st;
-}
-
 /* True distances in mm, with the volume of the voxels restored place by place and as a whole, and
  * cropped to the volume.  @count and @wide_count: voxels of the labels in the volume and in the
  * grid;
  * @widest: largest sigma, voxels. */
 static PlaStatus
-finish(Stairs *s, const PlaLabelFrame *f, PlaLevelSet *wide, const PlaLabelLevelSetOptions *opts,
+finish(PlaStairs *s, const PlaLabelFrame *f, PlaLevelSet *wide, const PlaLabelLevelSetOptions *opts,
        double one_voxel_mm3, size_t count, size_t wide_count, double widest,
        const double spacing[3], PlaProgress *progress, PlaLevelSet **out, PlaError *err)
 {
@@ -758,12 +513,12 @@ finish(Stairs *s, const PlaLabelFrame *f, PlaLevelSet *wide, const PlaLabelLevel
   pla_progress_phase(progress, "Redistancing", 1.0);
   PlaProgressSpan span = pla_progress_push(progress);
   if (opts->smooth_mm == 0.0)
-    st = draw_near(s, wide, 3.0 * coarsest, (double)wide_count * voxel_mm3, progress, err);
-  for (int r = 0; st == PLA_OK && opts->smooth_mm > 0.0 && voxel_mm3 > 0.0 && r < 2; r++) {
+    st = pla_stairs_draw_near(s, wide, 3.0 * coarsest, (double)wide_count * voxel_mm3, progress,
+                              err);
+  if (opts->smooth_mm > 0.0 && voxel_mm3 > 0.0)
     st = pla_levelset_redistance(wide, 3.0 * coarsest, progress, err);
-    if (st == PLA_OK)
-      st = match_locally(s, wide, match_sigma + 2.0 * widest, err);
-  }
+  for (int r = 0; st == PLA_OK && opts->smooth_mm > 0.0 && voxel_mm3 > 0.0 && r < 2; r++)
+    st = pla_stairs_match_locally(s, wide, pla_stairs_match_sigma + 2.0 * widest, err);
   if (st == PLA_OK)
     st = pla_levelset_redistance(wide, opts->band_mm > 0.0 ? opts->band_mm : 4.0 * coarsest,
                                  progress, err);
@@ -792,7 +547,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
   uint8_t *wanted = pla_array_new0(65536, 1), *mask = NULL;
   PlaLevelSet *wide = NULL, *ls = NULL;
   PlaLabelFrame f = { 0 };
-  Stairs s = { 0 };
+  PlaStairs s = { 0 };
   PlaStatus st = wanted ? PLA_OK : pla_fail_memory(err, "the level set of a label");
   *out = NULL;
   /* the labels and the box that holds them */
@@ -806,7 +561,7 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
     /* a grid with room around that box */
     pla_volume_spacing_mm(vol, spacing);
     for (int d = 0; d < 3; d++) {
-      sigma[d] = fmin(opts->smooth_mm / spacing[d], MAX_RADIUS / 4.0);
+      sigma[d] = fmin(opts->smooth_mm / spacing[d], PLA_STAIR_RADIUS / 4.0);
       widest = fmax(widest, sigma[d]);
     }
     s.band = (float)(band_voxels + 3.0 * widest);
@@ -843,8 +598,8 @@ pla_levelset_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
     pla_progress_pop(progress, span);
   }
   if (st == PLA_OK && opts->smooth_mm > 0.0) {
-    const Kernel kernel[3] = { kernel_make(sigma[0]), kernel_make(sigma[1]),
-                               kernel_make(sigma[2]) };
+    const PlaStairKernel kernel[3] = { pla_stair_kernel(sigma[0]), pla_stair_kernel(sigma[1]),
+                                       pla_stair_kernel(sigma[2]) };
     st = smooth_what_lasts(&s, kernel, err);
   }
   drop_bounds(&s);

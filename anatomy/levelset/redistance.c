@@ -33,7 +33,8 @@ typedef struct {
 typedef struct {
   int i, j;
   int facet;
-  float d2; /* squared distance, mm^2 */
+  float d2;      /* squared distance, mm^2 */
+  float away[3]; /* from the nearest point of the facet, mm */
 } Found;
 
 /* those of one slice in one round */
@@ -443,6 +444,22 @@ distance_of(const Field *f, int i, int j, int k, size_t v)
   return side * fmaxf(side * curved_distance(f, f->nearest[v], x, s, t, side * flat), 1e-6f);
 }
 
+/* what sample (i, j, k) has found */
+static Found
+found_at(const Field *f, int i, int j, int k)
+{
+  const size_t v =
+      (size_t)i + (size_t)f->ls->dims[0] * ((size_t)j + (size_t)f->ls->dims[1] * (size_t)k);
+  const Facet *facet = &f->facet[f->nearest[v]];
+  Found found = { .i = i, .j = j, .facet = f->nearest[v], .d2 = f->best[v] };
+  float s, t, x[3];
+  sample_position(f, i, j, k, x);
+  facet_nearest(facet, x, &s, &t);
+  for (int d = 0; d < 3; d++)
+    found.away[d] = x[d] - facet->p[d] - s * facet->u[d] - t * facet->v[d];
+  return found;
+}
+
 /* the samples of slice k that the seeds have reached */
 static bool
 start_front(Field *f, int k)
@@ -456,32 +473,40 @@ start_front(Field *f, int k)
         continue;
       if (!pla_array_reserve(&front->at, front->n + 1, &front->room, sizeof *front->at))
         return false;
-      front->at[front->n++] = (Found){ i, j, f->nearest[v], f->best[v] };
+      front->at[front->n++] = found_at(f, i, j, k);
       f->listed[v] = 1;
     }
   return true;
 }
 
-/* offers the triangle of @from, of a slice beside slice k or of that slice, to the samples of slice
- * k around it.  Those that are nearer to the surface need no offer: theirs comes from further in.
- */
+/* Offers the triangle of @from, of slice @of, to the samples of slice k around it, which is that
+ * slice or one beside it.  Those that are nearer to the surface need no offer: theirs comes from
+ * further in.  Neither do those that know one as near as the plane through the nearest point,
+ * behind which the whole triangle lies. */
 static bool
-offer(Field *f, int k, const Found *from, Front *next)
+offer(Field *f, int k, int of, const Found *from, Front *next)
 {
+  const float nearly = 0.9999f; /* not worth a change, squared */
   const int *n = f->ls->dims;
   for (int j = from->j > 0 ? from->j - 1 : 0; j <= from->j + 1 && j < n[1]; j++)
     for (int i = from->i > 0 ? from->i - 1 : 0; i <= from->i + 1 && i < n[0]; i++) {
       const size_t v = (size_t)i + (size_t)n[0] * ((size_t)j + (size_t)n[1] * (size_t)k);
       if (f->best[v] <= from->d2)
         continue;
-      float x[3];
+      float x[3], ahead = from->d2;
+      for (int d = 0; d < 3; d++)
+        ahead += from->away[d] *
+                 ((float)(i - from->i) * f->column[0][d] + (float)(j - from->j) * f->column[1][d] +
+                  (float)(k - of) * f->column[2][d]);
+      if (ahead > 0.0f && ahead * ahead >= nearly * f->best[v] * from->d2)
+        continue;
       sample_position(f, i, j, k, x);
       if (!try_facet(f, v, from->facet, x) || f->listed[v])
         continue;
       if (!pla_array_reserve(&next->at, next->n + 1, &next->room, sizeof *next->at))
         return false;
       f->listed[v] = 1;
-      next->at[next->n++] = (Found){ .i = i, .j = j };
+      next->at[next->n++] = (Found){ .i = i, .j = j, .facet = -1 };
     }
   return true;
 }
@@ -508,13 +533,13 @@ advance(Field *f, int k, float ripe)
   }
   for (int kk = k > 0 ? k - 1 : 0; kk <= last; kk++)
     for (int c = 0; c < f->front[0][kk].n; c++)
-      if (f->front[0][kk].at[c].d2 <= ripe && !offer(f, k, &f->front[0][kk].at[c], next))
+      if (f->front[0][kk].at[c].d2 <= ripe && !offer(f, k, kk, &f->front[0][kk].at[c], next))
         return false;
   for (int c = 0; c < next->n; c++) {
     Found *found = &next->at[c];
     const size_t v = slice + (size_t)found->i + (size_t)n[0] * (size_t)found->j;
-    found->facet = f->nearest[v];
-    found->d2 = f->best[v];
+    if (found->facet != f->nearest[v])
+      *found = found_at(f, found->i, found->j, k);
   }
   return true;
 }
