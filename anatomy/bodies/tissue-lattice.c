@@ -133,7 +133,7 @@ make_levelsets(const PlaLabelMap *sorted, PlaProgress *progress, PlaLevelSet **o
   double spacing[3];
   pla_volume_spacing_mm(sorted->volume, spacing);
   /* far enough for what is combined below */
-  opts.band_mm = LEAST_COVER_MM + 4.0 * fmax(spacing[0], fmax(spacing[1], spacing[2]));
+  opts.band_mm = LEAST_COVER_MM + 2.0 * fmax(spacing[0], fmax(spacing[1], spacing[2]));
   opts.margin_mm = INFINITY;
   PlaStatus st = count ? PLA_OK : pla_fail_memory(err, "the surface of the body");
   if (st == PLA_OK) {
@@ -435,42 +435,61 @@ make_lattice(PlaTissueLattice *self, const PlaCellSizes *sizes, PlaError *err)
   return st;
 }
 
-/* the tissue that most of the points of a regular pattern in each tet lie in */
+/* How many of the points of a regular pattern in a tet, whose corners are @corner in index
+ * coordinates, lie in each tissue; tissue: 1 + its index, of each label. */
+static void
+count_tissues(const PlaLabelMap *map, const double corner[4][3], const int *tissue, int *count)
+{
+  enum { STEPS = 5 }; /* 56 points */
+  for (int a = 0; a <= STEPS; a++)
+    for (int b = 0; a + b <= STEPS; b++)
+      for (int c = 0; a + b + c <= STEPS; c++) {
+        const double w[4] = { a, b, c, STEPS - a - b - c };
+        double at[3] = { 0.0, 0.0, 0.0 };
+        for (int k = 0; k < 12; k++)
+          at[k % 3] += (w[k / 3] + 0.25) / (STEPS + 1.0) * corner[k / 3][k % 3];
+        const int label = label_at(map, at);
+        if (label > 0 && tissue[label])
+          count[tissue[label] - 1]++;
+      }
+}
+
+/* the tissue that most of those points in each tet lie in */
 static PlaStatus
 find_tissues(PlaTissueLattice *self, const PlaLabelMap *map, const double inverse[12],
              const int *ids, int n_ids, PlaError *err)
 {
-  enum { STEPS = 5 }; /* 56 points */
   const PlaTetMesh mesh = pla_mesh_tets(self->lattice);
   int *tissue = pla_array_new0(65536, sizeof *tissue); /* 1 + the index of a label */
-  int *count = pla_array_new((size_t)n_ids, sizeof *count);
   self->tissue = pla_array_new0((size_t)mesh.n_tets, sizeof *self->tissue);
-  const bool ok = tissue && count && self->tissue;
+  bool ok = tissue && self->tissue;
   for (int g = 0; ok && g < n_ids; g++)
     tissue[ids[g]] = g + 1;
-  for (int t = 0; ok && t < mesh.n_tets; t++) {
-    memset(count, 0, (size_t)n_ids * sizeof *count);
-    for (int a = 0; a <= STEPS; a++)
-      for (int b = 0; a + b <= STEPS; b++)
-        for (int c = 0; a + b + c <= STEPS; c++) {
-          const double w[4] = { a, b, c, STEPS - a - b - c };
-          double pos[3] = { 0.0, 0.0, 0.0 };
-          for (int k = 0; k < 12; k++)
-            pos[k % 3] +=
-                (w[k / 3] + 0.25) / (STEPS + 1.0) * mesh.rest[3 * mesh.tet[4 * t + k / 3] + k % 3];
+  if (ok && n_ids > 1) { /* else there is no choice */
+#pragma omp parallel reduction(&& : ok)
+    {
+      int *count = pla_array_new((size_t)n_ids, sizeof *count);
+      ok = count != NULL;
+#pragma omp for schedule(static)
+      for (int t = 0; t < mesh.n_tets; t++) {
+        double corner[4][3];
+        if (!ok)
+          continue;
+        for (int k = 0; k < 4; k++) {
+          const double *pos = &mesh.rest[3 * (size_t)mesh.tet[4 * (size_t)t + (size_t)k]];
           const double mm[3] = { 1e3 * pos[0], 1e3 * pos[1], 1e3 * pos[2] };
-          double at[3];
-          pla_affine_apply(inverse, mm, at);
-          const int label = label_at(map, at);
-          if (label > 0 && tissue[label])
-            count[tissue[label] - 1]++;
+          pla_affine_apply(inverse, mm, corner[k]);
         }
-    for (int g = 1; g < n_ids; g++)
-      if (count[g] > count[self->tissue[t]])
-        self->tissue[t] = g;
+        memset(count, 0, (size_t)n_ids * sizeof *count);
+        count_tissues(map, (const double(*)[3])corner, tissue, count);
+        for (int g = 1; g < n_ids; g++)
+          if (count[g] > count[self->tissue[t]])
+            self->tissue[t] = g;
+      }
+      free(count);
+    }
   }
   free(tissue);
-  free(count);
   return ok ? PLA_OK : pla_fail_memory(err, "the tissues of the body");
 }
 

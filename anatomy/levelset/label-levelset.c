@@ -74,6 +74,27 @@ pla_stair_kernel(double sigma)
   return k;
 }
 
+/* adds what samples beside them contribute to samples i0 .. i1 - 1 of a row of @n, in parts */
+static void
+filter_row(const PlaStairKernel *kernel, int n, const float *from, int i0, int i1, float *out)
+{
+  enum { PART = 256 };
+  const int reach = kernel->radius;
+  float wide[PART + 2 * PLA_STAIR_RADIUS];
+  for (int first = i0; first < i1; first += PART) {
+    const int count = i1 - first < PART ? i1 - first : PART;
+    for (int i = 0; i < count + 2 * reach; i++) {
+      const int at = first - reach + i;
+      wide[i] = from[at < 0 ? 0 : at >= n ? n - 1 : at];
+    }
+    for (int t = 1; t <= reach; t++) {
+      const float w = kernel->tap[t], *before = wide + reach - t, *after = wide + reach + t;
+      for (int i = 0; i < count; i++)
+        out[first + i] += w * (before[i] + after[i]);
+    }
+  }
+}
+
 /* filters the runs of @from along @axis into @to; samples beyond the grid repeat the last one */
 void
 pla_stairs_filter_axis(const PlaStairs *s, const PlaStairKernel *kernel, int axis,
@@ -92,13 +113,12 @@ pla_stairs_filter_axis(const PlaStairs *s, const PlaStairKernel *kernel, int axi
         const float *mid = from + nx * row;
         for (int i = i0; i < i1; i++)
           out[i] = kernel->tap[0] * mid[i];
+        if (axis == 0) {
+          filter_row(kernel, n[0], mid, i0, i1, out);
+          continue;
+        }
         for (int t = 1; t <= kernel->radius; t++) {
           const float w = kernel->tap[t];
-          if (axis == 0) {
-            for (int i = i0; i < i1; i++)
-              out[i] += w * (mid[i - t < 0 ? 0 : i - t] + mid[i + t >= n[0] ? n[0] - 1 : i + t]);
-            continue;
-          }
           int at = axis == 1 ? j : k, last = n[axis] - 1;
           int before = at - t < 0 ? 0 : at - t, after = at + t > last ? last : at + t;
           size_t stride = axis == 1 ? nx : nx * (size_t)n[1];

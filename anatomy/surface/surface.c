@@ -278,7 +278,11 @@ pla_surface_from_labels(const PlaLabelMap *map, const int *ids, int n_ids,
   PlaLevelSet *ls = NULL;
   PlaMesh *mesh = NULL, *small = NULL;
   PlaSurfaceReport r = { .interface_mm = NAN, .interface_voxels = NAN };
+  double spacing[3];
   lo.smooth_mm = opts->smooth_mm;
+  /* triangles come from the samples beside them */
+  pla_volume_spacing_mm(map->volume, spacing);
+  lo.band_mm = 2.0 * fmax(spacing[0], fmax(spacing[1], spacing[2]));
   *out = NULL;
 
   pla_progress_phase(progress, "Making the level set", 0.5);
