@@ -5,8 +5,8 @@
  * own.  Molino, Bao and Fedkiw, "A virtual node algorithm for changing mesh topology" (2004). */
 #include "sim/cut/cut-mesh-private.h"
 
+#include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
-#include "anatomy/mesh/tet-locator.h"
 #include "anatomy/mesh/winding.h"
 
 #include <math.h>
@@ -141,6 +141,16 @@ pla_cut_mesh_n_carved(const PlaCutMesh *self)
   return self->n_carved;
 }
 
+PlaStatus
+pla_cut_mesh_keep_surface(PlaCutMesh *self, const PlaTriMesh *surface, PlaError *err)
+{
+  self->n_scan_verts = surface->n_verts;
+  self->scan_pos = pla_array_dup(surface->pos, 3 * (size_t)surface->n_verts, sizeof *surface->pos);
+  self->scan_tri = pla_array_dup(surface->tri, 3 * (size_t)self->n_carved, sizeof *surface->tri);
+  return self->scan_pos && self->scan_tri ? PLA_OK
+                                          : pla_fail_memory(err, "the surface of the body");
+}
+
 /* the vertices of each carving triangle's parts, in turn: start (n_carved + 1), vert */
 static PlaStatus
 list_verts(const PlaCutMesh *self, const PlaTriMesh *surface, const int *facet, int **start,
@@ -164,7 +174,6 @@ pla_cut_mesh_carved_verts(const PlaCutMesh *self, const PlaTriMesh *surface, con
                           int *tet, double *weight, PlaError *err)
 {
   const double off = -1e-6; /* least weight that is still in a tet: triangles are rounded */
-  const PlaTetMesh tets = { self->n_verts, self->n_tets, self->rest, self->tet };
   double *inside = pla_array_new((size_t)surface->n_verts, sizeof *inside);
   int *start = NULL, *vert = NULL;
   PlaStatus st = inside ? list_verts(self, surface, facet, &start, &vert, err)
@@ -173,26 +182,38 @@ pla_cut_mesh_carved_verts(const PlaCutMesh *self, const PlaTriMesh *surface, con
     tet[v] = -1;
     inside[v] = off;
   }
-  for (int t = 0; st == PLA_OK && t < self->n_tets; t++)
-    for (int p = 0, last = -1; self->refined[t] && p < self->refined[t]->n_patches; p++) {
-      const PlaCutPatch *patch = &self->refined[t]->patch[p];
-      const int i = patch->triangle;
+  for (int t = 0; st == PLA_OK && t < self->n_tets; t++) {
+    double edge[9], inv[9], d[3], w[4];
+    const double *origin = &self->rest[3 * (size_t)self->tet[4 * (size_t)t]];
+    if (!self->refined[t])
+      continue;
+    for (int k = 0; k < 9; k++)
+      edge[k] =
+          self->rest[3 * (size_t)self->tet[4 * (size_t)t + (size_t)(k % 3) + 1] + (size_t)(k / 3)] -
+          origin[k / 3];
+    if (pla_mat3_invert(edge, inv) == 0.0)
+      continue;
+    for (int p = 0, last = -1; p < self->refined[t]->n_patches; p++) {
+      const int i = self->refined[t]->patch[p].triangle;
       if (i < 0 || i >= self->n_carved || i == last)
         continue;
       last = i;
       for (int k = start[i]; k < start[i + 1]; k++) {
         const int v = vert[k];
-        double w[4];
-        if (inside[v] >= 0.0 || !pla_tet_weights(&tets, t, &surface->pos[3 * v], w))
+        if (inside[v] >= 0.0)
           continue;
+        pla_vec3_sub(&surface->pos[3 * (size_t)v], origin, d);
+        pla_mat3_apply(inv, d, w + 1);
+        w[0] = 1.0 - w[1] - w[2] - w[3];
         const double least = fmin(fmin(w[0], w[1]), fmin(w[2], w[3]));
         if (least <= inside[v])
           continue;
         inside[v] = least;
         tet[v] = t;
-        memcpy(&weight[4 * v], w, sizeof w);
+        memcpy(&weight[4 * (size_t)v], w, sizeof w);
       }
     }
+  }
   free(inside);
   free(start);
   free(vert);

@@ -11,6 +11,7 @@
 #include "anatomy/base/memory.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -229,26 +230,10 @@ pla_cut_mesh_new(const PlaTetMesh *mesh, PlaCutMesh **out, PlaError *err)
   return PLA_OK;
 }
 
-static bool
-keep_surface(PlaCutMesh *self, const double *pos, int n_verts, const int *tri)
-{
-  self->n_scan_verts = n_verts;
-  self->scan_pos = pla_array_dup(pos, 3 * (size_t)n_verts, sizeof *pos);
-  self->scan_tri = pla_array_dup(tri, 3 * (size_t)self->n_carved, sizeof *tri);
-  return self->scan_pos && self->scan_tri;
-}
-
-PlaStatus
-pla_cut_mesh_keep_surface(PlaCutMesh *self, const PlaTriMesh *surface, PlaError *err)
-{
-  return keep_surface(self, surface->pos, surface->n_verts, surface->tri)
-             ? PLA_OK
-             : pla_fail_memory(err, "the surface of the body");
-}
-
 PlaStatus
 pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err)
 {
+  const PlaTriMesh scan = { self->n_scan_verts, self->n_carved, self->scan_pos, self->scan_tri };
   *out = NULL;
   PlaCutMesh *copy = pla_array_new0(1, sizeof *copy);
   bool ok = copy && reserve_tets(copy, self->n_tets) && reserve_verts(copy, self->n_verts) &&
@@ -275,7 +260,7 @@ pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err)
     copy->n_triangles = self->n_triangles;
     copy->n_carved = self->n_carved;
     if (self->scan_pos)
-      ok = keep_surface(copy, self->scan_pos, self->n_scan_verts, self->scan_tri);
+      ok = pla_cut_mesh_keep_surface(copy, &scan, err) == PLA_OK;
     copy->free_link = self->free_link;
     for (int t = 0; ok && t < self->n_tets; t++) {
       copy->refined[t] = self->refined[t] ? pla_cut_complex_dup(self->refined[t]) : NULL;
@@ -530,6 +515,8 @@ typedef struct {
   NewLink *link;
 } LinkList;
 
+enum { LOCKS = 128 }; /* of tets, those of equal remainders sharing one */
+
 static int
 piece_tet(const Cut *cut, int slot, int tet, int k)
 {
@@ -582,23 +569,58 @@ relink(const Cut *cut, int tet_a, int fa, int tet_b, int fb, LinkList *list)
   return true;
 }
 
+/* the links of touched tet @i, those that another one looks at left out */
+static bool
+relink_tet(const Cut *cut, int i, omp_lock_t *lock, LinkList *list)
+{
+  const PlaCutMesh *mesh = cut->mesh;
+  const int t = cut->touched[i].tet;
+  bool ok = true;
+  for (int f = 0; ok && f < 4; f++)
+    for (int k = mesh->link_head[4 * t + f]; ok && k >= 0; k = mesh->link[k].next) {
+      const int other = mesh->link[k].tet, a = t % LOCKS, b = other % LOCKS;
+      /* two touched tets are looked at from the first */
+      if (slot_of(cut, other) >= 0 && other < t)
+        continue;
+      /* questions leave helper points and answers in both */
+      omp_set_lock(&lock[a < b ? a : b]);
+      if (a != b)
+        omp_set_lock(&lock[a < b ? b : a]);
+      ok = relink(cut, t, f, other, mesh->link[k].face, list);
+      if (a != b)
+        omp_unset_lock(&lock[b]);
+      omp_unset_lock(&lock[a]);
+    }
+  return ok;
+}
+
+/* parts of the tets are looked at by several threads, and listed in their order */
 static bool
 find_links(const Cut *cut, LinkList *list)
 {
-  const PlaCutMesh *mesh = cut->mesh;
-  for (int i = 0; i < cut->n; i++) {
-    int t = cut->touched[i].tet;
-    for (int f = 0; f < 4; f++)
-      for (int k = mesh->link_head[4 * t + f]; k >= 0; k = mesh->link[k].next) {
-        int other = mesh->link[k].tet;
-        /* two touched tets are looked at from the first */
-        if (slot_of(cut, other) >= 0 && other < t)
-          continue;
-        if (!relink(cut, t, f, other, mesh->link[k].face, list))
-          return false;
-      }
+  enum { PART = 256 };
+  const int n_parts = (cut->n + PART - 1) / PART;
+  LinkList *part = pla_array_new0((size_t)n_parts, sizeof *part);
+  omp_lock_t lock[LOCKS];
+  bool ok = part != NULL;
+  for (int k = 0; k < LOCKS; k++)
+    omp_init_lock(&lock[k]);
+#pragma omp parallel for schedule(dynamic, 1) reduction(&& : ok) if (n_parts > 1)
+  for (int p = 0; p < n_parts; p++)
+    for (int i = PART * p; ok && i < PART * (p + 1) && i < cut->n; i++)
+      ok = relink_tet(cut, i, lock, &part[p]);
+  for (int k = 0; k < LOCKS; k++)
+    omp_destroy_lock(&lock[k]);
+  for (int p = 0; part && p < n_parts; p++) {
+    ok = ok &&
+         pla_array_reserve(&list->link, list->n + part[p].n, &list->capacity, sizeof *list->link);
+    if (ok && part[p].n > 0)
+      memcpy(list->link + list->n, part[p].link, (size_t)part[p].n * sizeof *list->link);
+    list->n += ok ? part[p].n : 0;
+    free(part[p].link);
   }
-  return true;
+  free(part);
+  return ok;
 }
 
 /* puts the pieces and links into the mesh; room was reserved, nothing can fail */
