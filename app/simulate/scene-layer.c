@@ -7,6 +7,7 @@
 #include "app/base/quantity.h"
 #include "app/simulate/scene-support.h"
 #include "app/simulate/scene-where.h"
+#include "app/simulate/simulation-materials.h"
 
 #include <math.h>
 #include <string.h>
@@ -96,21 +97,59 @@ read_stretch(PlaJson item, double stretch[2], PlaError *err)
   return st;
 }
 
+/* constants of the tissue that a layer names */
+static PlaStatus
+read_preset(const PlaSimulation *scene, PlaJson value, PlaMembraneLaw *law, PlaError *err)
+{
+  const PlaPreset *preset;
+  PlaStatus st = pla_scene_find_preset(value, &preset, err);
+  if (st != PLA_OK)
+    return st;
+  const int stiffness = scene->stiffness < 0 ? PLA_STIFFNESS_TYPICAL : scene->stiffness;
+  double param[PLA_MAX_CONSTANTS];
+  const PlaMaterial *material = pla_preset_params(preset, (PlaStiffness)stiffness, param);
+  for (int i = 0; material->params[i].key; i++) {
+    const char *key = material->params[i].key;
+    if (strcmp(key, "young_pa") == 0)
+      law->mu = param[i] / 3.0;
+    else if (strcmp(key, "c10_pa") == 0)
+      law->mu = 2.0 * param[i];
+    else if (strcmp(key, "k1_pa") == 0)
+      law->k1 = param[i];
+    else if (strcmp(key, "k2") == 0)
+      law->k2 = param[i];
+    else if (strcmp(key, "kappa") == 0)
+      law->dispersion = param[i];
+  }
+  if (strcmp(material->id, "neo-hookean") != 0 && strcmp(material->id, "goh") != 0)
+    return pla_json_fail(value, err,
+                         "has the material '%s', and a layer is 'neo-hookean' or 'goh'; give "
+                         "young_pa instead",
+                         material->id);
+  return PLA_OK;
+}
+
 /* @direction: 0 where it has none */
 static PlaStatus
-read_law(PlaJson item, PlaMembraneLaw *law, double direction[3], double stretch[2], PlaError *err)
+read_law(const PlaSimulation *scene, PlaJson item, PlaMembraneLaw *law, double direction[3],
+         double stretch[2], PlaError *err)
 {
   double young = 0.0, degrees = 0.0;
   PlaJson value;
+  PlaStatus st = PLA_OK;
   *law = (PlaMembraneLaw){ 0 };
   memset(direction, 0, 3 * sizeof *direction);
-  PlaStatus st = read_number(item, "young_pa", 1.0, 1e12, true, &young, err);
+  const bool tissue = pla_json_get(item, "preset", &value);
+  if (tissue)
+    st = read_preset(scene, value, law, err);
+  if (st == PLA_OK)
+    st = read_number(item, "young_pa", 1.0, 1e12, !tissue, &young, err);
   if (st == PLA_OK)
     st = read_number(item, "k1_pa", 0.0, 1e12, false, &law->k1, err);
   if (st == PLA_OK)
     st = read_number(item, "k2", 0.0, 1e4, false, &law->k2, err);
   if (st == PLA_OK)
-    st = read_number(item, "dispersion", 0.0, 1.0 / 3.0, false, &law->dispersion, err);
+    st = read_number(item, "kappa", 0.0, 1.0 / 3.0, false, &law->dispersion, err);
   if (st == PLA_OK)
     st = read_number(item, "angle_deg", 0.0, 90.0, false, &degrees, err);
   if (st == PLA_OK && pla_json_get(item, "direction", &value)) {
@@ -121,7 +160,8 @@ read_law(PlaJson item, PlaMembraneLaw *law, double direction[3], double stretch[
   if (st == PLA_OK)
     st = read_stretch(item, stretch, err);
   /* a sheet that keeps its volume: Poisson's ratio is a half */
-  law->mu = young / 3.0;
+  if (young > 0.0)
+    law->mu = young / 3.0;
   law->angle = degrees * G_PI / 180.0;
   return st;
 }
@@ -129,10 +169,9 @@ read_law(PlaJson item, PlaMembraneLaw *law, double direction[3], double stretch[
 static PlaStatus
 read_layer(const PlaSimulation *scene, PlaJson item, bool *marked, Layers *layers, PlaError *err)
 {
-  static const char *const known[] = { "where",     "thickness_mm", "young_pa",
-                                       "k1_pa",     "k2",           "dispersion",
-                                       "angle_deg", "direction",    "prestretch",
-                                       NULL };
+  static const char *const known[] = { "where",     "thickness_mm", "preset", "young_pa",
+                                       "k1_pa",     "k2",           "kappa",  "angle_deg",
+                                       "direction", "prestretch",   NULL };
   const PlaSceneSelection selection = { scene->mesh, &scene->labels };
   PlaJson where;
   PlaMembraneLaw law;
@@ -145,7 +184,7 @@ read_layer(const PlaSimulation *scene, PlaJson item, bool *marked, Layers *layer
   if (st == PLA_OK)
     st = read_number(item, "thickness_mm", 1e-3, 100.0, true, &thickness_mm, err);
   if (st == PLA_OK)
-    st = read_law(item, &law, direction, stretch, err);
+    st = read_law(scene, item, &law, direction, stretch, err);
   if (st == PLA_OK)
     st = pla_scene_select(&selection, where, false, marked, &count, err);
   if (st == PLA_OK)

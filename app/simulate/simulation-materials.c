@@ -82,25 +82,33 @@ read_stiffness(const PlaMaterialsReader *self, PlaJson json, int *stiffness, Pla
   return PLA_OK;
 }
 
+PlaStatus
+pla_scene_find_preset(PlaJson value, const PlaPreset **out, PlaError *err)
+{
+  g_autofree char *name = NULL;
+  PlaStatus st = pla_json_text_value(value, &name, err);
+  if (st != PLA_OK)
+    return st;
+  *out = pla_preset_find(name);
+  if (*out)
+    return PLA_OK;
+  g_autoptr(GString) names = g_string_new(NULL);
+  for (const PlaPreset *const *p = pla_presets_get(); *p; p++)
+    g_string_append_printf(names, "%s%s", names->len ? ", " : "", (*p)->id);
+  return pla_json_fail(value, err, "is '%s', which is no tissue; there are %s", name, names->str);
+}
+
 static PlaStatus
 read_preset(const PlaMaterialsReader *self, PlaJson json, PlaJson value, Law *law, PlaError *err)
 {
-  g_autofree char *name = NULL;
+  const PlaPreset *preset;
   int stiffness;
-  PlaStatus st = pla_json_text_value(value, &name, err);
+  PlaStatus st = pla_scene_find_preset(value, &preset, err);
   if (st == PLA_OK)
     st = read_stiffness(self, json, &stiffness, err);
-  if (st != PLA_OK)
-    return st;
-  const PlaPreset *preset = pla_preset_find(name);
-  if (!preset) {
-    g_autoptr(GString) names = g_string_new(NULL);
-    for (const PlaPreset *const *p = pla_presets_get(); *p; p++)
-      g_string_append_printf(names, "%s%s", names->len ? ", " : "", (*p)->id);
-    return pla_json_fail(value, err, "is '%s', which is no tissue; there are %s", name, names->str);
-  }
-  use_preset(self, preset, stiffness, law);
-  return PLA_OK;
+  if (st == PLA_OK)
+    use_preset(self, preset, stiffness, law);
+  return st;
 }
 
 /* {"stretch": [...], "active": [...], "passive": [...]}: a curve of fibres */

@@ -32,3 +32,6 @@ typedef struct {
 /* Reads root["materials"].  Later entries replace earlier ones where both apply. */
 PlaStatus pla_materials_read(PlaJson root, const PlaMaterialsInput *input, PlaMaterialsOutput *out,
                              PlaError *err);
+
+/* The tissue that a scene names; an error lists them. */
+PlaStatus pla_scene_find_preset(PlaJson value, const PlaPreset **out, PlaError *err);

@@ -910,6 +910,22 @@ test_layers(void)
                                    1e-6 * s * piola);
     pla_simulation_result_clear(&result);
   }
+  /* skin by its name is skin by its modulus */
+  double force[2];
+  for (int k = 0; k < 2; k++) {
+    g_autofree char *json = g_strdup_printf(
+        "{'mesh': 'block.vtu', 'materials': [{'where': {'all': true}, 'model': 'neo-hookean',"
+        " 'young_pa': 100, 'poisson': 0.3}],"
+        "'constraints': [{'where': {'box_mm': [[-1,-1,-1],[0.01,11,11]]}, 'fix': 'xyz'},"
+        " {'where': {'box_mm': [[39.99,-1,-1],[41,11,11]]}, 'move': {'translate_mm': [4,0,0]}}],"
+        "'layers': [{'where': {'box_mm': [[-1,-1,9.99],[41,11,11]]}, 'thickness_mm': 1, %s}]}",
+        k ? "'young_pa': 56000" : "'preset': 'skin'");
+    PlaSimulationResult result = solve(json);
+    force[k] = -result.reaction[0].force_n[0];
+    pla_simulation_result_clear(&result);
+  }
+  g_assert_cmpfloat(force[0], >, 0.01);
+  g_assert_true(force[0] == force[1]);
   static const struct {
     const char *json, *says;
   } bad[] = {
@@ -917,7 +933,7 @@ test_layers(void)
     { "{'where': {'all': true}, 'young_pa': 1e4}", "thickness_mm" },
     { "{'where': {'all': true}, 'thickness_mm': 1}", "young_pa" },
     { "{'where': {'all': true}, 'thickness_mm': -1, 'young_pa': 1e4}", "must lie between" },
-    { "{'where': {'all': true}, 'thickness_mm': 1, 'young_pa': 1e4, 'dispersion': 0.5}",
+    { "{'where': {'all': true}, 'thickness_mm': 1, 'young_pa': 1e4, 'kappa': 0.5}",
       "must lie between" },
     { "{'where': {'all': true}, 'thickness_mm': 1, 'young_pa': 1e4, 'prestretch': [1, 9]}",
       "between 0.5 and 3" },
@@ -925,6 +941,9 @@ test_layers(void)
       "direction" },
     { "{'where': {'all': true}, 'thickness_mm': 1, 'young_pa': 1e4, 'width_mm': 1}", "width_mm" },
     { "{'where': {'nodes': [0]}, 'thickness_mm': 1, 'young_pa': 1e4}", "no face" },
+    { "{'where': {'all': true}, 'thickness_mm': 1, 'preset': 'hide'}", "hide" },
+    { "{'where': {'all': true}, 'thickness_mm': 1, 'preset': 'muscle'}", "muscle" },
+    { "{'where': {'all': true}, 'thickness_mm': 1, 'preset': 'skin-fibrous'}", "direction" },
   };
   for (gsize b = 0; b < G_N_ELEMENTS(bad); b++) {
     g_autofree char *json = g_strdup_printf(
