@@ -31,6 +31,7 @@
   ROW(case)               \
   ROW(report)             \
   ROW(demo)               \
+  ROW(verify)             \
   ROW(bench)
 /* clang-format on */
 #define PLA_COMMAND_DECLARE(name) extern const PlaCommand pla_command_##name;
