@@ -10,7 +10,7 @@
 
 #include <glib.h>
 
-enum { PLA_VERIFY_SIZES = 4, PLA_VERIFY_QUANTITIES = 5 };
+enum { PLA_VERIFY_SIZES = 4, PLA_VERIFY_QUANTITIES = 6 };
 
 /* One number that is known. */
 typedef struct {
