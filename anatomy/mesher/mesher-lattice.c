@@ -1,32 +1,16 @@
-/* The background lattice (after Labelle and Shewchuk, "Isosurface stuffing", 2007).
+/* The background lattice.
  *
  * Cubes near an interface are of the finest level; all others are as coarse as the rule allows
- * that touching cubes differ by one level at most.  Tets:
- *   - between two equal cubes, one around each edge of the shared face: the edge and both centres,
- *     halved where a finer cube puts a vertex in the middle of the edge;
- *   - where a cube meets one twice its size, its face is cut by the diagonal from the middle of the
- *     larger face, and each half goes with each centre. */
+ * that touching cubes differ by one level at most.  cube-tree.h makes tets of them. */
 #include "anatomy/mesher/mesher-lattice.h"
 
 #include "anatomy/base/memory.h"
+#include "anatomy/mesher/cube-tree.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static size_t
-corner_index(const PlaLattice *s, int i, int j, int k)
-{
-  return (size_t)i + (size_t)(s->n[0] + 1) * ((size_t)j + (size_t)(s->n[1] + 1) * (size_t)k);
-}
-
-static size_t
-cube_index(const PlaLattice *s, int level, int i, int j, int k)
-{
-  return (size_t)i +
-         (size_t)(s->n[0] >> level) * ((size_t)j + (size_t)(s->n[1] >> level) * (size_t)k);
-}
 
 /* tissues at the corners and centres of the finest cubes */
 static void
@@ -52,9 +36,10 @@ sample(PlaLattice *s, const PlaTissues *tissues)
 static bool
 is_mixed(const PlaLattice *s, int i, int j, int k)
 {
-  const int16_t here = s->centre_tissue[cube_index(s, 0, i, j, k)];
+  const int16_t here = s->centre_tissue[pla_cube_index(s->n, 0, i, j, k)];
   for (int c = 0; c < 8; c++)
-    if (s->corner_tissue[corner_index(s, i + (c & 1), j + (c >> 1 & 1), k + (c >> 2 & 1))] != here)
+    if (s->corner_tissue[pla_corner_index(s->n, i + (c & 1), j + (c >> 1 & 1), k + (c >> 2 & 1))] !=
+        here)
       return true;
   return false;
 }
@@ -72,7 +57,7 @@ mark_above(PlaLattice *s, int level, const int at[3], int around)
   for (int k = from[2]; k <= to[2]; k++)
     for (int j = from[1]; j <= to[1]; j++)
       for (int i = from[0]; i <= to[0]; i++)
-        s->refined[level + 1][cube_index(s, level + 1, i, j, k)] = 1;
+        s->refined[level + 1][pla_cube_index(s->n, level + 1, i, j, k)] = 1;
 }
 
 /* marks what must be refined: two cubes around every mixed one (a centre that moves reaches one
@@ -84,7 +69,7 @@ refine(PlaLattice *s)
     for (int k = 0; k < s->n[2] >> l; k++)
       for (int j = 0; j < s->n[1] >> l; j++)
         for (int i = 0; i < s->n[0] >> l; i++)
-          if (l == 0 ? is_mixed(s, i, j, k) : s->refined[l][cube_index(s, l, i, j, k)])
+          if (l == 0 ? is_mixed(s, i, j, k) : s->refined[l][pla_cube_index(s->n, l, i, j, k)])
             mark_above(s, l, (const int[3]){ i, j, k }, l == 0 ? 2 : 1);
 }
 
@@ -95,38 +80,14 @@ typedef struct {
   int *corner_id, *centre_id; /* vertex numbers, -1: not used yet */
   int room_verts, room_tets;
   bool short_of_memory;
+  PlaProgress *progress;
 } Builder;
-
-static bool
-is_there(const PlaLattice *s, int level, const int at[3])
-{
-  for (int d = 0; d < 3; d++)
-    if (at[d] < 0 || at[d] >= s->n[d] >> level)
-      return false;
-  return true;
-}
-
-static bool
-is_refined(const PlaLattice *s, int level, const int at[3])
-{
-  return is_there(s, level, at) && level > 0 &&
-         s->refined[level][cube_index(s, level, at[0], at[1], at[2])];
-}
-
-/* whether the cube exists and has no children; outside the grid there is none */
-static bool
-is_leaf(const PlaLattice *s, int level, const int at[3])
-{
-  return is_there(s, level, at) && !is_refined(s, level, at) &&
-         (level == s->levels ||
-          s->refined[level + 1][cube_index(s, level + 1, at[0] >> 1, at[1] >> 1, at[2] >> 1)]);
-}
 
 static int16_t
 tissue_at(const PlaLattice *s, const int x[3])
 {
-  return x[0] & 1 ? s->centre_tissue[cube_index(s, 0, x[0] >> 1, x[1] >> 1, x[2] >> 1)]
-                  : s->corner_tissue[corner_index(s, x[0] >> 1, x[1] >> 1, x[2] >> 1)];
+  return x[0] & 1 ? s->centre_tissue[pla_cube_index(s->n, 0, x[0] >> 1, x[1] >> 1, x[2] >> 1)]
+                  : s->corner_tissue[pla_corner_index(s->n, x[0] >> 1, x[1] >> 1, x[2] >> 1)];
 }
 
 static bool
@@ -151,8 +112,8 @@ static int
 vertex(Builder *b, const int x[3])
 {
   PlaLattice *s = b->s;
-  int *id = x[0] & 1 ? &b->centre_id[cube_index(s, 0, x[0] >> 1, x[1] >> 1, x[2] >> 1)]
-                     : &b->corner_id[corner_index(s, x[0] >> 1, x[1] >> 1, x[2] >> 1)];
+  int *id = x[0] & 1 ? &b->centre_id[pla_cube_index(s->n, 0, x[0] >> 1, x[1] >> 1, x[2] >> 1)]
+                     : &b->corner_id[pla_corner_index(s->n, x[0] >> 1, x[1] >> 1, x[2] >> 1)];
   if (*id >= 0)
     return *id;
   if (s->n_verts == b->room_verts && !grow_verts(b)) {
@@ -167,139 +128,35 @@ vertex(Builder *b, const int x[3])
   return *id;
 }
 
-static void
-add_tet(Builder *b, const int p[3], const int q[3], const int r[3], const int t[3])
+static bool
+add_tet(const int *const x[4], void *data)
 {
+  Builder *b = data;
   PlaLattice *s = b->s;
-  if (tissue_at(s, p) == 0 && tissue_at(s, q) == 0 && tissue_at(s, r) == 0 && tissue_at(s, t) == 0)
-    return;
+  if (tissue_at(s, x[0]) == 0 && tissue_at(s, x[1]) == 0 && tissue_at(s, x[2]) == 0 &&
+      tissue_at(s, x[3]) == 0)
+    return true;
   if (s->n_tets == b->room_tets) {
     int room = b->room_tets ? b->room_tets + b->room_tets / 2 : 16384;
     void *tet = s->tet;
     if (room > INT_MAX / 4 || !pla_array_resize(&tet, (size_t)room, 4 * sizeof *s->tet)) {
       b->short_of_memory = true;
-      return;
+      return false;
     }
     s->tet = tet;
     b->room_tets = room;
   }
-  const int *x[4] = { p, q, r, t };
-  long m[3][3];
-  for (int e = 0; e < 3; e++)
-    for (int d = 0; d < 3; d++)
-      m[e][d] = x[e + 1][d] - x[0][d];
-  long det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
-             m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
-             m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
   int *to = s->tet + 4 * (size_t)s->n_tets++;
-  to[0] = vertex(b, p);
-  to[1] = vertex(b, q);
-  to[2] = vertex(b, det > 0 ? r : t);
-  to[3] = vertex(b, det > 0 ? t : r);
-}
-
-/* the face of a cube across @axis on @side: four corners in turn, doubled coordinates */
-static void
-face_corners(int level, const int at[3], int axis, int side, int corner[4][3])
-{
-  const int size = 2 << level;
-  for (int c = 0; c < 4; c++) {
-    corner[c][axis] = (at[axis] + side) * size;
-    corner[c][(axis + 1) % 3] = (at[(axis + 1) % 3] + (c == 1 || c == 2)) * size;
-    corner[c][(axis + 2) % 3] = (at[(axis + 2) % 3] + (c >= 2)) * size;
-  }
-}
-
-static void
-cube_centre(int level, const int at[3], int x[3])
-{
-  for (int d = 0; d < 3; d++)
-    x[d] = (2 * at[d] + 1) << level;
-}
-
-/* tets around the face between equal cubes */
-static void
-add_equal(Builder *b, int level, const int at[3], const int next[3], int axis)
-{
-  int corner[4][3], here[3], there[3];
-  face_corners(level, at, axis, 1, corner);
-  cube_centre(level, at, here);
-  cube_centre(level, next, there);
-  for (int e = 0; e < 4; e++) {
-    const int *p = corner[e], *q = corner[(e + 1) % 4];
-    /* the two other cubes at this edge are beyond it */
-    int out = e % 2 ? (axis + 1) % 3 : (axis + 2) % 3, step = e == 0 || e == 3 ? -1 : 1;
-    int beside[2][3] = { { at[0], at[1], at[2] }, { next[0], next[1], next[2] } };
-    beside[0][out] += step;
-    beside[1][out] += step;
-    if (!is_refined(b->s, level, beside[0]) && !is_refined(b->s, level, beside[1])) {
-      add_tet(b, p, q, here, there);
-      continue;
-    }
-    const int mid[3] = { (p[0] + q[0]) / 2, (p[1] + q[1]) / 2, (p[2] + q[2]) / 2 };
-    add_tet(b, p, mid, here, there);
-    add_tet(b, mid, q, here, there);
-  }
-}
-
-/* tets between a cube and a neighbour of twice its size */
-static void
-add_unequal(Builder *b, int level, const int at[3], int axis, int side, const int large[3])
-{
-  int corner[4][3], here[3], there[3], first = 0;
-  face_corners(level, at, axis, side, corner);
-  cube_centre(level, at, here);
-  cube_centre(level + 1, large, there);
-  /* the corner in the middle of the larger face */
-  for (int c = 0; c < 4; c++) {
-    bool middle = true;
-    for (int d = 0; d < 3; d++)
-      middle = middle && (d == axis || corner[c][d] == there[d]);
-    if (middle)
-      first = c;
-  }
-  for (int h = 0; h < 2; h++) {
-    const int *p = corner[first], *q = corner[(first + 1 + h) % 4],
-              *r = corner[(first + 2 + h) % 4];
-    add_tet(b, p, q, r, here);
-    add_tet(b, p, q, r, there);
-  }
-}
-
-static void
-add_cube(Builder *b, int level, const int at[3])
-{
-  const PlaLattice *s = b->s;
-  for (int face = 0; face < 6; face++) {
-    const int axis = face / 2, side = face % 2;
-    int next[3] = { at[0], at[1], at[2] };
-    next[axis] += side ? 1 : -1;
-    if (is_leaf(s, level, next)) {
-      /* once for the pair */
-      if (side)
-        add_equal(b, level, at, next, axis);
-    } else if (is_there(s, level, next) && !is_refined(s, level, next)) {
-      const int large[3] = { next[0] >> 1, next[1] >> 1, next[2] >> 1 };
-      add_unequal(b, level, at, axis, side, large);
-    }
-  }
+  for (int c = 0; c < 4; c++)
+    to[c] = vertex(b, x[c]);
+  return !b->short_of_memory;
 }
 
 static bool
-build(Builder *b, PlaProgress *progress)
+report(double done, void *data)
 {
-  const PlaLattice *s = b->s;
-  for (int l = 0; l <= s->levels; l++)
-    for (int k = 0; k < s->n[2] >> l; k++) {
-      for (int j = 0; j < s->n[1] >> l; j++)
-        for (int i = 0; i < s->n[0] >> l; i++)
-          if (is_leaf(s, l, (const int[3]){ i, j, k }))
-            add_cube(b, l, (const int[3]){ i, j, k });
-      if (b->short_of_memory ||
-          !pla_progress_step(progress, (l + (double)k / (s->n[2] >> l)) / (s->levels + 1)))
-        return false;
-    }
-  return true;
+  Builder *b = data;
+  return pla_progress_step(b->progress, done);
 }
 
 PlaStatus
@@ -332,7 +189,7 @@ pla_lattice_init(PlaLattice *self, const PlaTissues *tissues, double cell_mm, in
     return pla_fail(err, PLA_ERR_MEMORY,
                     "A cell of %g mm is too fine for a body %.0f mm across; use a larger one",
                     cell_mm, largest);
-  Builder b = { .s = self };
+  Builder b = { .s = self, .progress = progress };
   self->corner_tissue = pla_array_new(corners, sizeof *self->corner_tissue);
   self->centre_tissue = pla_array_new(cubes, sizeof *self->centre_tissue);
   b.corner_id = pla_array_new(corners, sizeof *b.corner_id);
@@ -348,7 +205,10 @@ pla_lattice_init(PlaLattice *self, const PlaTissues *tissues, double cell_mm, in
     memset(b.centre_id, -1, cubes * sizeof *b.centre_id);
     sample(self, tissues);
     refine(self);
-    if (!build(&b, progress))
+    const PlaCubeTree tree = {
+      levels, { self->n[0], self->n[1], self->n[2] }, self->refined, NULL
+    };
+    if (!pla_cube_tree_walk(&tree, add_tet, report, &b))
       st = b.short_of_memory ? pla_fail_memory(err, "the lattice") : pla_fail_cancelled(err);
   }
   free(b.corner_id);

@@ -315,8 +315,8 @@ pull_slab(int n, int nz, int kind)
 static void
 test_skin(void)
 {
-  const double layer = pull_slab(12, 4, LAYER), bare = pull_slab(12, 4, NONE);
-  const double fine = pull_slab(12, 4, SKIN), coarse = pull_slab(6, 2, SKIN);
+  const double layer = pull_slab(8, 3, LAYER), bare = pull_slab(8, 3, NONE);
+  const double fine = pull_slab(8, 3, SKIN), coarse = pull_slab(4, 2, SKIN);
   g_test_message("pulled by %.3f mm bare, %.3f mm with a layer of cells, %.3f and %.3f with a "
                  "membrane",
                  1e3 * bare, 1e3 * layer, 1e3 * fine, 1e3 * coarse);
@@ -332,7 +332,7 @@ test_threads(void)
   double moved[2];
   for (int k = 0; k < 2; k++) {
     pla_threads_set(k ? 4 : 1);
-    moved[k] = pull_slab(6, 2, SKIN);
+    moved[k] = pull_slab(4, 2, SKIN);
   }
   pla_threads_set(0);
   g_assert_true(moved[0] == moved[1]);
