@@ -157,6 +157,8 @@ read_law(const PlaSimulation *scene, PlaJson item, PlaMembraneLaw *law, double d
     if (st == PLA_OK && !(pla_vec3_norm(direction) > 0.0))
       st = pla_json_fail(value, err, "has no length");
   }
+  if (st == PLA_OK && pla_json_get(item, "wrinkles", &value))
+    st = pla_json_bool_value(value, &law->wrinkles, err);
   if (st == PLA_OK)
     st = read_stretch(item, stretch, err);
   /* a sheet that keeps its volume: Poisson's ratio is a half */
@@ -169,9 +171,9 @@ read_law(const PlaSimulation *scene, PlaJson item, PlaMembraneLaw *law, double d
 static PlaStatus
 read_layer(const PlaSimulation *scene, PlaJson item, bool *marked, Layers *layers, PlaError *err)
 {
-  static const char *const known[] = { "where",     "thickness_mm", "preset", "young_pa",
-                                       "k1_pa",     "k2",           "kappa",  "angle_deg",
-                                       "direction", "prestretch",   NULL };
+  static const char *const known[] = { "where",     "thickness_mm", "preset",   "young_pa",
+                                       "k1_pa",     "k2",           "kappa",    "angle_deg",
+                                       "direction", "prestretch",   "wrinkles", NULL };
   const PlaSceneSelection selection = { scene->mesh, &scene->labels };
   PlaJson where;
   PlaMembraneLaw law;

@@ -19,6 +19,9 @@ enum { TRACE, DET, FIRST, SECOND, N_INVARIANTS };
 
 /* of an area that no tissue survives: 1/d^2 would leave the range of numbers long before 0 */
 #define LEAST_DET 0.01 /* area of a tenth, squared */
+/* of the square of a stretch: nearer to rest wrinkles are not told from taut skin, where their
+ * derivatives would lose all digits */
+#define AT_REST 1e-6
 /* exp(20) is 5e8: beyond what any fibre carries, and far from the end of the range of numbers */
 #define MOST_EXPONENT 20.0
 
@@ -188,15 +191,44 @@ typedef struct {
   double w, first[N_INVARIANTS], second[N_INVARIANTS][N_INVARIANTS]; /* Pa */
 } Density;
 
-/* 1/d and two derivatives */
+/* The trace in space, with its derivatives by tr C and det C. */
+typedef struct {
+  double value, by_trace, by_det, by_traces, by_both, by_dets;
+} Trace;
+
+/* tr C + 1 / det C */
 static void
-reciprocal(double d, double out[3])
+taut_trace(double trace, double det, Trace *out)
 {
-  const double at = fmax(d, LEAST_DET), step = d - at;
+  const double at = fmax(det, LEAST_DET), step = det - at;
   const double g = 1.0 / at, slope = -g * g, curve = 2.0 * g * g * g;
-  out[0] = g + step * (slope + 0.5 * step * curve);
-  out[1] = slope + step * curve;
-  out[2] = curve;
+  *out = (Trace){ .value = trace + g + step * (slope + 0.5 * step * curve),
+                  .by_trace = 1.0,
+                  .by_det = slope + step * curve,
+                  .by_dets = curve };
+}
+
+/* the same of a layer that wrinkles */
+static void
+wrinkled_trace(double trace, double det, Trace *out)
+{
+  const double root = sqrt(fmax(trace * trace - 4.0 * det, 0.0));
+  const double s = 0.5 * (trace + root), t = 0.5 * (trace - root);
+  if (s > 1.0 - AT_REST && t * sqrt(s) >= 1.0 - AT_REST) {
+    taut_trace(trace, det, out);
+  } else if (s > 1.0) {
+    /* a function of s alone; root = s - t is not small here */
+    const double r3 = root * root * root, slope = 1.0 - 1.0 / (s * sqrt(s));
+    const double curve = 1.5 / (s * s * sqrt(s)), by_trace = s / root, by_det = -1.0 / root;
+    *out = (Trace){ .value = s + 2.0 / sqrt(s),
+                    .by_trace = slope * by_trace,
+                    .by_det = slope * by_det,
+                    .by_traces = curve * by_trace * by_trace - 2.0 * slope * det / r3,
+                    .by_both = curve * by_trace * by_det + slope * trace / r3,
+                    .by_dets = curve * by_det * by_det - 2.0 * slope / r3 };
+  } else {
+    *out = (Trace){ .value = 3.0 };
+  }
 }
 
 /* of a family of fibres whose strain is @e > 0, and two derivatives */
@@ -214,13 +246,23 @@ fibre_energy(const PlaMembraneLaw *law, double e, double out[3])
   out[2] = curve;
 }
 
+/* adds @slope times the second derivatives of the trace */
 static void
-add_fibres(const PlaMembraneLaw *law, const double q[N_INVARIANTS], const double g[3], Density *out)
+add_curvature(const Trace *g, double slope, Density *out)
+{
+  out->second[TRACE][TRACE] += slope * g->by_traces;
+  out->second[TRACE][DET] += slope * g->by_both;
+  out->second[DET][TRACE] += slope * g->by_both;
+  out->second[DET][DET] += slope * g->by_dets;
+}
+
+static void
+add_fibres(const PlaMembraneLaw *law, const double q[N_INVARIANTS], const Trace *g, Density *out)
 {
   const double kappa = law->dispersion, along = 1.0 - 3.0 * kappa;
   for (int family = FIRST; family <= SECOND; family++) {
-    const double strain = kappa * (q[TRACE] + g[0] - 3.0) + along * (q[family] - 1.0);
-    double slope[N_INVARIANTS] = { kappa, kappa * g[1] }, e[3];
+    const double strain = kappa * (g->value - 3.0) + along * (q[family] - 1.0);
+    double slope[N_INVARIANTS] = { kappa * g->by_trace, kappa * g->by_det }, e[3];
     if (strain <= 0.0)
       continue;
     slope[family] = along;
@@ -231,21 +273,21 @@ add_fibres(const PlaMembraneLaw *law, const double q[N_INVARIANTS], const double
       for (int n = 0; n < N_INVARIANTS; n++)
         out->second[m][n] += e[2] * slope[m] * slope[n];
     }
-    out->second[DET][DET] += e[1] * kappa * g[2];
+    add_curvature(g, e[1] * kappa, out);
   }
 }
 
 static void
 evaluate(const PlaMembraneLaw *law, const double q[N_INVARIANTS], Density *out)
 {
-  double g[3];
-  reciprocal(q[DET], g);
-  *out = (Density){ .w = 0.5 * law->mu * (q[TRACE] + g[0] - 3.0) };
-  out->first[TRACE] = 0.5 * law->mu;
-  out->first[DET] = 0.5 * law->mu * g[1];
-  out->second[DET][DET] = 0.5 * law->mu * g[2];
+  Trace g;
+  (law->wrinkles ? wrinkled_trace : taut_trace)(q[TRACE], q[DET], &g);
+  *out = (Density){ .w = 0.5 * law->mu * (g.value - 3.0) };
+  out->first[TRACE] = 0.5 * law->mu * g.by_trace;
+  out->first[DET] = 0.5 * law->mu * g.by_det;
+  add_curvature(&g, 0.5 * law->mu, out);
   if (law->k1 > 0.0)
-    add_fibres(law, q, g, out);
+    add_fibres(law, q, &g, out);
 }
 
 /* F, C, the fibres' directions, and the invariants */

@@ -4,16 +4,25 @@
  * makes a cell of 4 mm a little stiffer in all directions, although it carries nearly all tension
  * along the surface.  As a membrane on the body's own surface it keeps its place and its stiffness.
  *
- * The layer is incompressible and its stress across vanishes.  With C = F^T F in the plane, d = det
- * C and I = tr C + 1/d (the trace in space: the thickness changes by 1 / sqrt d), the energy per
- * volume
+ * The layer is incompressible and its stress across vanishes.  Its energy per volume
  *
  *   mu/2 (I - 3) + sum over two families of fibres k1 / (2 k2) (exp(k2 E^2) - 1)  where E > 0,
  *   E = kappa (I - 3) + (1 - 3 kappa) (m . C m - 1)
  *
- * is that of Gasser, Ogden and Holzapfel (2006).  Below an area of a tenth 1/d continues as a
- * quadratic, and above an exponent of MOST_EXPONENT so do the fibres: both are defined for any
- * shape. What the layer adds counts beside the cells that it lies in. */
+ * is that of Gasser, Ogden and Holzapfel (2006), with C = F^T F in the plane and
+ * I = tr C + 1 / det C the trace in space.  Below an area of a tenth 1 / det C continues as a
+ * parabola, and above an exponent of MOST_EXPONENT so do the fibres: both are defined for any
+ * shape.
+ *
+ * A layer without stiffness in bending buckles as soon as it is compressed, in waves as short as
+ * the cells.  Where it would wrinkle anyway, it may carry no compression at all: with the squares
+ * of the principal stretches s >= t, tension-field theory (Pipkin 1986) has
+ *
+ *   I as above            where t sqrt s >= 1: taut,
+ *   I = s + 2 / sqrt s    where s > 1: wrinkled across, as wide as if nothing held its sides,
+ *   I = 3                 else: slack,
+ *
+ * and the ground is convex.  What a layer adds counts beside the cells that it lies in. */
 #pragma once
 
 #include "anatomy/base/status.h"
@@ -26,6 +35,7 @@ typedef struct {
   double k2;         /* how soon they stiffen, at least 0 */
   double dispersion; /* kappa: 0 all along their direction, 1/3 in all directions alike */
   double angle;      /* between each family and the direction of the layer, rad */
+  bool wrinkles;     /* carries no compression */
 } PlaMembraneLaw;
 
 /* Arrays are borrowed while the membranes are made. */
