@@ -300,8 +300,9 @@ pla_document_new_mesh(PlaDocument *self, const PlaMesh *mesh, const char *name)
   PlaEntry *entry = pla_entry_new(PLA_ENTRY_MESH, name, ++self->next_id);
   const int solid = mesh->n_tets + mesh->n_hexes;
   pla_document_describe_mesh(entry, mesh);
-  /* lines closer than a few pixels are only dirt */
-  pla_entry_set_edges(entry, solid > 0 && solid < 60000);
+  /* lines closer than a few pixels are only dirt; a surface that cells carry is that of the tissue
+   */
+  pla_entry_set_edges(entry, solid > 0 && solid < 60000 && !pla_mesh_carries_surface(mesh));
   watch(self, entry);
   return entry;
 }
