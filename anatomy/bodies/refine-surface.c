@@ -7,39 +7,23 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/mesh/edge.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-  int a, b; /* vertices, a < b */
-  int tri, side;
-} Edge;
-
-static int
-compare_edges(const void *p, const void *q)
-{
-  const Edge *x = p, *y = q;
-  if (x->a != y->a)
-    return x->a < y->a ? -1 : 1;
-  if (x->b != y->b)
-    return x->b < y->b ? -1 : 1;
-  return (x->tri > y->tri) - (x->tri < y->tri);
-}
-
 /* the edges of all triangles, equal ones together; NULL: no memory */
-static Edge *
+static PlaEdge *
 list_edges(const PlaMesh *mesh)
 {
   const size_t n = 3 * (size_t)mesh->n_tris;
-  Edge *edge = pla_array_new(n, sizeof *edge);
+  PlaEdge *edge = pla_array_new(n, sizeof *edge);
   for (size_t i = 0; edge && i < n; i++) {
-    const int a = mesh->tri[i], b = mesh->tri[i - i % 3 + (i + 1) % 3];
-    edge[i] = (Edge){ a < b ? a : b, a < b ? b : a, (int)(i / 3), (int)(i % 3) };
+    edge[i] = pla_edge(mesh->tri[i], mesh->tri[i - i % 3 + (i + 1) % 3], (int)i);
   }
   if (edge)
-    qsort(edge, n, sizeof *edge, compare_edges);
+    qsort(edge, n, sizeof *edge, pla_edge_compare);
   return edge;
 }
 
@@ -65,7 +49,7 @@ limit_in(const Limit *limit, const PlaMesh *mesh, int t)
 
 /* the new vertex on each side of each triangle, or -1 (n_tris x 3); their number */
 static int
-place_middles(const PlaMesh *mesh, const Edge *edge, const Limit *limit, int *middle)
+place_middles(const PlaMesh *mesh, const PlaEdge *edge, const Limit *limit, int *middle)
 {
   const size_t n = 3 * (size_t)mesh->n_tris;
   int n_new = 0;
@@ -73,10 +57,10 @@ place_middles(const PlaMesh *mesh, const Edge *edge, const Limit *limit, int *mi
     double d[3], longest = INFINITY;
     pla_vec3_sub(&mesh->pos[3 * edge[i].a], &mesh->pos[3 * edge[i].b], d);
     for (next = i; next < n && edge[next].a == edge[i].a && edge[next].b == edge[i].b; next++)
-      longest = fmin(longest, limit_in(limit, mesh, edge[next].tri));
+      longest = fmin(longest, limit_in(limit, mesh, edge[next].at / 3));
     const bool halve = pla_vec3_norm(d) > longest;
     for (size_t k = i; k < next; k++)
-      middle[3 * (size_t)edge[k].tri + (size_t)edge[k].side] = halve ? mesh->n_verts + n_new : -1;
+      middle[edge[k].at] = halve ? mesh->n_verts + n_new : -1;
     n_new += halve;
   }
   return n_new;
@@ -109,7 +93,7 @@ halve_once(const Limit *limit, PlaMesh **surface, int **origin, int *n_new, PlaE
 {
   const PlaMesh *from = *surface;
   PlaMesh *to = NULL;
-  Edge *edge = list_edges(from);
+  PlaEdge *edge = list_edges(from);
   int *middle = pla_array_new(3 * (size_t)from->n_tris, sizeof *middle);
   int *origins = pla_array_new(4 * (size_t)from->n_tris, sizeof *origins);
   int n_tris = 0;

@@ -9,6 +9,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/mesh/edge.h"
 #include "sim/material/definite.h"
 
 #include <math.h>
@@ -23,27 +24,11 @@ static const double point_far = 0.5854101966249685, point_near = 0.1381966011250
 
 /* ---- edges ---- */
 
-typedef struct {
-  int a, b; /* vertices, a < b */
-  int at;   /* 6 t + k */
-} Edge;
-
-static int
-compare_edges(const void *p, const void *q)
-{
-  const Edge *x = p, *y = q;
-  if (x->a != y->a)
-    return x->a < y->a ? -1 : 1;
-  if (x->b != y->b)
-    return x->b < y->b ? -1 : 1;
-  return (x->at > y->at) - (x->at < y->at);
-}
-
 static PlaStatus
 list_edges(PlaBubbles *self, PlaError *err)
 {
   const size_t n = PLA_TET_EDGES * (size_t)self->model->n_tets;
-  Edge *list = pla_array_new(n, sizeof *list);
+  PlaEdge *list = pla_array_new(n, sizeof *list);
   self->tet_edge = pla_array_new(n, sizeof *self->tet_edge);
   self->entry = pla_array_new(n, sizeof *self->entry);
   self->start = pla_array_new(n + 1, sizeof *self->start);
@@ -53,10 +38,10 @@ list_edges(PlaBubbles *self, PlaError *err)
     const int *tet = self->model->tet + 4 * (i / PLA_TET_EDGES);
     const int a = tet[pla_tet_edge[i % PLA_TET_EDGES][0]],
               b = tet[pla_tet_edge[i % PLA_TET_EDGES][1]];
-    list[i] = (Edge){ a < b ? a : b, a < b ? b : a, (int)i };
+    list[i] = pla_edge(a, b, (int)i);
   }
   if (enough)
-    qsort(list, n, sizeof *list, compare_edges);
+    qsort(list, n, sizeof *list, pla_edge_compare);
   for (size_t i = 0; enough && i < n; i++) {
     if (i == 0 || list[i].a != list[i - 1].a || list[i].b != list[i - 1].b) {
       self->edge[2 * self->n_edges] = list[i].a;

@@ -4,6 +4,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/mesh/edge.h"
 #include "sim/cut/cut-mesh.h"
 
 #include <math.h>
@@ -90,21 +91,6 @@ compare_edge_points(const void *a, const void *b)
   return x->along < y->along ? -1 : x->along > y->along;
 }
 
-typedef struct {
-  int u, v, tri;
-} Edge;
-
-static int
-compare_edges(const void *a, const void *b)
-{
-  const Edge *x = a, *y = b;
-  if (x->u != y->u)
-    return x->u < y->u ? -1 : 1;
-  if (x->v != y->v)
-    return x->v < y->v ? -1 : 1;
-  return x->tri < y->tri ? -1 : x->tri > y->tri;
-}
-
 /* vertices where skin meets what triangles from @first on have cut, left and right of the path */
 static PlaStatus
 find_wound_edges(PlaSurgery *self, const PlaSkinPoint *path, int n, int first,
@@ -115,7 +101,7 @@ find_wound_edges(PlaSurgery *self, const PlaSkinPoint *path, int n, int first,
   PlaStatus st = pla_surgery_get_surface(self, &s, &pos, err);
   if (st != PLA_OK)
     return st;
-  Edge *edge = NULL;
+  PlaEdge *edge = NULL;
   int n_edges = 0, capacity = 0;
   bool *taken = pla_array_new0((size_t)s->n_verts, sizeof *taken);
   bool *walled = pla_array_new0((size_t)s->n_verts, sizeof *walled); /* a corner of a new wall */
@@ -155,17 +141,17 @@ find_wound_edges(PlaSurgery *self, const PlaSkinPoint *path, int n, int first,
       if (!walled[u] || !walled[v])
         continue;
       if (pla_array_reserve(&edge, n_edges + 1, &capacity, sizeof *edge))
-        edge[n_edges++] = (Edge){ u < v ? u : v, u < v ? v : u, t };
+        edge[n_edges++] = pla_edge(u, v, t);
       else
         st = pla_fail_memory(err, "the wound");
     }
   if (n_edges > 1)
-    qsort(edge, (size_t)n_edges, sizeof *edge, compare_edges);
+    qsort(edge, (size_t)n_edges, sizeof *edge, pla_edge_compare);
   for (int i = 0; st == PLA_OK && i + 1 < n_edges; i++) {
-    const Edge *a = &edge[i], *b = &edge[i + 1];
-    if (a->u != b->u || a->v != b->v || (s->cut[a->tri] < 0) == (s->cut[b->tri] < 0))
+    const PlaEdge *a = &edge[i], *b = &edge[i + 1];
+    if (a->a != b->a || a->b != b->b || (s->cut[a->at] < 0) == (s->cut[b->at] < 0))
       continue;
-    const int ends[2] = { a->u, a->v };
+    const int ends[2] = { a->a, a->b };
     for (int k = 0; k < 2; k++) {
       const int v = ends[k];
       if (taken[v])
