@@ -331,8 +331,9 @@ pla_fem_patches_update(PlaFemModel *model)
 }
 
 /* Averages do not see a single tet that turns inside out, as beside a hook.  Below a volume ratio
- * of 0.3, which soft tissue does not reach, b/2 (0.3 - J)^2 keeps it; b is twenty shear moduli. */
-static const double barrier_from = 0.3, barrier_moduli = 20.0;
+ * of 0.3, which soft tissue does not reach, b/2 (0.3 - J)^2 keeps it; b is 200 shear moduli: a
+ * vertex that is pulled by three cells leaves no tet with less than 0.27, with 20 some turn. */
+static const double barrier_from = 0.3, barrier_moduli = 200.0;
 
 double
 pla_fem_patches_barrier(const PlaFemPatches *self, int t, double j)

@@ -304,6 +304,35 @@ test_falls_over(void)
   case_clear(&c[1]);
 }
 
+/* One vertex of a face is dragged over five cells along it: averages alone would let the tets
+ * around it turn inside out. */
+static void
+test_dragged_vertex(void)
+{
+  const double param[2] = { 1e4, 0.49 }, size[3] = { 0.04, 0.04, 0.02 };
+  const int cells[3] = { 8, 8, 4 };
+  Case c = case_new(mesh_model(box_mesh(PLA_BOX_TETS_6, size, cells), "neo-hookean", param, 1000.0,
+                               PLA_FORMULATION_AVERAGED));
+  for (int v = 0; v < c.model->n_verts; v++) {
+    const double *r = &c.model->rest[3 * v];
+    const bool dragged = fabs(r[0] - 0.02) + fabs(r[1] - 0.02) + fabs(r[2] - 0.02) < 1e-9;
+    if (r[2] < 1e-9 || dragged)
+      memset(&c.fixed[3 * v], 1, 3);
+    c.target[3 * v] += dragged ? 0.025 : 0.0;
+  }
+  const PlaFemConditions conditions = case_conditions(&c);
+  const PlaFemOptions options = pla_fem_options_default();
+  PlaFemReport report;
+  PlaError err = { 0 };
+  g_assert_cmpint(pla_fem_solve(c.model, &conditions, &options, c.pos, &report, &err), ==, PLA_OK);
+  g_test_message("%d iterations, %d inverted, least volume ratio %.3f", report.iterations,
+                 report.inverted, report.min_jacobian);
+  g_assert_cmpint(report.reason, ==, PLA_STOP_CONVERGED);
+  g_assert_cmpint(report.inverted, ==, 0);
+  g_assert_cmpfloat(report.min_jacobian, >, 0.27);
+  case_clear(&c);
+}
+
 /* a bar of the mixed formulation that is large enough for the factor of standard elements */
 static Case
 mixed_bar(double poisson)
@@ -431,6 +460,7 @@ main(int argc, char **argv)
   g_test_add_func("/quasistatics/16-dynamics-settle", test_16_dynamics_settle);
   g_test_add_func("/quasistatics/17-cost-grows-faster", test_17_cost_grows_faster);
   g_test_add_func("/quasistatics/falls-over", test_falls_over);
+  g_test_add_func("/quasistatics/dragged-vertex", test_dragged_vertex);
   g_test_add_func("/quasistatics/near-direction", test_near_direction);
   g_test_add_func("/quasistatics/near-equilibrium", test_near_equilibrium);
   g_test_add_func("/quasistatics/bits", test_bits);
