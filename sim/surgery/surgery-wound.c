@@ -15,6 +15,7 @@
 typedef struct {
   double along;
   double left[3];
+  double up[3]; /* out of the skin */
 } PathPlace;
 
 /* @wall: what the point's wall faces; at a corner, where two pieces are as near, it tells of which
@@ -45,6 +46,8 @@ path_place(const PlaSkinPoint *path, int n, bool closed, const double pos[3], co
       facing = faces;
       best.along = a->along + t * sqrt(length2);
       memcpy(best.left, left, sizeof left);
+      for (int d = 0; d < 3; d++)
+        best.up[d] = (1.0 - t) * a->normal[d] + t * b->normal[d];
     }
   }
   return best;
@@ -91,7 +94,20 @@ compare_edge_points(const void *a, const void *b)
   return x->along < y->along ? -1 : x->along > y->along;
 }
 
-/* vertices where skin meets what triangles from @first on have cut, left and right of the path */
+/* normal of a triangle of the surface, twice its area long */
+static void
+find_normal(const PlaCutSurface *s, const double *pos, int t, double normal[3])
+{
+  const int *v = &s->tri[3 * t];
+  double e[3], f[3];
+  pla_vec3_sub(&pos[3 * v[1]], &pos[3 * v[0]], e);
+  pla_vec3_sub(&pos[3 * v[2]], &pos[3 * v[0]], f);
+  pla_vec3_cross(e, f, normal);
+}
+
+/* Vertices where skin meets what triangles from @first on have cut, left and right of the path.  A
+ * blade that goes through everything also parts the underside, and one that reaches bone the border
+ * there: those face the other way than the skin at the path, and are no edges of the wound. */
 static PlaStatus
 find_wound_edges(PlaSurgery *self, const PlaSkinPoint *path, int n, int first,
                  PlaSurgeryWound *wound, PlaError *err)
@@ -122,12 +138,10 @@ find_wound_edges(PlaSurgery *self, const PlaSkinPoint *path, int n, int first,
    * of the path that lies.  Twice its area: slivers do not count. */
   for (int t = 0; t < s->n_tris; t++) {
     const int *v = &s->tri[3 * t];
-    double e[3], f[3], normal[3];
+    double normal[3];
     if (s->cut[t] < first)
       continue;
-    pla_vec3_sub(&pos[3 * v[1]], &pos[3 * v[0]], e);
-    pla_vec3_sub(&pos[3 * v[2]], &pos[3 * v[0]], f);
-    pla_vec3_cross(e, f, normal);
+    find_normal(s, pos, t, normal);
     for (int k = 0; k < 3; k++) {
       walled[v[k]] = true;
       for (int d = 0; d < 3; d++)
@@ -152,12 +166,16 @@ find_wound_edges(PlaSurgery *self, const PlaSkinPoint *path, int n, int first,
     if (a->a != b->a || a->b != b->b || (s->cut[a->at] < 0) == (s->cut[b->at] < 0))
       continue;
     const int ends[2] = { a->a, a->b };
+    double outwards[3];
+    find_normal(s, pos, s->cut[a->at] < 0 ? a->at : b->at, outwards);
     for (int k = 0; k < 2; k++) {
       const int v = ends[k];
       if (taken[v])
         continue;
-      taken[v] = true;
       const PathPlace place = path_place(path, n, wound->closed, &pos[3 * v], &wall[3 * v]);
+      if (pla_vec3_dot(outwards, place.up) <= 0.0)
+        continue;
+      taken[v] = true;
       const int side = pla_vec3_dot(&wall[3 * v], place.left) < 0.0 ? 0 : 1;
       const int at_edge = wound->n_edge[side]++;
       PlaSurgeryEdgePoint *p = &wound->edge[side][at_edge];

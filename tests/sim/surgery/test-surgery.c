@@ -1,6 +1,7 @@
 /* Operations on a slab of skin: incision, undermining, excision, hooks, sutures. */
 #include "anatomy/base/parallel.h"
 #include "sim/solve/solve.h"
+#include "sim/surgery/surgery-map.h"
 #include "sim/surgery/surgery-private.h"
 #include "tests/sim/surgery/slab.h"
 
@@ -116,6 +117,28 @@ test_excision(void)
   g_assert_cmpfloat(read.max_stretch, <, 2.0);
   g_assert_cmpfloat(read.max_tension, >, 0.01);
   g_assert_cmpfloat(read.closure_force, >, read.max_tension);
+  pla_surgery_free(s);
+}
+
+/* a cut through everything opens the underside too, which is no edge of the wound to sew */
+static void
+test_through(void)
+{
+  const double path[6] = { -0.0121, 0.0013, 0.0, 0.0131, 0.0017, 0.0 };
+  PlaSurgery *s = slab(4.0);
+  PlaSurgeryRow row;
+  TRY(pla_surgery_incise(s, "cut", path, 2, 0.0, 0.0, NULL, &err));
+  const PlaSurgeryWoundView wound = pla_surgery_get_wound(s, 0);
+  for (int k = 0; k < 2; k++) {
+    g_assert_cmpint(wound.n_edge[k], >, 5);
+    for (int i = 0; i < wound.n_edge[k]; i++) {
+      double at[3];
+      pla_surgery_get_edge(s, 0, k, i, at);
+      g_assert_cmpfloat(fabs(at[2]), <, 1e-6);
+    }
+  }
+  TRY(pla_surgery_suture(s, "cut", "cut", 0.004, 1.0, &row, &err));
+  g_assert_cmpint(row.n_stitches, <=, 7);
   pla_surgery_free(s);
 }
 
@@ -247,6 +270,7 @@ main(int argc, char **argv)
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/sim/surgery/incision", test_incision);
   g_test_add_func("/sim/surgery/excision", test_excision);
+  g_test_add_func("/sim/surgery/through", test_through);
   g_test_add_func("/sim/surgery/undermining", test_undermining);
   g_test_add_func("/sim/surgery/refusals", test_refusals);
   g_test_add_func("/sim/surgery/threads", test_threads);
