@@ -24,8 +24,8 @@ struct PlaSurgeryLive {
   PlaFemModel *model;
   PlaPbng *solver;
   unsigned char *fixed, *near;
-  int n_threads, capacity;
-  PlaSpring *spring; /* threads, of which the hook is the last, then what touches */
+  int n_threads, n_lasting, capacity;
+  PlaSpring *spring; /* threads, of which the hook is the last, ties, then what touches */
   double at[3];      /* where it was set */
   double *pos;
   double *force;   /* of expanders, N; NULL: none */
@@ -73,11 +73,11 @@ find_touches(PlaSurgeryLive *self, PlaError *err)
   const int n = self->contacts.n;
   if (st != PLA_OK || (n == 0 && before == 0))
     return st;
-  if (!pla_array_reserve(&self->spring, self->n_threads + n, &self->capacity, sizeof *self->spring))
+  if (!pla_array_reserve(&self->spring, self->n_lasting + n, &self->capacity, sizeof *self->spring))
     return pla_fail_memory(err, "the walls of the wounds");
   if (n > 0)
-    memcpy(&self->spring[self->n_threads], self->contacts.spring, (size_t)n * sizeof *self->spring);
-  return pla_pbng_set_springs(self->solver, self->spring, self->n_threads + n, err);
+    memcpy(&self->spring[self->n_lasting], self->contacts.spring, (size_t)n * sizeof *self->spring);
+  return pla_pbng_set_springs(self->solver, self->spring, self->n_lasting + n, err);
 }
 
 PlaStatus
@@ -96,10 +96,11 @@ pla_surgery_live_new(PlaSurgery *body, const double at[3], PlaSurgeryLive **out,
   if (st == PLA_OK) {
     const size_t n = (size_t)pla_cut_mesh_get(body->cut).mesh.n_verts;
     self->body = body;
-    self->n_threads = self->capacity = pla_surgery_n_springs(body);
+    self->n_threads = pla_surgery_n_springs(body);
+    self->n_lasting = self->capacity = self->n_threads + body->n_ties;
     self->fixed = pla_array_new(3 * n, sizeof *self->fixed);
     self->near = pla_array_new(n, sizeof *self->near);
-    self->spring = pla_array_new((size_t)self->n_threads, sizeof *self->spring);
+    self->spring = pla_array_new((size_t)self->n_lasting, sizeof *self->spring);
     self->pos = pla_array_dup(body->pos, 3 * n, sizeof *self->pos);
     if (!self->fixed || !self->near || !self->spring || !self->pos)
       st = pla_fail_memory(err, "the moving body");
@@ -117,8 +118,10 @@ pla_surgery_live_new(PlaSurgery *body, const double at[3], PlaSurgeryLive **out,
     st = pla_surgery_contacts_init(&self->contacts, body, err);
   if (st == PLA_OK) {
     pla_surgery_make_springs(body, self->spring);
+    if (body->n_ties)
+      memcpy(&self->spring[self->n_threads], body->tie, (size_t)body->n_ties * sizeof *body->tie);
     memcpy(self->at, body->hooks.thread[body->hooks.n - 1].place, sizeof self->at);
-    const PlaFemSprings springs = { self->n_threads, self->spring };
+    const PlaFemSprings springs = { self->n_lasting, self->spring };
     const PlaFemConditions conditions = {
       .fixed = self->fixed, .target = body->pos, .force = self->force, .springs = &springs
     };
@@ -139,7 +142,7 @@ pla_surgery_live_pull(PlaSurgeryLive *self, const double pull[3], PlaError *err)
   for (int d = 0; d < 3; d++)
     hook->offset[d] = self->at[d] + pull[d];
   self->near_sweeps = NEAR_SWEEPS;
-  return pla_pbng_set_springs(self->solver, self->spring, self->n_threads + self->contacts.n, err);
+  return pla_pbng_set_springs(self->solver, self->spring, self->n_lasting + self->contacts.n, err);
 }
 
 PlaStatus

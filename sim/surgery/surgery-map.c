@@ -38,27 +38,23 @@ pla_surgery_map(const PlaSurgery *self, const PlaCutSurface *surface, PlaSurgery
   const size_t n_verts = (size_t)mesh.n_verts, n_tets = (size_t)mesh.n_tets;
   PlaFemModel *model = NULL;
   double *volume = pla_array_new(n_tets, sizeof *volume);
-  double *cell = pla_array_new(n_tets, WIDTH * sizeof *cell);
+  PlaFemCellState *cell = pla_array_new(n_tets, sizeof *cell);
   double *sum = pla_array_new0(n_verts, WIDTH * sizeof *sum);
   double *weight = pla_array_new0(n_verts, sizeof *weight);
   double *on = pla_array_new((size_t)surface->n_verts, WIDTH * sizeof *on);
   PlaStatus st = volume && cell && sum && weight && on
                      ? pla_surgery_build_model(self, &model, err)
                      : pla_fail_memory(err, "the maps of the skin");
+  if (st == PLA_OK)
+    st = pla_fem_cell_states(model, self->pos, cell, err);
   if (st == PLA_OK) {
     pla_cut_mesh_volumes(self->cut, volume);
-#pragma omp parallel for schedule(static)
-    for (int t = 0; t < mesh.n_tets; t++) {
-      PlaFemCellState state;
-      pla_fem_cell_state(model, t, self->pos, &state);
-      cell[WIDTH * t] = state.stretch[0];
-      memcpy(&cell[WIDTH * t + 1], state.cauchy_pa, sizeof state.cauchy_pa);
-    }
     for (int t = 0; t < mesh.n_tets; t++)
       for (int c = 0; c < 4; c++) {
         const int v = mesh.tet[4 * t + c];
-        for (int k = 0; k < WIDTH; k++)
-          sum[WIDTH * v + k] += volume[t] * cell[WIDTH * t + k];
+        sum[WIDTH * v] += volume[t] * cell[t].stretch[0];
+        for (int k = 0; k < 9; k++)
+          sum[WIDTH * v + 1 + k] += volume[t] * cell[t].cauchy_pa[k];
         weight[v] += volume[t];
       }
     for (size_t v = 0; v < n_verts; v++)

@@ -98,8 +98,10 @@ struct PlaSurgery {
   double *surface_pos;
   PlaSurgeryAnchor *surface_at; /* of a carved body (n_verts of the surface); NULL */
   /* of a carved body, after each cut; NULL */
-  double *filled;      /* share of each tet that is material (n_tets) */
-  int *firm;           /* tet that what acts on each one goes by (n_tets) */
+  double *filled; /* share of each tet that is material (n_tets) */
+  int *firm;      /* tet that what acts on each one goes by (n_tets) */
+  int n_ties;
+  PlaSpring *tie;      /* from nearly empty tets to their neighbours (n_ties) */
   PlaSurgeryTool tool; /* what the last one did */
 };
 
@@ -112,8 +114,8 @@ PlaStatus pla_surgery_get_skin(PlaSurgery *self, PlaSkin *skin, PlaError *err);
 PlaStatus pla_surgery_get_skin_near(PlaSurgery *self, const double *point, int n, PlaSkin *skin,
                                     PlaError *err);
 void pla_surgery_forget_surface(PlaSurgery *self);
-/* Of a carved body: finds how full tets are, and the firm ones that others lean on.  To be called
- * whenever there are other tets. */
+/* Of a carved body: finds how full tets are, the firm ones that others lean on, and the ties of
+ * nearly empty ones.  To be called whenever there are other tets. */
 PlaStatus pla_surgery_find_firm(PlaSurgery *self, PlaError *err);
 /* The same point, told by the tet that carries it. */
 PlaSurgeryAnchor pla_surgery_bind(const PlaSurgery *self, const PlaSurgeryAnchor *anchor);

@@ -17,7 +17,7 @@
 #define LEAST_FILLED 0.25
 /* the same in bodies carved out of a lattice, where slivers are everywhere: what they add must be
  * small beside the body's own stiffness */
-#define LEAST_CARVED 0.1
+#define LEAST_CARVED 0.05
 
 static PlaSpring
 spring_of(const PlaSurgery *self, const PlaSurgeryThread *thread, int n_ends)
@@ -182,8 +182,8 @@ typedef struct {
   const PlaFemModel *model;
   PlaFemConditions conditions;
   PlaFemSprings springs;
-  int n_threads, capacity;
-  PlaSpring *spring; /* threads, then contacts */
+  int n_threads, n_lasting, capacity;
+  PlaSpring *spring; /* n_threads threads, ties up to n_lasting, then contacts */
   double *start;     /* gaps of threads at the start, m (n_threads x 3) */
   double *force;     /* of expanders, N (n_verts x 3) */
   double *pos;       /* the shape (n_verts x 3) */
@@ -216,8 +216,9 @@ solve_init(Solve *self, PlaSurgery *body, const PlaFemModel *model, const unsign
                    .model = model,
                    .conditions = { .fixed = fixed, .target = body->pos },
                    .n_threads = n,
-                   .capacity = n,
-                   .spring = pla_array_new((size_t)n, sizeof *self->spring),
+                   .n_lasting = n + body->n_ties,
+                   .capacity = n + body->n_ties,
+                   .spring = pla_array_new((size_t)(n + body->n_ties), sizeof *self->spring),
                    .start = pla_array_new((size_t)n, 3 * sizeof *self->start),
                    .force = pla_array_new(n_verts, 3 * sizeof *self->force),
                    .pos = pla_array_dup(body->pos, 3 * n_verts, sizeof *self->pos),
@@ -232,6 +233,8 @@ solve_init(Solve *self, PlaSurgery *body, const PlaFemModel *model, const unsign
   if (!self->spring || !self->start || !self->force || !self->pos)
     return pla_fail_memory(err, "the sutures");
   pla_surgery_make_springs(body, self->spring);
+  if (body->n_ties)
+    memcpy(&self->spring[n], body->tie, (size_t)body->n_ties * sizeof *body->tie);
   for (int i = 0; i < n; i++)
     pla_spring_gap(&self->spring[i], body->pos, &self->start[3 * i]);
   PlaStatus st = pla_surgery_contacts_init(&self->contacts, body, err);
@@ -252,15 +255,15 @@ set_offsets(Solve *self, double part)
   }
 }
 
-/* puts the contacts of the newest update behind the threads */
+/* puts the contacts of the newest update behind threads and ties */
 static PlaStatus
 set_springs(Solve *self, PlaError *err)
 {
-  const int n = self->n_threads + self->contacts.n;
+  const int n = self->n_lasting + self->contacts.n;
   if (!pla_array_reserve(&self->spring, n, &self->capacity, sizeof *self->spring))
     return pla_fail_memory(err, "the walls of the wounds");
   if (self->contacts.n)
-    memcpy(&self->spring[self->n_threads], self->contacts.spring,
+    memcpy(&self->spring[self->n_lasting], self->contacts.spring,
            (size_t)self->contacts.n * sizeof *self->spring);
   self->springs = (PlaFemSprings){ n, self->spring };
   self->conditions.springs = &self->springs;

@@ -33,6 +33,7 @@ pla_surgery_free(PlaSurgery *self)
   free(self->surface_at);
   free(self->filled);
   free(self->firm);
+  free(self->tie);
   free(self->wound);
   free(self->stitches.thread);
   free(self->hooks.thread);
@@ -403,6 +404,8 @@ pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err)
     const size_t n_tets = (size_t)pla_cut_mesh_get(self->cut).mesh.n_tets;
     copy->filled = pla_array_dup(self->filled, n_tets, sizeof *self->filled);
     copy->firm = pla_array_dup(self->firm, n_tets, sizeof *self->firm);
+    copy->tie = pla_array_dup(self->tie, (size_t)self->n_ties, sizeof *self->tie);
+    copy->n_ties = self->n_ties;
   }
   if (self->bone)
     copy->bone = pla_array_dup(self->bone, (size_t)pla_cut_mesh_n_carved(self->cut), 1);
@@ -419,7 +422,7 @@ pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err)
             threads_dup(&self->stitches, &copy->stitches) &&
             threads_dup(&self->gauges, &copy->gauges) && threads_dup(&self->hooks, &copy->hooks) &&
             threads_dup(&self->supports, &copy->supports) && (copy->bone || !self->bone) &&
-            ((copy->filled && copy->firm) || !self->firm);
+            ((copy->filled && copy->firm && copy->tie) || !self->firm);
   ok = ok && (!self->tissue ||
               pla_surgery_set_tissues(copy, (const char *const *)self->tissue, err) == PLA_OK);
   copy->implant = pla_array_new0((size_t)self->n_implants, sizeof *self->implant);

@@ -1,6 +1,8 @@
 /* Operations on bodies carved out of a lattice along a surface: the same wound as in conforming
  * cells, on a slab of skin with a domed top. */
+#include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
+#include "sim/surgery/surgery-private.h"
 #include "sim/surgery/surgery-state.h"
 #include "tests/sim/surgery/slab.h"
 
@@ -187,6 +189,25 @@ test_surface(void)
   pla_surgery_free(s);
 }
 
+/* Ties of nearly empty cells cost nothing in any affine shape, and something where one cell turns
+ * on its own. */
+static void
+test_ties(void)
+{
+  const double f[9] = { 1.3, 0.4, -0.2, -0.1, 0.7, 0.3, 0.2, -0.5, 1.1 };
+  PlaSurgery *s = carved(5.0);
+  const PlaTetMesh mesh = pla_cut_mesh_get(pla_surgery_get_mesh(s)).mesh;
+  const PlaFemSprings ties = { s->n_ties, s->tie };
+  g_autofree double *pos = g_new(double, 3 * (gsize)mesh.n_verts);
+  g_assert_cmpint(s->n_ties, >, 100);
+  for (int v = 0; v < mesh.n_verts; v++)
+    pla_mat3_apply(f, &mesh.rest[3 * v], &pos[3 * v]);
+  g_assert_cmpfloat(pla_springs_energy(&ties, pos), <, 1e-25);
+  pos[3 * s->tie[0].vert[0] + 2] += 1e-3;
+  g_assert_cmpfloat(pla_springs_energy(&ties, pos), >, 1e-7);
+  pla_surgery_free(s);
+}
+
 /* closes like conforming cells of half the size do: those of the same size lock (2.6 N) */
 static void
 test_wound(void)
@@ -245,6 +266,7 @@ int
 main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/surgery/carved/ties", test_ties);
   g_test_add_func("/surgery/carved/surface", test_surface);
   if (g_getenv("PLA_LONG")) {
     g_test_add_func("/surgery/carved/wound", test_wound);
