@@ -21,7 +21,9 @@ PlaStatus
 pla_plan_export(const PlaContent *body, const char *case_path, const char *path, PlaError *err)
 {
   /* what the body was made from: keys of a plan and of the item alike */
-  static const char *const keys[] = { "labels", "lattice_mm", "box_mm", "tissue", "bones" };
+  static const char *const keys[] = {
+    "labels", "cells", "lattice_mm", "box_mm", "tissue", "bones"
+  };
   JsonObject *surgery = pla_body_get_surgery(body);
   JsonNode *steps = surgery ? json_object_get_member(surgery, "steps") : NULL;
   if (!steps || !JSON_NODE_HOLDS_ARRAY(steps) ||

@@ -108,12 +108,9 @@ make_carved(const PlaLabelMap *map, const PlaBodyTissues *tissues, double lattic
   pla_progress_pop(progress, span);
   if (st != PLA_OK)
     return st;
-  const PlaTetMesh lattice = pla_mesh_tets(made.lattice);
-  const PlaTriMesh surface = pla_mesh_tris(made.surface);
   pla_progress_phase(progress, "Carving the body", 1.0);
   span = pla_progress_push(progress);
-  st = pla_surgery_new_carved(&lattice, &surface, made.border, tissues->material, tissues->n,
-                              made.tissue, progress, out, err);
+  st = pla_surgery_new_carved(&made, tissues->material, tissues->n, progress, out, err);
   pla_progress_pop(progress, span);
   if (st == PLA_OK)
     *n_tets = pla_cut_mesh_get(pla_surgery_get_mesh(*out)).mesh.n_tets;

@@ -143,7 +143,9 @@ pla_carved_mesh_new(const PlaTissueLattice *made, const int *ids, PlaProgress *p
                      ? pla_cut_mesh_carve(&lattice, &facets, progress, &cut, &report, err)
                      : pla_fail_memory(err, "the body");
   if (st == PLA_OK)
-    st = pla_cut_mesh_carved_verts(cut, &surface, made->facet, place, weight, err);
+    st = pla_cut_mesh_keep_surface(cut, &facets, &surface, made->facet, err);
+  if (st == PLA_OK)
+    st = pla_cut_mesh_carved_verts(cut, place, weight, err);
   if (st == PLA_OK)
     st = check_places(&surface, place, err);
   if (st == PLA_OK)

@@ -5,7 +5,6 @@
  * own.  Molino, Bao and Fedkiw, "A virtual node algorithm for changing mesh topology" (2004). */
 #include "sim/cut/cut-mesh-private.h"
 
-#include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/mesh/winding.h"
 
@@ -139,83 +138,4 @@ int
 pla_cut_mesh_n_carved(const PlaCutMesh *self)
 {
   return self->n_carved;
-}
-
-PlaStatus
-pla_cut_mesh_keep_surface(PlaCutMesh *self, const PlaTriMesh *surface, PlaError *err)
-{
-  self->n_scan_verts = surface->n_verts;
-  self->scan_pos = pla_array_dup(surface->pos, 3 * (size_t)surface->n_verts, sizeof *surface->pos);
-  self->scan_tri = pla_array_dup(surface->tri, 3 * (size_t)self->n_carved, sizeof *surface->tri);
-  return self->scan_pos && self->scan_tri ? PLA_OK
-                                          : pla_fail_memory(err, "the surface of the body");
-}
-
-/* the vertices of each carving triangle's parts, in turn: start (n_carved + 1), vert */
-static PlaStatus
-list_verts(const PlaCutMesh *self, const PlaTriMesh *surface, const int *facet, int **start,
-           int **vert, PlaError *err)
-{
-  *start = pla_array_new0((size_t)self->n_carved + 2, sizeof **start);
-  *vert = pla_array_new(3 * (size_t)surface->n_tris, sizeof **vert);
-  if (!*start || !*vert)
-    return pla_fail_memory(err, "the surface of the body");
-  for (int i = 0; i < surface->n_tris; i++)
-    (*start)[facet[i] + 2] += 3;
-  for (int i = 0; i < self->n_carved; i++)
-    (*start)[i + 2] += (*start)[i + 1];
-  for (int i = 0; i < 3 * surface->n_tris; i++)
-    (*vert)[(*start)[facet[i / 3] + 1]++] = surface->tri[i];
-  return PLA_OK;
-}
-
-PlaStatus
-pla_cut_mesh_carved_verts(const PlaCutMesh *self, const PlaTriMesh *surface, const int *facet,
-                          int *tet, double *weight, PlaError *err)
-{
-  const double off = -1e-6; /* least weight that is still in a tet: triangles are rounded */
-  double *inside = pla_array_new((size_t)surface->n_verts, sizeof *inside);
-  int *start = NULL, *vert = NULL;
-  PlaStatus st = inside ? list_verts(self, surface, facet, &start, &vert, err)
-                        : pla_fail_memory(err, "the surface of the body");
-  for (int v = 0; st == PLA_OK && v < surface->n_verts; v++) {
-    tet[v] = -1;
-    inside[v] = off;
-  }
-  for (int t = 0; st == PLA_OK && t < self->n_tets; t++) {
-    double edge[9], inv[9], d[3], w[4];
-    const double *origin = &self->rest[3 * (size_t)self->tet[4 * (size_t)t]];
-    if (!self->refined[t])
-      continue;
-    for (int k = 0; k < 9; k++)
-      edge[k] =
-          self->rest[3 * (size_t)self->tet[4 * (size_t)t + (size_t)(k % 3) + 1] + (size_t)(k / 3)] -
-          origin[k / 3];
-    if (pla_mat3_invert(edge, inv) == 0.0)
-      continue;
-    for (int p = 0, last = -1; p < self->refined[t]->n_patches; p++) {
-      const int i = self->refined[t]->patch[p].triangle;
-      if (i < 0 || i >= self->n_carved || i == last)
-        continue;
-      last = i;
-      for (int k = start[i]; k < start[i + 1]; k++) {
-        const int v = vert[k];
-        if (inside[v] >= 0.0)
-          continue;
-        pla_vec3_sub(&surface->pos[3 * (size_t)v], origin, d);
-        pla_mat3_apply(inv, d, w + 1);
-        w[0] = 1.0 - w[1] - w[2] - w[3];
-        const double least = fmin(fmin(w[0], w[1]), fmin(w[2], w[3]));
-        if (least <= inside[v])
-          continue;
-        inside[v] = least;
-        tet[v] = t;
-        memcpy(&weight[4 * (size_t)v], w, sizeof w);
-      }
-    }
-  }
-  free(inside);
-  free(start);
-  free(vert);
-  return st;
 }

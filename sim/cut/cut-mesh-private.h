@@ -11,15 +11,23 @@ typedef struct {
   int next;      /* -1: the last */
 } PlaCutLink;
 
+/* The surface that a mesh was carved along, where it is kept: facets, which it was cut along, and
+ * the parts that they are divided into. */
+typedef struct {
+  int n_verts, n_parts;
+  double *pos; /* at rest, m, corners of the facets first (n_verts x 3); NULL: not kept */
+  int *tri;    /* the facets (n_carved x 3) */
+  int *part;   /* facet after facet (n_parts x 3) */
+  int *start;  /* first part of each facet (n_carved + 1) */
+} PlaCutScan;
+
 struct PlaCutMesh {
   int n_verts, n_tets, n_links;
   int cap_verts, cap_tets, cap_links;
-  int n_triangles;  /* of all blades so far */
-  int n_carved;     /* of them, those of the surface that the body was carved along */
-  int n_scan_verts; /* of that surface, where it is kept */
-  double *scan_pos; /* its vertices at rest, m (n_scan_verts x 3); NULL: not kept */
-  int *scan_tri;    /* (n_carved x 3) */
-  double *rest;     /* m (n_verts x 3) */
+  int n_triangles; /* of all blades so far */
+  int n_carved;    /* of them, those of the surface that the body was carved along */
+  PlaCutScan scan;
+  double *rest; /* m (n_verts x 3) */
   int *vert_source;
   int *tet; /* (n_tets x 4) */
   int *tet_source;
@@ -44,3 +52,6 @@ bool pla_cut_mesh_make_tree(PlaCutMesh *self);
 double pla_cut_tet_volume(const double *pos, const int *tet);
 /* Drops the link of @face of @tet with @other, on this side. */
 void pla_cut_mesh_unlink(PlaCutMesh *self, int tet, int face, int other);
+void pla_cut_scan_clear(PlaCutScan *self);
+/* false: memory is short; to be cleared all the same */
+bool pla_cut_scan_dup(const PlaCutScan *self, int n_carved, PlaCutScan *out);

@@ -233,7 +233,6 @@ pla_cut_mesh_new(const PlaTetMesh *mesh, PlaCutMesh **out, PlaError *err)
 PlaStatus
 pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err)
 {
-  const PlaTriMesh scan = { self->n_scan_verts, self->n_carved, self->scan_pos, self->scan_tri };
   *out = NULL;
   PlaCutMesh *copy = pla_array_new0(1, sizeof *copy);
   bool ok = copy && reserve_tets(copy, self->n_tets) && reserve_verts(copy, self->n_verts) &&
@@ -259,8 +258,8 @@ pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err)
     copy->n_links = self->n_links;
     copy->n_triangles = self->n_triangles;
     copy->n_carved = self->n_carved;
-    if (self->scan_pos)
-      ok = pla_cut_mesh_keep_surface(copy, &scan, err) == PLA_OK;
+    if (self->scan.pos)
+      ok = pla_cut_scan_dup(&self->scan, self->n_carved, &copy->scan);
     copy->free_link = self->free_link;
     for (int t = 0; ok && t < self->n_tets; t++) {
       copy->refined[t] = self->refined[t] ? pla_cut_complex_dup(self->refined[t]) : NULL;
@@ -283,8 +282,7 @@ pla_cut_mesh_free(PlaCutMesh *self)
     return;
   for (int t = 0; t < self->n_tets; t++)
     pla_cut_complex_free(self->refined[t]);
-  free(self->scan_pos);
-  free(self->scan_tri);
+  pla_cut_scan_clear(&self->scan);
   free(self->rest);
   free(self->vert_source);
   free(self->tet);

@@ -33,15 +33,16 @@ PlaStatus pla_cut_mesh_carve(const PlaTetMesh *mesh, const PlaTriMesh *surface,
                              PlaProgress *progress, PlaCutMesh **out, PlaCutReport *report,
                              PlaError *err);
 int pla_cut_mesh_n_carved(const PlaCutMesh *self); /* triangles of that surface; 0: not carved */
-/* Keeps a copy of @surface, along which the mesh was carved: from now on its triangles stay whole
- * in pla_cut_mesh_surface() where no blade comes near them. */
-PlaStatus pla_cut_mesh_keep_surface(PlaCutMesh *self, const PlaTriMesh *surface, PlaError *err);
-/* Where the vertices of @surface lie at rest, whose triangle i is triangle facet[i], or part of it,
- * of the surface that @self was carved along; it was not cut since.  tet: of those whose material
- * ends at that triangle the first that the vertex lies in (n_verts; -1: none); weight: its
- * barycentric coordinates there (n_verts x 4).  PLA_ERR_MEMORY. */
-PlaStatus pla_cut_mesh_carved_verts(const PlaCutMesh *self, const PlaTriMesh *surface,
-                                    const int *facet, int *tet, double *weight, PlaError *err);
+/* Keeps a copy of @surface: the @facets that the mesh was carved along, divided.  Triangle i of it
+ * is facet[i], or part of it; its vertices begin with those of the facets.  From now on its
+ * triangles stay whole in pla_cut_mesh_surface() where no blade comes near them. */
+PlaStatus pla_cut_mesh_keep_surface(PlaCutMesh *self, const PlaTriMesh *facets,
+                                    const PlaTriMesh *surface, const int *facet, PlaError *err);
+/* Where the vertices of the kept surface lie at rest; @self was not cut since it was carved.  tet:
+ * of those whose material ends at a facet of the vertex, one that the vertex lies in (n_verts; -1:
+ * none); weight: its barycentric coordinates there (n_verts x 4).  PLA_ERR_MEMORY. */
+PlaStatus pla_cut_mesh_carved_verts(const PlaCutMesh *self, int *tet, double *weight,
+                                    PlaError *err);
 PlaStatus pla_cut_mesh_dup(const PlaCutMesh *self, PlaCutMesh **out, PlaError *err);
 void pla_cut_mesh_free(PlaCutMesh *self); /* NULL is fine */
 
@@ -115,7 +116,7 @@ typedef struct {
   double *weight; /* its barycentric coordinates there (n_verts x 4) */
   int *tri;       /* counter-clockwise from outside (n_tris x 3) */
   int *cut;       /* cutting triangle that made it, counted over all cuts; -1: skin (n_tris) */
-  int *carved;    /* of skin: triangle that carved it; -1: a face of the original mesh (n_tris) */
+  int *carved;    /* of skin: facet that carved it; -1: a face of the original mesh (n_tris) */
   int *owner;     /* tet whose material it bounds (n_tris) */
 } PlaCutSurface;
 PlaStatus pla_cut_mesh_surface(PlaCutMesh *self, PlaCutSurface *out, PlaError *err);

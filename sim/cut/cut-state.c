@@ -5,10 +5,10 @@
  *   cut/link_head (4), cut/link (tet, face, next)       what is connected across faces
  *   cut/count                                           triangles of all blades, first free link
  *   cut/carved                                          of a carved body: triangles of its surface
- *   cut/scan_pos (3), cut/scan_tri (3)                  that surface, where it is kept
- *   cut/complex (tet, planes, points, patches, cells)   tets that blades have reached, and for all
- *                                                       of them one after the other:
- *   cut/plane (8)         four 128-bit integers, low and high halves
+ *   cut/scan_pos (3), cut/scan_tri (3)                  that surface, where it is kept: vertices,
+ * facets, cut/scan_part (3), cut/scan_start                   their parts and the first part of
+ * each cut/complex (tet, planes, points, patches, cells)   tets that blades have reached, and for
+ * all of them one after the other: cut/plane (8)         four 128-bit integers, low and high halves
  *   cut/point_plane (3), point_side (sign, faces), point (8: l, bound)
  *   cut/patch (6: plane, cells, face, triangle, corners), cut/corner (vert, plane)
  *   cut/cell (patches), cut/cell_patch
@@ -122,6 +122,16 @@ save_complexes(const PlaCutMesh *self, PlaNamedArrays *out)
   return ok;
 }
 
+static bool
+save_scan(const PlaCutScan *scan, size_t n_facets, PlaNamedArrays *out)
+{
+  const size_t n_verts = (size_t)scan->n_verts, n_parts = (size_t)scan->n_parts;
+  return pla_named_arrays_put(out, "cut/scan_pos", PLA_F64, 3, n_verts, scan->pos) &&
+         pla_named_arrays_put(out, "cut/scan_tri", PLA_I32, 3, n_facets, scan->tri) &&
+         pla_named_arrays_put(out, "cut/scan_part", PLA_I32, 3, n_parts, scan->part) &&
+         pla_named_arrays_put(out, "cut/scan_start", PLA_I32, 1, n_facets + 1, scan->start);
+}
+
 PlaStatus
 pla_cut_mesh_save(const PlaCutMesh *self, PlaNamedArrays *out, PlaError *err)
 {
@@ -137,10 +147,7 @@ pla_cut_mesh_save(const PlaCutMesh *self, PlaNamedArrays *out, PlaError *err)
             pla_named_arrays_put(out, "cut/count", PLA_I32, 1, 2, count) &&
             (self->n_carved == 0 ||
              pla_named_arrays_put(out, "cut/carved", PLA_I32, 1, 1, &self->n_carved)) &&
-            (!self->scan_pos || (pla_named_arrays_put(out, "cut/scan_pos", PLA_F64, 3,
-                                                      (size_t)self->n_scan_verts, self->scan_pos) &&
-                                 pla_named_arrays_put(out, "cut/scan_tri", PLA_I32, 3,
-                                                      (size_t)self->n_carved, self->scan_tri)));
+            (!self->scan.pos || save_scan(&self->scan, (size_t)self->n_carved, out));
   int *link = ok ? pla_named_arrays_add(out, "cut/link", PLA_I32, 3, (size_t)self->n_links) : NULL;
   for (int i = 0; link && i < self->n_links; i++) {
     link[3 * i] = self->link[i].tet;
@@ -345,6 +352,35 @@ load_links(PlaCutMesh *self, const PlaNamedArrays *arrays, PlaError *err)
   return ok ? PLA_OK : pla_fail(err, PLA_ERR_FORMAT, "the links between tets are damaged");
 }
 
+static PlaStatus
+load_scan(PlaCutScan *scan, int n_facets, const PlaNamedArrays *arrays, PlaError *err)
+{
+  int n_starts = n_facets + 1;
+  scan->n_verts = scan->n_parts = -1;
+  PlaStatus st = pla_named_arrays_dup(arrays, "cut/scan_pos", PLA_F64, 3, &scan->n_verts,
+                                      (void **)&scan->pos, err);
+  if (st == PLA_OK)
+    st = pla_named_arrays_dup(arrays, "cut/scan_tri", PLA_I32, 3, &n_facets, (void **)&scan->tri,
+                              err);
+  if (st == PLA_OK)
+    st = pla_named_arrays_dup(arrays, "cut/scan_part", PLA_I32, 3, &scan->n_parts,
+                              (void **)&scan->part, err);
+  if (st == PLA_OK)
+    st = pla_named_arrays_dup(arrays, "cut/scan_start", PLA_I32, 1, &n_starts,
+                              (void **)&scan->start, err);
+  if (st != PLA_OK)
+    return st;
+  /* every facet has parts, and they follow each other */
+  bool ok = pla_ints_within(scan->tri, 3 * (size_t)n_facets, 0, scan->n_verts) &&
+            pla_ints_within(scan->part, 3 * (size_t)scan->n_parts, 0, scan->n_verts) &&
+            scan->start[0] == 0 && scan->start[n_facets] == scan->n_parts;
+  for (int i = 0; ok && i < n_facets; i++)
+    ok = scan->start[i] < scan->start[i + 1] && scan->start[i + 1] <= scan->n_parts;
+  for (size_t i = 0; ok && i < 3 * (size_t)scan->n_verts; i++)
+    ok = isfinite(scan->pos[i]);
+  return ok ? PLA_OK : pla_fail(err, PLA_ERR_FORMAT, "the surface of the carved body is damaged");
+}
+
 /* bodies that are not carved have no such array */
 static PlaStatus
 load_carved(PlaCutMesh *self, const PlaNamedArrays *arrays, PlaError *err)
@@ -359,20 +395,9 @@ load_carved(PlaCutMesh *self, const PlaNamedArrays *arrays, PlaError *err)
   self->n_carved = *(const int *)carved;
   if (self->n_carved < 0 || self->n_carved > self->n_triangles)
     return pla_fail(err, PLA_ERR_FORMAT, "the count of carving triangles is damaged");
-  if (!pla_named_arrays_has(arrays, "cut/scan_pos"))
-    return PLA_OK;
-  self->n_scan_verts = -1;
-  st = pla_named_arrays_dup(arrays, "cut/scan_pos", PLA_F64, 3, &self->n_scan_verts,
-                            (void **)&self->scan_pos, err);
-  if (st == PLA_OK)
-    st = pla_named_arrays_dup(arrays, "cut/scan_tri", PLA_I32, 3, &self->n_carved,
-                              (void **)&self->scan_tri, err);
-  if (st != PLA_OK)
-    return st;
-  bool ok = pla_ints_within(self->scan_tri, 3 * (size_t)self->n_carved, 0, self->n_scan_verts);
-  for (size_t i = 0; ok && i < 3 * (size_t)self->n_scan_verts; i++)
-    ok = isfinite(self->scan_pos[i]);
-  return ok ? PLA_OK : pla_fail(err, PLA_ERR_FORMAT, "the surface of the carved body is damaged");
+  return pla_named_arrays_has(arrays, "cut/scan_pos")
+             ? load_scan(&self->scan, self->n_carved, arrays, err)
+             : PLA_OK;
 }
 
 PlaStatus

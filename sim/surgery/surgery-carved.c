@@ -208,27 +208,29 @@ pla_surgery_add_supports(PlaSurgery *self, PlaError *err)
 }
 
 PlaStatus
-pla_surgery_new_carved(const PlaTetMesh *lattice, const PlaTriMesh *surface,
-                       const unsigned char *border, const PlaFemMaterial *materials,
-                       int n_materials, const int *cell_material, PlaProgress *progress,
-                       PlaSurgery **out, PlaError *err)
+pla_surgery_new_carved(const PlaTissueLattice *made, const PlaFemMaterial *materials,
+                       int n_materials, PlaProgress *progress, PlaSurgery **out, PlaError *err)
 {
+  const PlaTetMesh lattice = pla_mesh_tets(made->lattice);
+  const PlaTriMesh facets = pla_mesh_tris(made->facets), surface = pla_mesh_tris(made->surface);
   PlaCutReport report;
   *out = NULL;
   PlaSurgery *self = pla_array_new0(1, sizeof *self);
-  PlaStatus st = self ? pla_cut_mesh_carve(lattice, surface, progress, &self->cut, &report, err)
+  PlaStatus st = self ? pla_cut_mesh_carve(&lattice, &facets, progress, &self->cut, &report, err)
                       : pla_fail_memory(err, "the body");
   if (st == PLA_OK)
-    st = pla_cut_mesh_keep_surface(self->cut, surface, err);
+    st = pla_cut_mesh_keep_surface(self->cut, &facets, &surface, made->facet, err);
   if (st == PLA_OK) {
-    self->cell = pla_surgery_typical_edge(lattice);
-    self->bone = pla_array_dup(border, (size_t)surface->n_tris, sizeof *border);
+    self->cell = pla_surgery_typical_edge(&lattice);
+    self->bone = pla_array_new((size_t)facets.n_tris, sizeof *self->bone);
     self->held = pla_array_new0((size_t)pla_cut_mesh_get(self->cut).mesh.n_verts, 1);
     if (!self->bone || !self->held)
       st = pla_fail_memory(err, "the body");
   }
+  for (int t = 0; st == PLA_OK && t < surface.n_tris; t++)
+    self->bone[made->facet[t]] = made->border[t];
   if (st == PLA_OK)
-    st = pla_surgery_complete(self, materials, n_materials, cell_material, lattice->n_tets, err);
+    st = pla_surgery_complete(self, materials, n_materials, made->tissue, lattice.n_tets, err);
   if (st == PLA_OK)
     *out = self;
   else

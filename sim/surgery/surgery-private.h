@@ -86,9 +86,9 @@ struct PlaSurgery {
   PlaSurgeryWound *wound;
   PlaSurgeryThreads stitches, hooks;
   PlaSurgeryThreads supports; /* of a carved body: what holds it to bone, a point for each tet */
-  unsigned char *bone;      /* of a carved body: PlaBorder of each triangle that carved it; NULL */
-  PlaSurgeryThreads gauges; /* pairs of points between stitches, which nothing pulls */
-  double *prestretch;       /* of the original mesh's tets, row-major (n_cells x 9); NULL: none */
+  unsigned char *bone;        /* of a carved body: PlaBorder of each facet that carved it; NULL */
+  PlaSurgeryThreads gauges;   /* pairs of points between stitches, which nothing pulls */
+  double *prestretch;         /* of the original mesh's tets, row-major (n_cells x 9); NULL: none */
   int n_expanders;
   PlaSurgeryExpander *expander;
   int n_implants;

@@ -17,13 +17,12 @@ typedef struct PlaSurgery PlaSurgery;
 PlaStatus pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, int n_materials,
                           const int *cell_material, const bool *held, PlaSurgery **out,
                           PlaError *err);
-/* A body carved out of @lattice, which covers it, along its closed @surface: its shape is that of
- * the surface, whatever the size of the cells.  @border: PlaBorder of each triangle.  All
- * are copied. */
-PlaStatus pla_surgery_new_carved(const PlaTetMesh *lattice, const PlaTriMesh *surface,
-                                 const unsigned char *border, const PlaFemMaterial *materials,
-                                 int n_materials, const int *cell_material, PlaProgress *progress,
-                                 PlaSurgery **out, PlaError *err);
+/* A body carved out of the lattice of @made along the facets of its surface: its shape is that of
+ * the surface, whatever the size of the cells.  made->tissue: index into @materials.  All are
+ * copied. */
+PlaStatus pla_surgery_new_carved(const PlaTissueLattice *made, const PlaFemMaterial *materials,
+                                 int n_materials, PlaProgress *progress, PlaSurgery **out,
+                                 PlaError *err);
 /* What its materials are called, one name each, so that tools can be told a tissue. */
 PlaStatus pla_surgery_set_tissues(PlaSurgery *self, const char *const *name, PlaError *err);
 int pla_surgery_n_tissues(const PlaSurgery *self);

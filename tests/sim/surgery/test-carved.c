@@ -2,11 +2,13 @@
  * cells, on a slab of skin with a domed top. */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
+#include "anatomy/bodies/refine-surface.h"
 #include "sim/surgery/surgery-private.h"
 #include "sim/surgery/surgery-state.h"
 #include "tests/sim/surgery/slab.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NX = 24, NY = 20, NZ = 5 }; /* cells of the surface, each 2.5 mm */
@@ -58,18 +60,25 @@ conforming(double cell_mm)
   return out;
 }
 
-/* the outer faces of the domed box as triangles, outwards; those at the bottom lie on bone */
+static double
+longest(const double pos[3], const void *data)
+{
+  return 0.003;
+}
+
+/* The outer faces of the domed box as facets, outwards, and their halves; those at the bottom lie
+ * on bone. */
 static void
-make_surface(PlaMesh **out, unsigned char **border)
+make_surface(PlaTissueLattice *out)
 {
   static const int face[6][4] = { { 0, 4, 6, 2 }, { 1, 3, 7, 5 }, { 0, 1, 5, 4 },
                                   { 2, 6, 7, 3 }, { 0, 2, 3, 1 }, { 4, 5, 7, 6 } };
   const int n[3] = { NX, NY, NZ };
   PlaMesh *box = domed_box(n, PLA_BOX_HEXES);
   const int n_tris = 4 * (NX * NY + NY * NZ + NZ * NX);
-  TRY(pla_mesh_new(box->n_verts, n_tris, 0, 0, out, &err));
-  memcpy((*out)->pos, box->pos, 3 * (size_t)box->n_verts * sizeof *box->pos);
-  *border = g_new0(unsigned char, (gsize)n_tris);
+  g_autofree unsigned char *border = g_new0(unsigned char, (gsize)n_tris);
+  TRY(pla_mesh_new(box->n_verts, n_tris, 0, 0, &out->facets, &err));
+  memcpy(out->facets->pos, box->pos, 3 * (size_t)box->n_verts * sizeof *box->pos);
   int t = 0;
   for (int c = 0; c < NX * NY * NZ; c++) {
     const int at[3] = { c % NX, c / NX % NY, c / NX / NY };
@@ -84,33 +93,38 @@ make_surface(PlaMesh **out, unsigned char **border)
       }
       const int tri[2][3] = { { v[0], v[1], v[2] }, { v[0], v[2], v[3] } };
       for (int k = 0; k < 2; k++, t++) {
-        memcpy(&(*out)->tri[3 * t], tri[k], sizeof tri[k]);
-        (*border)[t] = f == 4 ? PLA_BORDER_BONE : PLA_BORDER_AIR;
+        memcpy(&out->facets->tri[3 * t], tri[k], sizeof tri[k]);
+        border[t] = f == 4 ? PLA_BORDER_BONE : PLA_BORDER_AIR;
       }
     }
   }
   g_assert_cmpint(t, ==, n_tris);
+  TRY(pla_surface_halve_edges(out->facets, longest, NULL, &out->surface, &out->facet, &err));
+  out->border = malloc((size_t)out->surface->n_tris);
+  for (int i = 0; i < out->surface->n_tris; i++)
+    out->border[i] = border[out->facet[i]];
   pla_mesh_free(box);
 }
 
+/* (*parts)[i]: triangles that facet i is divided into; may be NULL */
 static PlaSurgery *
-carved(double cell_mm)
+carved(double cell_mm, int **parts)
 {
   const double cell = cell_mm * 1e-3, lo[3] = { -0.0337, -0.0293, -0.0263 };
   const int n[3] = { (int)ceil(0.0674 / cell), (int)ceil(0.0586 / cell), (int)ceil(0.0291 / cell) };
   const double hi[3] = { lo[0] + n[0] * cell, lo[1] + n[1] * cell, lo[2] + n[2] * cell };
   const PlaFemMaterial tissue = flesh();
-  PlaMesh *lattice = NULL, *surface = NULL;
-  g_autofree unsigned char *border = NULL;
+  PlaTissueLattice made = { 0 };
   PlaSurgery *out = NULL;
-  TRY(pla_box_mesh_new(lo, hi, n, PLA_BOX_TETS_5, &lattice, &err));
-  make_surface(&surface, &border);
-  g_autofree int *material = g_new0(int, (gsize)lattice->n_tets);
-  const PlaTetMesh tets = pla_mesh_tets(lattice);
-  const PlaTriMesh tris = pla_mesh_tris(surface);
-  TRY(pla_surgery_new_carved(&tets, &tris, border, &tissue, 1, material, NULL, &out, &err));
-  pla_mesh_free(lattice);
-  pla_mesh_free(surface);
+  TRY(pla_box_mesh_new(lo, hi, n, PLA_BOX_TETS_5, &made.lattice, &err));
+  made.tissue = calloc((size_t)made.lattice->n_tets, sizeof *made.tissue);
+  make_surface(&made);
+  TRY(pla_surgery_new_carved(&made, &tissue, 1, NULL, &out, &err));
+  if (parts)
+    *parts = g_new0(int, (gsize)made.facets->n_tris);
+  for (int t = 0; parts && t < made.surface->n_tris; t++)
+    (*parts)[made.facet[t]]++;
+  pla_tissue_lattice_clear(&made);
   return out;
 }
 
@@ -153,9 +167,9 @@ count_open(const PlaCutSurface *s)
   return open;
 }
 
-/* how many triangles of the scan the surface shows, each whole */
+/* how many facets of the scan the surface shows in all their parts */
 static int
-count_whole(const PlaCutSurface *s, int n_scan)
+count_whole(const PlaCutSurface *s, const int *parts, int n_scan)
 {
   g_autofree int *count = g_new0(int, (gsize)n_scan);
   int whole = 0;
@@ -163,7 +177,7 @@ count_whole(const PlaCutSurface *s, int n_scan)
     if (s->carved[t] >= 0)
       count[s->carved[t]]++;
   for (int i = 0; i < n_scan; i++)
-    whole += count[i] == 1;
+    whole += count[i] == parts[i];
   return whole;
 }
 
@@ -171,20 +185,25 @@ static void
 test_surface(void)
 {
   const int n_scan = 4 * (NX * NY + NY * NZ + NZ * NX);
-  PlaSurgery *s = carved(5.0);
+  g_autofree int *parts = NULL;
+  int n_parts = 0;
+  PlaSurgery *s = carved(5.0, &parts);
   const PlaCutSurface *surface;
   const double *pos;
   PlaFemReport report;
   PlaSurgeryReadings readings;
   TRY(pla_surgery_get_surface(s, &surface, &pos, &err));
-  g_assert_cmpint(surface->n_tris, ==, n_scan);
-  g_assert_cmpint(count_whole(surface, n_scan), ==, n_scan);
+  for (int i = 0; i < n_scan; i++)
+    n_parts += parts[i];
+  g_assert_cmpint(n_parts, >=, 2 * n_scan);
+  g_assert_cmpint(surface->n_tris, ==, n_parts);
+  g_assert_cmpint(count_whole(surface, parts, n_scan), ==, n_scan);
   g_assert_cmpint(count_open(surface), ==, 0);
   operate(s, &report, &readings);
   TRY(pla_surgery_get_surface(s, &surface, &pos, &err));
-  g_test_message("%d of %d triangles of the scan are whole, %d in all",
-                 count_whole(surface, n_scan), n_scan, surface->n_tris);
-  g_assert_cmpint(count_whole(surface, n_scan), >, n_scan / 2);
+  g_test_message("%d of %d facets of the scan are whole, %d in all",
+                 count_whole(surface, parts, n_scan), n_scan, surface->n_tris);
+  g_assert_cmpint(count_whole(surface, parts, n_scan), >, n_scan / 2);
   g_assert_cmpint(count_open(surface), ==, 0);
   pla_surgery_free(s);
 }
@@ -195,7 +214,7 @@ static void
 test_ties(void)
 {
   const double f[9] = { 1.3, 0.4, -0.2, -0.1, 0.7, 0.3, 0.2, -0.5, 1.1 };
-  PlaSurgery *s = carved(5.0);
+  PlaSurgery *s = carved(5.0, NULL);
   const PlaTetMesh mesh = pla_cut_mesh_get(pla_surgery_get_mesh(s)).mesh;
   const PlaFemSprings ties = { s->n_ties, s->tie };
   g_autofree double *pos = g_new(double, 3 * (gsize)mesh.n_verts);
@@ -212,7 +231,7 @@ test_ties(void)
 static void
 test_wound(void)
 {
-  PlaSurgery *s[2] = { conforming(2.5), carved(5.0) };
+  PlaSurgery *s[2] = { conforming(2.5), carved(5.0, NULL) };
   PlaSurgeryReadings r[2];
   for (int k = 0; k < 2; k++) {
     PlaFemReport report;
@@ -238,7 +257,7 @@ test_stored(void)
     PlaFemReport report;
     PlaSurgeryReadings readings;
     pla_threads_set(k + 1);
-    PlaSurgery *s = carved(5.0);
+    PlaSurgery *s = carved(5.0, NULL);
     if (k == 1) {
       PlaNamedArrays before = { 0 };
       TRY(pla_surgery_save(s, &before, &err));
