@@ -541,5 +541,6 @@ pla_cutter_clear(PlaCutter *c)
   free(c->pos_mm);
   free(c->tet);
   free(c->region);
+  free(c->pinned);
   *c = (PlaCutter){ 0 };
 }

@@ -1,6 +1,7 @@
 /* What the steps from a lattice to conforming tets share. */
 #pragma once
 
+#include "anatomy/mesh/tri-tree.h"
 #include "anatomy/mesher/mesher-lattice.h"
 #include "anatomy/mesher/tets.h"
 #include "anatomy/mesher/tissues.h"
@@ -31,7 +32,9 @@ typedef struct {
   int n_points, room_points;
   double *pos_mm; /* n_points x 3 */
   int n_tets, room_tets;
-  int *tet, *region; /* tissues */
+  int *tet, *region;       /* tissues */
+  uint8_t *pinned;         /* per point: not to be moved any more; NULL: none is (n_points) */
+  const PlaTriTree *sharp; /* of a surface whose sharp edges the outer faces follow; or NULL */
   bool short_of_memory;
 } PlaCutter;
 
@@ -77,13 +80,27 @@ PlaStatus pla_cutter_measure(const PlaCutter *c, PlaTetReport *r, PlaError *err)
 PlaStatus pla_cutter_strays(const PlaCutter *c, double limit_mm, double **pos_mm, int *n,
                             int *n_facets, PlaError *err);
 
-/* ---- settle.c ---- */
+/* ---- mesher-snap.c ---- */
 
 /* Of a single tissue: moves vertices of outer faces that are far from the level set towards it, as
  * far as the shape of their tets allows. */
 PlaStatus pla_cutter_snap(PlaCutter *c, PlaError *err);
+/* What @n_items list @per_item times in @vert, @stride apart, by vertex; both are freed by the
+ * caller, also when memory is short. */
+bool pla_cutter_list_around(int n_points, const int *vert, size_t stride, int n_items, int per_item,
+                            int **first, int **of);
+
+/* ---- sharp.c ---- */
+
+/* Of a single tissue inside @surface (m): its sharp edges, which the level set rounds, become edges
+ * of outer faces as far as the shape of tets allows; vertices there are pinned. */
+PlaStatus pla_cutter_sharpen(PlaCutter *c, const PlaTriMesh *surface, const PlaTriTree *tree,
+                             PlaError *err);
 
 /* ---- polish.c ---- */
 
 /* Moves vertices of badly shaped tets by a little so that the worst around each gets better. */
 PlaStatus pla_cutter_polish(PlaCutter *c, PlaError *err);
+/* How good a tet is: its smallest angle, or what its largest is worth, degrees; negative when it is
+ * not positive. */
+double pla_cutter_score(const PlaCutter *c, const int v[4]);

@@ -89,10 +89,9 @@ snap_vertex(const Snap *s, int v)
   return better;
 }
 
-/* what is listed @per_item times in @vert, by vertex */
-static bool
-list_around(int n_points, const int *vert, size_t stride, int n_items, int per_item, int **first,
-            int **of)
+bool
+pla_cutter_list_around(int n_points, const int *vert, size_t stride, int n_items, int per_item,
+                       int **first, int **of)
 {
   *first = pla_array_new0((size_t)n_points + 2, sizeof **first);
   *of = pla_array_new((size_t)n_items * (size_t)per_item, sizeof **of);
@@ -117,9 +116,10 @@ pla_cutter_snap(PlaCutter *c, PlaError *err)
   const double enough = near_enough * c->lattice->cell_mm;
   PlaStatus st = pla_cutter_outer_facets(c, &s.facet, &s.n_facets, err);
   if (st == PLA_OK &&
-      (!list_around(c->n_points, s.facet ? s.facet[0].v : NULL, sizeof *s.facet / sizeof(int),
-                    s.n_facets, 3, &s.first_facet, &s.facet_of) ||
-       !list_around(c->n_points, c->tet, 4, c->n_tets, 4, &s.first_tet, &s.tet_of)))
+      (!pla_cutter_list_around(c->n_points, s.facet ? s.facet[0].v : NULL,
+                               sizeof *s.facet / sizeof(int), s.n_facets, 3, &s.first_facet,
+                               &s.facet_of) ||
+       !pla_cutter_list_around(c->n_points, c->tet, 4, c->n_tets, 4, &s.first_tet, &s.tet_of)))
     st = pla_fail_memory(err, "the mesh");
   bool any = st == PLA_OK;
   for (int round = 0; any && round < ROUNDS; round++) {

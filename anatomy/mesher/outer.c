@@ -131,14 +131,19 @@ compare_doubles(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* how far a point is outside of the body (negative: inside), mm */
+/* how far a point is from the border of the body, mm */
 static double
-outside_mm(const PlaTissues *tissues, const double x[3])
+off_border_mm(const PlaCutter *c, const double x[3])
 {
+  const PlaTissues *tissues = c->tissues;
   double least = INFINITY;
+  if (c->sharp) {
+    const double pos[3] = { x[0] / 1000.0, x[1] / 1000.0, x[2] / 1000.0 };
+    return 1000.0 * pla_tri_tree_nearest(c->sharp, pos, INFINITY, NULL, NULL);
+  }
   for (int g = 1; g <= tissues->n_groups; g++)
     least = fmin(least, pla_tissue_value(tissues, g, x));
-  return tissues->n_groups == 1 ? least : 0.5 * (least - pla_tissue_value(tissues, 0, x));
+  return fabs(tissues->n_groups == 1 ? least : 0.5 * (least - pla_tissue_value(tissues, 0, x)));
 }
 
 /* whether a point is near the end of the grid, where the rims of caps are sharp edges, which the
@@ -162,13 +167,11 @@ pla_cutter_measure(const PlaCutter *c, PlaTetReport *r, PlaError *err)
     st = pla_fail_memory(err, "the mesh");
   for (int i = 0; st == PLA_OK && i < r->boundary_tris; i++) {
     double x[3];
-    for (int k = 0; k < 3; k++) {
-      double value = outside_mm(c->tissues, c->pos_mm + 3 * (size_t)facet[i].v[k]);
-      r->vertex_mm = fmax(r->vertex_mm, fabs(value));
-    }
+    for (int k = 0; k < 3; k++)
+      r->vertex_mm = fmax(r->vertex_mm, off_border_mm(c, c->pos_mm + 3 * (size_t)facet[i].v[k]));
     pla_cutter_mean_point(c, facet[i].v, 3, x);
     if (!is_near_rim(c, x))
-      far[n++] = fabs(outside_mm(c->tissues, x));
+      far[n++] = off_border_mm(c, x);
   }
   if (n > 0) {
     qsort(far, (size_t)n, sizeof *far, compare_doubles);
@@ -196,7 +199,7 @@ pla_cutter_strays(const PlaCutter *c, double limit_mm, double **pos_mm, int *n, 
   for (int i = 0; st == PLA_OK && i < *n_facets; i++) {
     double *x = *pos_mm + 3 * (size_t)*n;
     pla_cutter_mean_point(c, facet[i].v, 3, x);
-    if (fabs(pla_tissue_value(c->tissues, 1, x)) > limit_mm && !is_near_rim(c, x))
+    if (off_border_mm(c, x) > limit_mm && !is_near_rim(c, x))
       (*n)++;
   }
   free(facet);

@@ -18,9 +18,8 @@ typedef struct {
   double *home;    /* where vertices began (n_points x 3) */
 } Polish;
 
-/* the smallest angle or what the largest is worth, degrees; negative when not positive */
-static double
-score_of(const PlaCutter *c, const int v[4])
+double
+pla_cutter_score(const PlaCutter *c, const int v[4])
 {
   double most, least;
   if (!pla_cutter_angles(c, v, &most, &least))
@@ -34,7 +33,7 @@ worst_around(const Polish *p, int v)
 {
   double worst = 180.0;
   for (int k = p->first[v]; k < p->first[v + 1]; k++)
-    worst = fmin(worst, score_of(p->c, p->c->tet + 4 * (size_t)p->of[k]));
+    worst = fmin(worst, pla_cutter_score(p->c, p->c->tet + 4 * (size_t)p->of[k]));
   return worst;
 }
 
@@ -46,6 +45,8 @@ improve_vertex(const Polish *p, int v)
   const bool bound = pla_cutter_on_interface(c, v);
   const double most_mm = bound ? 0.2 * cell : 0.3 * cell;
   bool better = false;
+  if (c->pinned && c->pinned[v])
+    return false;
   for (double step = 0.12 * cell; step > 0.01 * cell; step *= 0.5)
     for (int dir = 0; dir < 27; dir++) {
       const double e[3] = { dir % 3 - 1, dir / 3 % 3 - 1, dir / 9 - 1 };
@@ -83,7 +84,7 @@ pla_cutter_polish(PlaCutter *c, PlaError *err)
   if (st == PLA_OK) {
 #pragma omp parallel for schedule(static)
     for (int t = 0; t < c->n_tets; t++)
-      is_bad[t] = score_of(c, c->tet + 4 * (size_t)t) < enough_deg;
+      is_bad[t] = pla_cutter_score(c, c->tet + 4 * (size_t)t) < enough_deg;
     for (int t = 0; t < c->n_tets; t++)
       for (int k = 0; is_bad[t] && k < 4; k++) {
         wanted[c->tet[4 * (size_t)t + k]] = 1;
@@ -114,7 +115,7 @@ pla_cutter_polish(PlaCutter *c, PlaError *err)
       any = false;
       for (int t = 0; t < c->n_tets; t++)
         for (int k = 0; is_bad[t] && k < 4; k++)
-          if (score_of(c, c->tet + 4 * (size_t)t) < enough_deg)
+          if (pla_cutter_score(c, c->tet + 4 * (size_t)t) < enough_deg)
             any = improve_vertex(&p, c->tet[4 * (size_t)t + k]) || any;
     }
   }

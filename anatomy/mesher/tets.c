@@ -178,16 +178,18 @@ give_room(PlaTissues *tissues, const PlaTetOptions *opts, PlaProgress *progress,
   return st;
 }
 
-PlaStatus
-pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_groups,
-                        const PlaLevelSet *rest, const PlaTetOptions *opts, PlaProgress *progress,
-                        PlaMesh **out, PlaTetReport *report, PlaError *err)
+/* @surface: what the only level set was made of, or NULL */
+static PlaStatus
+make_tets(const PlaLevelSet *const *group, const int *ids, int n_groups, const PlaLevelSet *rest,
+          const PlaTriMesh *surface, const PlaTetOptions *opts, PlaProgress *progress,
+          PlaMesh **out, PlaTetReport *report, PlaError *err)
 {
   PlaTissues tissues = { n_groups, group, rest };
   PlaLattice lattice;
   PlaCutter c;
   PlaMesh *mesh = NULL;
   PlaLevelSet *roomy = NULL;
+  PlaTriTree *tree = NULL;
   double before_mm3 = 0.0, after_mm3 = 0.0;
   *out = NULL;
   if (!(opts->cell_mm > 0.0))
@@ -202,6 +204,12 @@ pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_g
   tissues.group = group;
   if (st == PLA_OK && n_groups == 1)
     st = pla_cutter_snap(&c, err);
+  if (st == PLA_OK && surface)
+    st = pla_tri_tree_new(surface, &tree, err);
+  if (st == PLA_OK && surface)
+    st = pla_cutter_sharpen(&c, surface, tree, err);
+  if (st == PLA_OK && c.pinned)
+    st = pla_cutter_polish(&c, err);
   if (st == PLA_OK && roomy)
     st = pla_levelset_measure(group[0], &before_mm3, NULL, err);
   if (st == PLA_OK && roomy)
@@ -229,11 +237,20 @@ pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_g
   pla_cutter_clear(&c);
   pla_lattice_clear(&lattice);
   pla_levelset_free(roomy);
+  pla_tri_tree_free(tree);
   if (st == PLA_OK)
     *out = mesh;
   else
     pla_mesh_free(mesh);
   return st;
+}
+
+PlaStatus
+pla_tets_from_levelsets(const PlaLevelSet *const *group, const int *ids, int n_groups,
+                        const PlaLevelSet *rest, const PlaTetOptions *opts, PlaProgress *progress,
+                        PlaMesh **out, PlaTetReport *report, PlaError *err)
+{
+  return make_tets(group, ids, n_groups, rest, NULL, opts, progress, out, report, err);
 }
 
 PlaStatus
@@ -275,6 +292,7 @@ pla_tets_from_surface(const PlaMesh *surface, const PlaTetOptions *opts, PlaProg
                       PlaMesh **out, PlaTetReport *report, PlaError *err)
 {
   const PlaTriMesh tris = pla_mesh_tris(surface);
+  const bool is_smoothed = opts->smooth_mm > 0.0 || opts->round_mm > 0.0;
   const int region = 1;
   PlaLevelSet *ls = NULL;
   PlaMeshSummary summary;
@@ -300,8 +318,8 @@ pla_tets_from_surface(const PlaMesh *surface, const PlaTetOptions *opts, PlaProg
   pla_progress_phase(progress, "Meshing", 1.0);
   span = pla_progress_push(progress);
   if (st == PLA_OK)
-    st = pla_tets_from_levelsets((const PlaLevelSet *const *)&ls, &region, 1, NULL, opts, progress,
-                                 out, report, err);
+    st = make_tets((const PlaLevelSet *const *)&ls, &region, 1, NULL, is_smoothed ? NULL : &tris,
+                   opts, progress, out, report, err);
   pla_progress_pop(progress, span);
   pla_levelset_free(ls);
   return st;

@@ -53,7 +53,9 @@ PlaStatus pla_tets_from_labels(const PlaLabelMap *map, const int *ids, const int
                                PlaMesh **out, PlaTetReport *report, PlaError *err);
 
 /* The same inside a closed surface, through its level set; the region is 1, and smooth_mm is motion
- * by mean curvature (negative: none).  PLA_ERR_GEOMETRY when the surface is open. */
+ * by mean curvature (negative: none).  Sharp edges of a surface that is not smoothed become edges
+ * of outer faces, and distances are those from the surface.  PLA_ERR_GEOMETRY when the surface is
+ * open. */
 PlaStatus pla_tets_from_surface(const PlaMesh *surface, const PlaTetOptions *opts,
                                 PlaProgress *progress, PlaMesh **out, PlaTetReport *report,
                                 PlaError *err);

@@ -279,7 +279,6 @@ test_tissues(void)
   pla_label_map_free(map);
 }
 
-/* a closed surface through its level set */
 /* two flat layers, each thinner than a cell: the outer faces are where the layers end, without pits
  * down to the interface between them, and no tet is flat */
 static void
@@ -335,6 +334,7 @@ test_thin_layers(void)
   }
 }
 
+/* a closed surface through its level set */
 static void
 test_surface(void)
 {
