@@ -24,8 +24,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double kept_lambda =
-    0.0;                           /* of elements, in shear moduli; less would let them collapse */
+/* First Lame constant that elements keep, in shear moduli.  Less would let tets collapse.  Hexes
+ * are asked for their volume at eight points: half of what makes their own resistance that of shape
+ * alone gives them more freedom to bend, and still resists down to the floor of J (at -0.43 it
+ * would end there). */
+static const double kept_by_tets = 0.0, kept_by_hexes = -1.0 / 3.0;
 static const double j_floor = 0.1; /* below this, (ln J)^2 is continued */
 
 void
@@ -48,12 +51,14 @@ pla_fem_patches_free(PlaFemPatches *patches)
 
 /* takes from @constants what patches shall resist, and tells it */
 static PlaStatus
-split(const PlaMaterial *material, PlaFormulation formulation, double *constants, double *modulus,
+split(const PlaFemModel *model, const PlaMaterial *material, double *constants, double *modulus,
       PlaError *err)
 {
+  const bool averaged = model->formulation == PLA_FORMULATION_AVERAGED;
+  const double kept = averaged && model->n_tets == 0 ? kept_by_hexes : kept_by_tets;
   double mu, lambda, vol;
   *modulus = 0.0;
-  if (!material->volume_modulus && formulation == PLA_FORMULATION_AVERAGED)
+  if (!material->volume_modulus && averaged)
     return PLA_OK;
   if (!material->volume_modulus)
     return pla_fail(
@@ -62,7 +67,7 @@ split(const PlaMaterial *material, PlaFormulation formulation, double *constants
         "needs; use 'neo-hookean', or the formulation 'standard'",
         material->id);
   pla_material_moduli(material, constants, &mu, &lambda, &vol);
-  *modulus = fmax(lambda - kept_lambda * mu, 0.0);
+  *modulus = fmax(lambda - kept * mu, 0.0);
   *material->volume_modulus(constants) -= *modulus;
   return PLA_OK;
 }
@@ -78,7 +83,7 @@ split_constants(PlaFemModel *model, double *cell_modulus, PlaError *err)
   for (int m = 0; st == PLA_OK && m < model->n_materials; m++) {
     double *constants = model->constants + (size_t)PLA_MAX_CONSTANTS * (size_t)m;
     memcpy(constants, model->material[m].constants, PLA_MAX_CONSTANTS * sizeof *constants);
-    st = split(model->material[m].material, model->formulation, constants, &of_material[m], err);
+    st = split(model, model->material[m].material, constants, &of_material[m], err);
   }
   if (st == PLA_OK && model->own) {
     for (int c = 0; c < n_cells; c++)
@@ -92,7 +97,7 @@ split_constants(PlaFemModel *model, double *cell_modulus, PlaError *err)
   for (int c = 0; st == PLA_OK && c < n_cells; c++) {
     int row = model->own ? model->own[c] : -1;
     if (row >= 0 && of_row[row] < 0.0)
-      st = split(model->material[model->cell_material[c]].material, model->formulation,
+      st = split(model, model->material[model->cell_material[c]].material,
                  model->own_constants + (size_t)PLA_MAX_CONSTANTS * (size_t)row, &of_row[row], err);
     cell_modulus[c] = row >= 0 ? of_row[row] : of_material[model->cell_material[c]];
   }
