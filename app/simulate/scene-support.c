@@ -8,6 +8,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "app/simulate/scene-where.h"
 #include "sim/bodies/carved-mesh.h"
 
 #include <string.h>
@@ -35,26 +36,6 @@ cell_size(const PlaMesh *mesh)
   return sum / mesh->n_tets;
 }
 
-int
-pla_scene_surface_areas(const PlaMesh *mesh, const bool *marked, double *area)
-{
-  int n = 0;
-  memset(area, 0, (size_t)mesh->n_verts * sizeof *area);
-  for (int t = 0; t < mesh->n_tris; t++) {
-    const int *tri = &mesh->tri[3 * t];
-    double e[3], f[3], normal[3];
-    if (!marked[tri[0]] || !marked[tri[1]] || !marked[tri[2]])
-      continue;
-    pla_vec3_sub(&mesh->pos[3 * tri[1]], &mesh->pos[3 * tri[0]], e);
-    pla_vec3_sub(&mesh->pos[3 * tri[2]], &mesh->pos[3 * tri[0]], f);
-    pla_vec3_cross(e, f, normal);
-    for (int k = 0; k < 3; k++)
-      area[tri[k]] += pla_vec3_norm(normal) / 6.0;
-    n++;
-  }
-  return n;
-}
-
 /* of a support per area, N/m3 */
 static double
 layer_stiffness(const PlaSimulation *scene, double cell)
@@ -72,15 +53,20 @@ pla_scene_point_stiffness(const PlaSimulation *scene)
 
 PlaStatus
 pla_scene_hold_surface(PlaSimulation *scene, int constraint, int motion, unsigned axes,
-                       const bool *marked, int *n, PlaError *err)
+                       PlaJson where, const bool *marked, int *n, PlaError *err)
 {
   const PlaMesh *mesh = scene->mesh;
+  const PlaSceneSelection selection = { mesh, &scene->labels };
+  int n_tris;
   const double cell = cell_size(mesh), layer = layer_stiffness(scene, cell);
   g_autofree double *area = pla_array_new((size_t)mesh->n_verts, sizeof *area);
   *n = 0;
   if (!area)
     return pla_fail_memory(err, "the supports");
-  if (pla_scene_surface_areas(mesh, marked, area) == 0)
+  PlaStatus st = pla_scene_select_surface(&selection, where, area, &n_tris, err);
+  if (st != PLA_OK)
+    return st;
+  if (n_tris == 0)
     for (int b = 0; b < scene->bindings->n; b++)
       area[scene->bindings->vert[b]] = marked[scene->bindings->vert[b]] ? 0.25 * cell * cell : 0.0;
   for (int v = 0; v < mesh->n_verts; v++) {

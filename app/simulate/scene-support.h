@@ -6,15 +6,11 @@
 /* Whether the mesh of @scene is a carved body, whose surface is bound to the cells. */
 bool pla_scene_is_carved(const PlaSimulation *scene);
 
-/* The area of the triangles whose vertices are all @marked, m2, a third for each vertex (area:
- * n_verts); returns how many triangles they are. */
-int pla_scene_surface_areas(const PlaMesh *mesh, const bool *marked, double *area);
-
-/* Holds the triangles of the surface whose vertices are all @marked, or without any the marked
- * vertices of the surface, along @axes (bits 1, 2, 4), as constraint @constraint of the scene. They
+/* Holds the part of the surface that @where selects, or without any the @marked vertices of the
+ * surface, along @axes (bits 1, 2, 4), as constraint @constraint of the scene. They
  * follow @motion of the scene (-1: none).  *n: how many vertices are held. */
 PlaStatus pla_scene_hold_surface(PlaSimulation *scene, int constraint, int motion, unsigned axes,
-                                 const bool *marked, int *n, PlaError *err);
+                                 PlaJson where, const bool *marked, int *n, PlaError *err);
 /* Brings the supports to where they are after the fraction @t of all motions. */
 void pla_scene_move_supports(const PlaSimulation *scene, double t);
 /* Stiffness that holds one vertex of the surface in its place, N/m. */

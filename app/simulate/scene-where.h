@@ -14,6 +14,10 @@ typedef struct {
  * selection is an error. */
 PlaStatus pla_scene_select(const PlaSceneSelection *self, PlaJson where, bool of_cells,
                            bool *marked, size_t *count, PlaError *err);
+/* The area of the triangles that @where selects, m2, by vertex (area: n_verts), of those at the
+ * border of a place the part inside; *n_tris: how many they are, possibly none. */
+PlaStatus pla_scene_select_surface(const PlaSceneSelection *self, PlaJson where, double *area,
+                                   int *n_tris, PlaError *err);
 /* Vertices of cell @c of the solids: tets, then hexes. */
 int pla_scene_cell(const PlaMesh *mesh, size_t c, const int **verts);
 

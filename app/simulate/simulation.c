@@ -249,7 +249,7 @@ read_constraints(PlaSimulation *scene, PlaJson root, PlaError *err)
     g_array_append_val(motion_of, motion_index);
     if (st == PLA_OK && pla_scene_is_carved(scene)) {
       int n = 0;
-      st = pla_scene_hold_surface(scene, i, motion_index, axes, marked, &n, err);
+      st = pla_scene_hold_surface(scene, i, motion_index, axes, where, marked, &n, err);
       if (st == PLA_OK && n == 0)
         st = pla_json_fail(where, err, "selects no vertex of the surface");
       continue;
@@ -308,8 +308,12 @@ share_load(const PlaSimulation *scene, PlaJson where, bool *marked, size_t count
 {
   const size_t n = (size_t)scene->mesh->n_verts;
   const bool carved = pla_scene_is_carved(scene);
-  const int n_tris = carved ? pla_scene_surface_areas(scene->mesh, marked, share) : 0;
+  const PlaSceneSelection selection = { scene->mesh, &scene->labels };
+  int n_tris = 0;
   double sum = 0.0;
+  PlaStatus st = carved ? pla_scene_select_surface(&selection, where, share, &n_tris, err) : PLA_OK;
+  if (st != PLA_OK)
+    return st;
   for (size_t v = 0; carved && n_tris == 0 && v < n; v++)
     share[v] = 0.0;
   for (int b = 0; carved && n_tris == 0 && b < scene->bindings->n; b++)
