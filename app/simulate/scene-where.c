@@ -231,7 +231,47 @@ centres(const PlaMesh *mesh, bool of_cells)
   return out;
 }
 
-/* Leaves of the @n marked cells, or vertices of marked cells, those with the tag of that name. */
+/* Leaves of the marked cells or vertices those that a set of the mesh has: a field of that name
+ * that is not 0 there, of vertices or of cells. */
+static PlaStatus
+keep_set(const PlaSceneSelection *self, PlaJson value, bool of_cells, bool *marked, PlaError *err)
+{
+  const PlaMesh *mesh = self->mesh;
+  g_autofree char *name = NULL;
+  PlaStatus st = pla_json_text_value(value, &name, err);
+  if (st != PLA_OK)
+    return st;
+  const PlaField *cells = pla_mesh_find_field(mesh, name, PLA_ON_CELLS);
+  const PlaField *verts = pla_mesh_find_field(mesh, name, PLA_ON_VERTS);
+  if (verts && of_cells && !cells)
+    return pla_json_fail(value, err, "is a set of vertices, and this needs elements");
+  const PlaField *field = of_cells || !verts ? cells : verts;
+  if (!field || field->n_components != 1)
+    return pla_json_fail(value, err,
+                         "is '%s', and the mesh has no field of one number with that name", name);
+  const size_t n_cells = (size_t)mesh->n_tets + (size_t)mesh->n_hexes;
+  const size_t n = of_cells ? n_cells : (size_t)mesh->n_verts;
+  g_autofree bool *has = pla_array_new0(n, sizeof *has);
+  if (!has)
+    return pla_fail_memory(err, "the selection");
+  for (size_t v = 0; field == verts && v < n; v++)
+    has[v] = pla_dtype_get(field->dtype, field->data, v) != 0.0;
+  for (size_t c = 0; field == cells && c < n_cells; c++) {
+    const int *at;
+    const int k = pla_scene_cell(mesh, c, &at);
+    if (pla_dtype_get(field->dtype, field->data, (size_t)mesh->n_tris + c) == 0.0)
+      continue;
+    if (of_cells)
+      has[c] = true;
+    for (int a = 0; !of_cells && a < k; a++)
+      has[at[a]] = true;
+  }
+  for (size_t i = 0; i < n; i++)
+    marked[i] = marked[i] && has[i];
+  return PLA_OK;
+}
+
+/* Leaves of the marked cells, or vertices of such cells, those with the tag of that name. */
 static PlaStatus
 keep_tagged(const PlaSceneSelection *self, PlaJson value, const char *key, bool of_cells,
             bool *marked, PlaError *err)
@@ -297,7 +337,7 @@ mark_anywhere(const PlaSceneSelection *self, PlaJson where, bool of_cells, bool 
               Place *place, PlaError *err)
 {
   static const char *const known[] = { "all",    "box_mm", "near",   "plane", "nodes",
-                                       "region", "label",  "border", NULL };
+                                       "region", "label",  "border", "set",   NULL };
   static const char *const of_verts[] = { "nodes", "border" };
   const PlaMesh *mesh = self->mesh;
   const size_t n = of_cells ? (size_t)mesh->n_tets + (size_t)mesh->n_hexes : (size_t)mesh->n_verts;
@@ -309,7 +349,7 @@ mark_anywhere(const PlaSceneSelection *self, PlaJson where, bool of_cells, bool 
   if (st == PLA_OK && !any)
     st = pla_json_fail(where, err,
                        "selects nothing: give 'all', 'box_mm', 'near', 'plane', "
-                       "'nodes', 'region', 'label' or 'border'");
+                       "'nodes', 'region', 'label', 'set' or 'border'");
   for (int k = 0; st == PLA_OK && of_cells && k < 2; k++)
     if (pla_json_get(where, of_verts[k], &value))
       st = pla_json_fail(value, err, "names %s, and this needs elements; use 'region' or a box",
@@ -324,6 +364,8 @@ mark_anywhere(const PlaSceneSelection *self, PlaJson where, bool of_cells, bool 
     st = keep_tagged(self, value, "region", of_cells, marked, err);
   if (st == PLA_OK && pla_json_get(where, "label", &value))
     st = keep_tagged(self, value, "label", of_cells, marked, err);
+  if (st == PLA_OK && pla_json_get(where, "set", &value))
+    st = keep_set(self, value, of_cells, marked, err);
   if (st == PLA_OK && pla_json_get(where, "border", &value))
     st = keep_border(mesh, value, marked, err);
   return st == PLA_OK ? read_place(where, place, err) : st;

@@ -1,9 +1,10 @@
 /* Gmsh meshes (.msh), versions 2.2 and 4.1, text and binary, read; gmsh-writer.c
  * writes them.
  *
- * The first physical tag of a cell is the cell field "region".  $NodeData and $ElementData are
- * fields of doubles; what they leave out is 0.  Nodes and elements have any numbers; they are kept
- * in file order. */
+ * The first physical tag of a cell is the cell field "region".  A physical group with a name is a
+ * field of that name too: 1 on its cells, or on the vertices of its faces, lines and points.
+ * $NodeData and $ElementData are fields of doubles; what they leave out is 0.  Nodes and elements
+ * have any numbers; they are kept in file order. */
 #include "io/formats/formats.h"
 #include "io/formats/gmsh-private.h"
 #include "io/formats/mesh-builder.h"
@@ -49,6 +50,15 @@ typedef struct {
   uint64_t *order;  /* places sorted by tag, otherwise */
 } Tags;
 
+/* a physical group with a name */
+typedef struct {
+  int64_t dim, tag;
+  char *name;
+  PlaBytes mask; /* uint8_t for each cell offered, or each vertex; empty: nothing is in it */
+} Group;
+
+enum { MAX_GROUPS = 256 };
+
 typedef struct {
   PlaReader reader;
   PlaMeshBuilder builder;
@@ -58,6 +68,8 @@ typedef struct {
   Tags nodes, cells;
   PlaBytes entities; /* PlaGmshEntity, sorted */
   PlaBytes region;   /* int32_t for each cell offered */
+  int n_groups;
+  Group *group;
   bool has_region, has_nodes, has_elements;
 } Msh;
 
@@ -273,6 +285,124 @@ read_nodes_4(Msh *msh, PlaError *err)
   return st;
 }
 
+/* @dim @tag "name" on a line each */
+static PlaStatus
+read_names(Msh *msh, PlaError *err)
+{
+  int64_t n;
+  if (!pla_reader_int64(&msh->reader, &n) || n < 0)
+    return fail_at(msh, "the number of names", err);
+  if (n > MAX_GROUPS || msh->group) {
+    pla_notes_add(&msh->builder.notes,
+                  "names of physical groups were left out; there are too many");
+    return PLA_OK;
+  }
+  msh->group = pla_array_new0((size_t)n + 1, sizeof *msh->group);
+  if (!msh->group)
+    return pla_fail_memory(err, msh->reader.path);
+  for (int64_t i = 0; i < n; i++) {
+    Group group = { 0 };
+    const char *text;
+    size_t len;
+    if (!pla_reader_int64(&msh->reader, &group.dim) ||
+        !pla_reader_int64(&msh->reader, &group.tag) || !pla_reader_line(&msh->reader, &text, &len))
+      return fail_at(msh, "the name of a physical group", err);
+    const char *from = memchr(text, '"', len), *to = from ? memrchr(text, '"', len) : NULL;
+    if (!(to > from + 1))
+      continue;
+    group.name = pla_name_decode(from + 1, (size_t)(to - from) - 1);
+    if (!group.name)
+      return pla_fail_memory(err, msh->reader.path);
+    msh->group[msh->n_groups++] = group;
+  }
+  return PLA_OK;
+}
+
+static void
+clear_groups(Msh *msh)
+{
+  for (int g = 0; g < msh->n_groups; g++) {
+    free(msh->group[g].name);
+    pla_bytes_clear(&msh->group[g].mask);
+  }
+  free(msh->group);
+}
+
+/* makes @mask at least @n long; what is new is 0 */
+static bool
+lengthen(PlaBytes *mask, size_t n)
+{
+  static const uint8_t none[4096] = { 0 };
+  bool ok = true;
+  while (ok && mask->size < n)
+    ok = pla_bytes_append(mask, none, n - mask->size < sizeof none ? n - mask->size : sizeof none);
+  return ok;
+}
+
+static int
+dimension_of(int cell)
+{
+  switch (cell) {
+  case PLA_CELL_VERTEX:
+    return 0;
+  case PLA_CELL_LINE:
+  case PLA_CELL_LINE_2:
+    return 1;
+  case PLA_CELL_TRIANGLE:
+  case PLA_CELL_TRIANGLE_2:
+  case PLA_CELL_QUAD:
+  case PLA_CELL_QUAD_2:
+  case PLA_CELL_QUAD_9:
+    return 2;
+  default:
+    return 3;
+  }
+}
+
+/* puts the next element, of @n vertices, into the group of its tag, if that has a name */
+static PlaStatus
+add_to_group(Msh *msh, int cell, int32_t region, const int64_t *vert, int n, PlaError *err)
+{
+  const int dim = dimension_of(cell);
+  Group *group = NULL;
+  for (int g = 0; g < msh->n_groups && !group; g++)
+    if (msh->group[g].dim == dim && msh->group[g].tag == region)
+      group = &msh->group[g];
+  if (!group)
+    return PLA_OK;
+  const size_t n_cells = (size_t)msh->builder.n_cells;
+  if (!lengthen(&group->mask,
+                dim == 3 ? n_cells + 1 : (size_t)pla_mesh_builder_n_verts(&msh->builder)))
+    return pla_fail_memory(err, msh->reader.path);
+  uint8_t *mask = (uint8_t *)group->mask.data;
+  if (dim == 3)
+    mask[n_cells] = 1;
+  for (int i = 0; dim < 3 && i < n; i++)
+    mask[vert[i]] = 1;
+  return PLA_OK;
+}
+
+/* hands the masks of groups with elements to the builder */
+static PlaStatus
+take_groups(Msh *msh, PlaError *err)
+{
+  PlaStatus st = PLA_OK;
+  for (int g = 0; st == PLA_OK && g < msh->n_groups; g++) {
+    Group *group = &msh->group[g];
+    if (group->mask.size == 0)
+      continue;
+    if (!lengthen(&group->mask, group->dim == 3 ? (size_t)msh->builder.n_cells
+                                                : (size_t)pla_mesh_builder_n_verts(&msh->builder)))
+      return pla_fail_memory(err, msh->reader.path);
+    void *mask = group->mask.data;
+    group->mask = (PlaBytes){ 0 };
+    st = pla_mesh_builder_take_field(&msh->builder, group->name,
+                                     group->dim == 3 ? PLA_ON_CELLS : PLA_ON_VERTS, PLA_U8, 1, mask,
+                                     err);
+  }
+  return st;
+}
+
 static PlaStatus
 add_element(Msh *msh, int type, int64_t tag, int32_t region, int64_t *vert, PlaError *err)
 {
@@ -295,7 +425,10 @@ add_element(Msh *msh, int type, int64_t tag, int32_t region, int64_t *vert, PlaE
     return fail_at(msh, "the number of an element", err);
   if (!pla_bytes_append(&msh->region, &region, sizeof region))
     return pla_fail_memory(err, msh->reader.path);
-  return pla_mesh_builder_cell(&msh->builder, elements[type].cell, vert, (size_t)n, err);
+  PlaStatus st = add_to_group(msh, elements[type].cell, region, vert, n, err);
+  return st == PLA_OK
+             ? pla_mesh_builder_cell(&msh->builder, elements[type].cell, vert, (size_t)n, err)
+             : st;
 }
 
 static bool
@@ -574,7 +707,9 @@ read_section(Msh *msh, const char *name, PlaError *err)
     st = read_data(msh, PLA_ON_VERTS, err);
   } else if (strcmp(name, "$ElementData") == 0) {
     st = read_data(msh, PLA_ON_CELLS, err);
-  } else if (strcmp(name, "$PhysicalNames") != 0 && strcmp(name, "$Comments") != 0) {
+  } else if (strcmp(name, "$PhysicalNames") == 0) {
+    st = read_names(msh, err);
+  } else if (strcmp(name, "$Comments") != 0) {
     pla_notes_add(&msh->builder.notes, "the section %.60s was left out", name);
   }
   return st;
@@ -623,12 +758,15 @@ read_msh(const char *path, const PlaReadOptions *opts, PlaItem *out, PlaError *e
     msh.region = (PlaBytes){ 0 };
   }
   if (st == PLA_OK)
+    st = take_groups(&msh, err);
+  if (st == PLA_OK)
     st = pla_mesh_builder_finish(&msh.builder, out, err);
   pla_mesh_builder_clear(&msh.builder);
   tags_clear(&msh.nodes);
   tags_clear(&msh.cells);
   pla_bytes_clear(&msh.entities);
   pla_bytes_clear(&msh.region);
+  clear_groups(&msh);
   pla_reader_close(&msh.reader);
   return st;
 }

@@ -37,6 +37,10 @@ make_square(void)
     x[1] = 0.04 * (k == 2);
     mesh->tet[k] = (N + 1) * (N + 1) + k;
   }
+  uint8_t *pins = pla_mesh_add_field(mesh, "pins", PLA_ON_VERTS, PLA_U8, 1);
+  pins[3] = pins[(N + 1) * (N + 1)] = 1;
+  uint8_t *flesh = pla_mesh_add_field(mesh, "flesh", PLA_ON_CELLS, PLA_U8, 1);
+  flesh[mesh->n_tris] = 1;
   return mesh;
 }
 
@@ -124,6 +128,10 @@ test_vertices(void)
     { "{\"border\": \"bone\", \"near\": {\"at_mm\": [6, 20, 0]}}", -1 },
     { "{\"near\": {\"at_mm\": [6, 20, 0]}, \"box_mm\": [[0, 0, 0], [1, 1, 1]]}", -1 },
     { "{\"nodes\": [0], \"border\": \"bone\"}", -1 },
+    { "{\"set\": \"pins\"}", 2 },
+    { "{\"set\": \"flesh\"}", 4 },
+    { "{\"set\": \"pins\", \"border\": \"air\"}", 1 },
+    { "{\"set\": \"skin\"}", -1 },
     { "{}", -1 },
   };
   PlaMesh *mesh = make_square();

@@ -92,7 +92,8 @@ static void
 test_version_2(void)
 {
   const char *text =
-      FORMAT_2 "$PhysicalNames\n1\n3 5 \"muscle\"\n$EndPhysicalNames\n" NODES_2
+      FORMAT_2 "$PhysicalNames\n4\n3 5 \"muscle\"\n2 6 \"front\"\n1 9 \"edge\"\n3 8 \"none\"\n"
+               "$EndPhysicalNames\n" NODES_2
                "$Elements\n5\n4 15 2 0 1 10\n8 1 2 9 1 10 3\n5 3 2 6 1 10 3 99 7\n"
                "6 4 4 5 1 1 1 10 3 7 1\n70 2 0 10 3 7\n$EndElements\n"
                "$ElementData\n1\n\"stress\"\n1\n0.0\n3\n0\n1\n2\n70 1.5\n5 2.5\n$EndElementData\n"
@@ -109,6 +110,12 @@ test_version_2(void)
   const int32_t regions[] = { 6, 6, 0, 5 };
   g_assert_cmpmem(pla_mesh_find_field(m, "region", PLA_ON_CELLS)->data, sizeof regions, regions,
                   sizeof regions);
+  /* groups with names: cells, or vertices of faces and lines */
+  const uint8_t muscle[] = { 0, 0, 0, 1 }, front[] = { 1, 1, 1, 0, 1 }, edge[] = { 1, 1, 0, 0, 0 };
+  g_assert_cmpmem(pla_mesh_find_field(m, "muscle", PLA_ON_CELLS)->data, 4, muscle, 4);
+  g_assert_cmpmem(pla_mesh_find_field(m, "front", PLA_ON_VERTS)->data, 5, front, 5);
+  g_assert_cmpmem(pla_mesh_find_field(m, "edge", PLA_ON_VERTS)->data, 5, edge, 5);
+  g_assert_null(pla_mesh_find_field(m, "none", PLA_ON_CELLS));
   const double stress[] = { 2.5, 2.5, 1.5, 0.0 };
   g_assert_cmpmem(pla_mesh_find_field(m, "stress", PLA_ON_CELLS)->data, sizeof stress, stress,
                   sizeof stress);
@@ -121,6 +128,7 @@ test_version_2(void)
 }
 
 static const char *const version_4 = FORMAT_4
+    "$PhysicalNames\n1\n3 5 \"flesh\"\n$EndPhysicalNames\n"
     "$Entities\n1 0 0 1\n1 0 0 0 0\n1 0 0 0 1 1 1 2 5 6 0\n$EndEntities\n"
     "$Nodes\n2 4 1 9\n0 1 0 1\n9\n0 0 0\n3 1 1 3\n1\n2\n3\n1 0 0 .1 .2 .3\n0 1 0 .1 .2 .3\n"
     "0 0 1 .1 .2 .3\n$EndNodes\n"
@@ -136,6 +144,7 @@ test_version_4(void)
   const int tet[] = { 0, 1, 2, 3 };
   g_assert_cmpmem(item.mesh->tet, 16 * (size_t)item.mesh->n_tets, tet, sizeof tet);
   g_assert_cmpint(*(int32_t *)pla_mesh_find_field(item.mesh, "region", PLA_ON_CELLS)->data, ==, 5);
+  g_assert_cmpint(*(uint8_t *)pla_mesh_find_field(item.mesh, "flesh", PLA_ON_CELLS)->data, ==, 1);
   pla_item_clear(&item);
 }
 
@@ -157,6 +166,8 @@ test_refusals(void)
   pla_assert_refused(msh, "x.msh", FORMAT_2 "$Nodes\n1\n1 0 0 0\n", "$EndNodes");
   pla_assert_refused(msh, "x.msh", FORMAT_2 "$Elements\n0\n$EndElements\n", "before");
   pla_assert_refused(msh, "x.msh", FORMAT_2, "$Nodes");
+  pla_assert_refused(msh, "x.msh", FORMAT_2 "$PhysicalNames\n2\n3 1 \"a\"\n$EndPhysicalNames\n",
+                     "name of a physical group");
 }
 
 static void
