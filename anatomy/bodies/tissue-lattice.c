@@ -40,8 +40,12 @@ enum { OUTSIDE, SOFT, RIGID, CAVITY };
 /* Bone and cavities are smoothed at this scale, mm, whatever the cells are: scans resolve neither
  * trabeculae nor the walls of sinuses, and nothing that is simulated depends on them. */
 #define INNER_SMOOTH_MM 2.0
-/* bone ends so far below the skin at least, mm: smoothing must not lift it out */
+/* Bone ends so far below the skin at least, mm: smoothing must not lift it out.  Where voxels are
+ * fine enough it is 1.6 of them, because a sheet thinner than its samples lie apart has folds for a
+ * surface. */
 #define LEAST_COVER_MM 1.0
+#define MOST_COVER_MM 1.6
+#define COVER_VOXELS 1.6
 
 /* pieces of soft tissue smaller than this are no bodies, mm3: marrow, shreds in the airway, hair */
 #define LEAST_PIECE_MM3 1000.0
@@ -132,8 +136,12 @@ make_levelsets(const PlaLabelMap *sorted, PlaProgress *progress, PlaLevelSet **o
   PlaLevelSet *inner = NULL, *cover = NULL;
   double spacing[3];
   pla_volume_spacing_mm(sorted->volume, spacing);
+  const double voxel_mm = fmin(spacing[0], fmin(spacing[1], spacing[2]));
+  const double resolved_mm = COVER_VOXELS * voxel_mm;
+  const double cover_mm =
+      resolved_mm <= MOST_COVER_MM ? fmax(LEAST_COVER_MM, resolved_mm) : LEAST_COVER_MM;
   /* far enough for what is combined below */
-  opts.band_mm = LEAST_COVER_MM + 2.0 * fmax(spacing[0], fmax(spacing[1], spacing[2]));
+  opts.band_mm = cover_mm + 2.0 * fmax(spacing[0], fmax(spacing[1], spacing[2]));
   opts.margin_mm = INFINITY;
   PlaStatus st = count ? PLA_OK : pla_fail_memory(err, "the surface of the body");
   if (st == PLA_OK) {
@@ -148,7 +156,7 @@ make_levelsets(const PlaLabelMap *sorted, PlaProgress *progress, PlaLevelSet **o
     if (st == PLA_OK)
       st = pla_levelset_dup(*outer, &cover, err);
     if (st == PLA_OK) {
-      pla_levelset_offset(cover, -LEAST_COVER_MM);
+      pla_levelset_offset(cover, -cover_mm);
       pla_levelset_combine(inner, PLA_CSG_INTERSECTION, cover);
       pla_levelset_combine(*soft, PLA_CSG_DIFFERENCE, inner);
     }
