@@ -194,6 +194,9 @@ pla_active_body_to_contents(const PlaActiveBody *self, const char *mesh_name, Pl
   if (self->phantom)
     json_object_set_string_member(set->meta, "phantom", self->phantom);
   json_object_set_array_member(set->meta, "markers", names);
+  if (self->elements != PLA_FLESH_STANDARD)
+    json_object_set_string_member(set->meta, "formulation",
+                                  pla_flesh_elements[self->elements - PLA_FLESH_STANDARD]);
   const double flesh[2] = { self->young_pa, self->poisson };
   st = pla_content_add_array(set, "hold", PLA_U8, 1, &n_verts, pla_active_hold(self->model), err);
   if (st == PLA_OK)
@@ -261,6 +264,18 @@ markers_from(const PlaContent *content, int n_verts, PlaMarkerSet *out, PlaError
   return PLA_OK;
 }
 
+/* the elements that the flesh was made with */
+static PlaFleshElements
+stored_elements(const PlaContent *muscles)
+{
+  const char *word =
+      json_object_get_string_member_with_default(muscles->meta, "formulation", "standard");
+  for (int i = 0; pla_flesh_elements[i]; i++)
+    if (strcmp(word, pla_flesh_elements[i]) == 0)
+      return (PlaFleshElements)(PLA_FLESH_STANDARD + i);
+  return PLA_FLESH_STANDARD;
+}
+
 PlaStatus
 pla_active_body_from_contents(const char *name, const PlaContent *mesh, const PlaContent *muscles,
                               const PlaActiveBodyOptions *opts, PlaActiveBody **out, PlaError *err)
@@ -302,11 +317,13 @@ pla_active_body_from_contents(const char *name, const PlaContent *mesh, const Pl
     for (int v = 0; v < self->mesh->n_verts && st == PLA_OK; v++)
       if (hold[v] > PLA_HOLD_JAW || (hold[v] == PLA_HOLD_JAW && !numbers))
         st = pla_fail(err, PLA_ERR_FORMAT, "what holds vertex %d of '%s' is damaged", v, name);
-    const double young = opts->young_pa > 0.0 ? opts->young_pa : flesh ? flesh[0] : 20e3;
-    const double poisson = opts->poisson > 0.0 ? opts->poisson : flesh ? flesh[1] : 0.45;
+    PlaActiveBodyOptions own = *opts;
+    own.young_pa = opts->young_pa > 0.0 ? opts->young_pa : flesh ? flesh[0] : 20e3;
+    own.poisson = opts->poisson > 0.0 ? opts->poisson : flesh ? flesh[1] : 0.45;
+    if (opts->elements == PLA_FLESH_DEFAULT)
+      own.elements = stored_elements(muscles);
     if (st == PLA_OK)
-      st = pla_active_body_finish(self, hold, numbers ? &jaw : NULL, young, poisson, opts->strength,
-                                  err);
+      st = pla_active_body_finish(self, hold, numbers ? &jaw : NULL, &own, err);
   }
   if (st == PLA_OK)
     st = markers_from(muscles, self->mesh->n_verts, &self->markers, err);

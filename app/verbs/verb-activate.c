@@ -169,7 +169,7 @@ describe(PlaWork *work, const PlaActiveBody *body, const PlaActivation *moves,
 static PlaStatus
 run(PlaWork *work, PlaError *err)
 {
-  const PlaActiveBodyOptions flesh = pla_verb_flesh(work);
+  PlaActiveBodyOptions flesh;
   PlaActiveBody *body = NULL;
   PlaActivation moves = { 0 };
   PlaActivationReport report = { 0 };
@@ -179,7 +179,9 @@ run(PlaWork *work, PlaError *err)
   double seconds = 0.0;
   g_autofree char *of = NULL;
   pla_surroundings_init(&around);
-  PlaStatus st = pla_verb_load_body(work, &flesh, &body, err);
+  PlaStatus st = pla_verb_flesh(work, &flesh, err);
+  if (st == PLA_OK)
+    st = pla_verb_load_body(work, &flesh, &body, err);
   if (st == PLA_OK)
     st = read_moves(work, body->model, &moves, &of, err);
   const int frame = pla_work_is_null(work, "frame") ? moves.n_frames : pla_work_int(work, "frame");

@@ -19,7 +19,9 @@ run_body(PlaWork *work, PlaError *err)
     opts.young_pa = pla_work_number(work, "young_pa");
   if (!pla_work_is_null(work, "poisson"))
     opts.poisson = pla_work_number(work, "poisson");
-  PlaStatus st = pla_active_body_from_phantom(phantom, &opts, pla_work_progress(work), &body, err);
+  PlaStatus st = pla_verb_read_formulation(work, &opts.elements, err);
+  if (st == PLA_OK)
+    st = pla_active_body_from_phantom(phantom, &opts, pla_work_progress(work), &body, err);
   /* the muscles must know what the mesh is called in the end */
   if (st == PLA_OK) {
     PlaContent *flesh = pla_content_new(PLA_ITEM_MESH);
@@ -54,6 +56,7 @@ static const PlaVerbParam body_params[] = {
   { "young_pa", PLA_PARAM_NUMBER, NULL, 100, 1e8, "null",
     "stiffness of the flesh between the fibres" },
   { "poisson", PLA_PARAM_NUMBER, NULL, 0.01, 0.4999, "null", "Poisson's ratio of that flesh" },
+  { "formulation", PLA_PARAM_TEXT, NULL, 1, 20, "null", PLA_FLESH_FORMULATION },
   { NULL },
 };
 
@@ -67,17 +70,31 @@ const PlaVerb pla_verb_active_body = {
 
 /* ---- what the others share ---- */
 
-PlaActiveBodyOptions
-pla_verb_flesh(const PlaWork *work)
+PlaStatus
+pla_verb_read_formulation(const PlaWork *work, PlaFleshElements *out, PlaError *err)
 {
-  PlaActiveBodyOptions opts = pla_active_body_options_default();
+  const char *word = pla_work_text(work, "formulation");
+  if (pla_work_is_null(work, "formulation"))
+    return PLA_OK;
+  for (int i = 0; pla_flesh_elements[i]; i++)
+    if (strcmp(word, pla_flesh_elements[i]) == 0) {
+      *out = (PlaFleshElements)(PLA_FLESH_STANDARD + i);
+      return PLA_OK;
+    }
+  return pla_fail(err, PLA_ERR_USAGE, "\"formulation\" is standard or mixed, not '%s'", word);
+}
+
+PlaStatus
+pla_verb_flesh(const PlaWork *work, PlaActiveBodyOptions *out, PlaError *err)
+{
+  *out = pla_active_body_options_default();
   if (!pla_work_is_null(work, "young_pa"))
-    opts.young_pa = pla_work_number(work, "young_pa");
+    out->young_pa = pla_work_number(work, "young_pa");
   if (!pla_work_is_null(work, "poisson"))
-    opts.poisson = pla_work_number(work, "poisson");
+    out->poisson = pla_work_number(work, "poisson");
   if (!pla_work_is_null(work, "strength"))
-    opts.strength = pla_work_number(work, "strength");
-  return opts;
+    out->strength = pla_work_number(work, "strength");
+  return pla_verb_read_formulation(work, &out->elements, err);
 }
 
 PlaStatus

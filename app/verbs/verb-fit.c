@@ -325,7 +325,7 @@ read_activation(PlaWork *work, const char *param, const PlaActiveModel *model, P
 static PlaStatus
 fit_init(Fit *self, PlaWork *work, PlaError *err)
 {
-  const PlaActiveBodyOptions flesh = pla_verb_flesh(work);
+  PlaActiveBodyOptions flesh;
   g_autoptr(PlaContent) given = NULL;
   int64_t item;
   *self = (Fit){ .opts = pla_fit_options_default(), .label = pla_marker_match_options_default() };
@@ -340,7 +340,9 @@ fit_init(Fit *self, PlaWork *work, PlaError *err)
   self->label.by_geometry = pla_work_bool(work, "label");
   self->label.rest_frame =
       pla_work_is_null(work, "rest_frame") ? -1 : pla_work_int(work, "rest_frame") - 1;
-  PlaStatus st = pla_work_item(work, "markers", PLA_ITEM_MARKERS, &item, err);
+  PlaStatus st = pla_verb_flesh(work, &flesh, err);
+  if (st == PLA_OK)
+    st = pla_work_item(work, "markers", PLA_ITEM_MARKERS, &item, err);
   if (st == PLA_OK)
     st = pla_work_load(work, item, &given, err);
   if (st == PLA_OK)

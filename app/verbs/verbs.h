@@ -66,6 +66,8 @@ PlaStatus pla_verb_simulate_scene(PlaWork *work, PlaContent **mesh, PlaSimulatio
  * "NAME weight". */
 enum { PLA_RESIDUAL_PARTS = 4 };
 /* Parameters for another flesh than the body's own, and what they say. */
+#define PLA_FLESH_FORMULATION                                                                      \
+  "standard: plain linear tets, quick but too stiff in coarse cells; mixed: free of locking"
 #define PLA_FLESH_PARAMS                                                                           \
   { "young_pa",                                                                                    \
     PLA_PARAM_NUMBER,                                                                              \
@@ -83,11 +85,20 @@ enum { PLA_RESIDUAL_PARTS = 4 };
         "null",                                                                                    \
         "Poisson's ratio of that flesh; 0.5 is incompressible",                                    \
         .arg = "NU" },                                                                             \
+      { "strength",                                                                                \
+        PLA_PARAM_NUMBER,                                                                          \
+        NULL,                                                                                      \
+        0.01,                                                                                      \
+        100,                                                                                       \
+        "null",                                                                                    \
+        "factor on the peak stress of all muscles",                                                \
+        .arg = "S" },                                                                              \
   {                                                                                                \
-    "strength", PLA_PARAM_NUMBER, NULL, 0.01, 100, "null",                                         \
-        "factor on the peak stress of all muscles", .arg = "S"                                     \
+    "formulation", PLA_PARAM_TEXT, NULL, 1, 20, "null", PLA_FLESH_FORMULATION, .arg = "NAME"       \
   }
-PlaActiveBodyOptions pla_verb_flesh(const PlaWork *work);
+PlaStatus pla_verb_flesh(const PlaWork *work, PlaActiveBodyOptions *out, PlaError *err);
+/* The parameter "formulation", where it is given. */
+PlaStatus pla_verb_read_formulation(const PlaWork *work, PlaFleshElements *out, PlaError *err);
 /* The body of the muscles that the parameter "muscles" names.  Caller frees *out. */
 PlaStatus pla_verb_load_body(PlaWork *work, const PlaActiveBodyOptions *opts, PlaActiveBody **out,
                              PlaError *err);

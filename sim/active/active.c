@@ -36,7 +36,6 @@ struct PlaActiveModel {
   PlaJaw jaw;
   int *fibre_cell;               /* cell of each fibre */
   int *muscle_start, *by_muscle; /* fibres of each muscle */
-  int n_jaw_cells, *jaw_cell;    /* cells that the jaw holds by some, not all, of their vertices */
 };
 
 void
@@ -53,11 +52,10 @@ pla_active_model_free(PlaActiveModel *self)
   free(self->fibre_cell);
   free(self->muscle_start);
   free(self->by_muscle);
-  free(self->jaw_cell);
   free(self);
 }
 
-/* fibres by muscle, and the cells between jaw and flesh */
+/* fibres by muscle */
 static PlaStatus
 index_parts(PlaActiveModel *self, const PlaActiveParts *parts, PlaError *err)
 {
@@ -65,8 +63,7 @@ index_parts(PlaActiveModel *self, const PlaActiveParts *parts, PlaError *err)
   self->fibre_cell = pla_array_new((size_t)n_fibres, sizeof *self->fibre_cell);
   self->muscle_start = pla_array_new0((size_t)self->n_muscles + 2, sizeof *self->muscle_start);
   self->by_muscle = pla_array_new((size_t)n_fibres, sizeof *self->by_muscle);
-  self->jaw_cell = pla_array_new((size_t)n_tets, sizeof *self->jaw_cell);
-  if (!self->fibre_cell || !self->muscle_start || !self->by_muscle || !self->jaw_cell)
+  if (!self->fibre_cell || !self->muscle_start || !self->by_muscle)
     return pla_fail_memory(err, "the muscles");
   for (int t = 0; t < n_tets; t++)
     for (int k = parts->fibre_start[t]; k < parts->fibre_start[t + 1]; k++)
@@ -77,16 +74,6 @@ index_parts(PlaActiveModel *self, const PlaActiveParts *parts, PlaError *err)
     self->muscle_start[m + 2] += self->muscle_start[m + 1];
   for (int k = 0; k < n_fibres; k++)
     self->by_muscle[self->muscle_start[parts->fibre_muscle[k] + 1]++] = k;
-  for (int t = 0; t < n_tets; t++) {
-    int n_jaw = 0, n_free = 0;
-    for (size_t a = 0; a < 4; a++) {
-      const unsigned char hold = parts->hold[parts->mesh->tet[4 * (size_t)t + a]];
-      n_jaw += hold == PLA_HOLD_JAW;
-      n_free += hold == PLA_HOLD_FREE;
-    }
-    if (n_jaw > 0 && n_free > 0)
-      self->jaw_cell[self->n_jaw_cells++] = t;
-  }
   return PLA_OK;
 }
 
@@ -120,8 +107,8 @@ pla_active_model_new(const PlaActiveParts *parts, PlaActiveModel **out, PlaError
   }
   PlaStatus st = enough ? index_parts(self, parts, err) : pla_fail_memory(err, "the muscles");
   if (st == PLA_OK)
-    st = pla_fem_model_new(parts->mesh, parts->flesh, 1, material, PLA_FORMULATION_STANDARD,
-                           &self->fem, err);
+    st = pla_fem_model_new(parts->mesh, parts->flesh, 1, material, parts->formulation, &self->fem,
+                           err);
   const PlaFemCells cells = { .fibre_start = parts->fibre_start,
                               .fibre = parts->fibre,
                               .overlap = parts->overlap,
@@ -390,30 +377,6 @@ unbalanced(PlaActiveSolver *self, const double *pos, double *norm, PlaError *err
   return st;
 }
 
-/* adds the force on free vertices, to first order, of motions of the jaw's vertices: for each of @n
- * fields of motion (n_verts x 3 each), which are 0 elsewhere */
-static void
-add_jaw_pull(const PlaActiveSolver *self, const double *pos, int n, double *const *motion,
-             double *const *force)
-{
-  const PlaActiveModel *model = self->model;
-  for (int i = 0; i < model->n_jaw_cells; i++) {
-    const int t = model->jaw_cell[i], *tet = self->fem->tet + 4 * (size_t)t;
-    double k[144];
-    pla_fem_cell_stiffness(self->fem, t, pos, NULL, false, k);
-    for (int q = 0; q < n; q++)
-      for (int a = 0; a < 4; a++)
-        for (int b = 0; b < 4; b++) {
-          if (model->hold[tet[b]] != PLA_HOLD_JAW)
-            continue;
-          const double *d = motion[q] + 3 * (size_t)tet[b];
-          for (int r = 0; r < 3; r++)
-            force[q][3 * (size_t)tet[a] + (size_t)r] -=
-                pla_vec3_dot(k + 12 * (3 * a + r) + 3 * b, d);
-        }
-  }
-}
-
 /* moves what is held to its places at @control, and the flesh with it */
 static PlaStatus
 carry(PlaActiveSolver *self, const double *control, double *pos, PlaError *err)
@@ -429,9 +392,11 @@ carry(PlaActiveSolver *self, const double *control, double *pos, PlaError *err)
   }
   if (most > 0.0 && model->has_jaw) {
     memset(self->force, 0, n * sizeof *self->force);
-    add_jaw_pull(self, pos, 1, &self->trial, &self->force);
+    PlaStatus st = pla_fem_add_pull(self->fem, pos, 1, &self->trial, &self->force, err);
+    if (st != PLA_OK)
+      return st;
     pla_fem_system_gather(&self->system, self->force, self->residual);
-    PlaStatus st = pla_cholesky_solve(self->system.factor, self->residual, self->step, err);
+    st = pla_cholesky_solve(self->system.factor, self->residual, self->step, err);
     if (st != PLA_OK)
       return st;
     pla_fem_system_add(&self->system, self->step, 1.0, pos);
@@ -691,7 +656,7 @@ pla_active_sensitivity(PlaActiveSolver *self, const PlaActiveState *state, PlaPr
     }
   }
   if (st == PLA_OK && model->has_jaw) {
-    add_jaw_pull(self, pos, PLA_JAW_DOFS, motion, force);
+    st = pla_fem_add_pull(self->fem, pos, PLA_JAW_DOFS, motion, force, err);
     for (int q = 0; q < PLA_JAW_DOFS; q++)
       pla_fem_system_gather(&self->system, force[q], rhs + (size_t)(model->n_muscles + q) * n_free);
   }
@@ -715,26 +680,14 @@ PlaStatus
 pla_active_flesh_column(PlaActiveSolver *self, const PlaActiveState *state, double *column,
                         PlaError *err)
 {
-  const PlaFemModel *fem = self->fem;
+  PlaFemModel flesh = *self->fem; /* without fibres */
   assert(self->factored);
-  memset(column, 0, 3 * (size_t)self->model->n_verts * sizeof *column);
-  for (int t = 0; t < fem->n_tets; t++) {
-    const double *constants;
-    const PlaMaterial *material = pla_fem_cell_law(fem, t, &constants);
-    PlaPoint point = { 0 }; /* without fibres */
-    double p[9], grad[4][3];
-    pla_fem_tet_gradient(fem, t, state->pos, point.f);
-    pla_point_decompose(&point);
-    pla_material_stress(material, constants, &point, p);
-    pla_fem_tet_shape(fem, t, grad);
-    for (size_t a = 0; a < 4; a++) {
-      double *f = column + 3 * (size_t)fem->tet[4 * (size_t)t + a];
-      for (int d = 0; d < 3; d++)
-        f[d] -= fem->tet_volume[t] * pla_vec3_dot(p + 3 * d, grad[a]);
-    }
-  }
+  flesh.fibre_start = NULL;
+  PlaStatus st = pla_fem_forces(&flesh, state->pos, column, err);
+  if (st != PLA_OK)
+    return st;
   pla_fem_system_gather(&self->system, column, self->residual);
-  PlaStatus st = pla_cholesky_solve(self->system.factor, self->residual, self->step, err);
+  st = pla_cholesky_solve(self->system.factor, self->residual, self->step, err);
   memset(column, 0, 3 * (size_t)self->model->n_verts * sizeof *column);
   if (st == PLA_OK)
     pla_fem_system_add(&self->system, self->step, 1.0, column);

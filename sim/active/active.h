@@ -20,7 +20,8 @@ enum { PLA_HOLD_FREE = 0, PLA_HOLD_CRANIUM, PLA_HOLD_JAW };
 
 /* What a model is made of; all borrowed and copied. */
 typedef struct {
-  const PlaMesh *mesh;         /* tets, m */
+  const PlaMesh *mesh; /* tets, m */
+  PlaFormulation formulation;
   const PlaFemMaterial *flesh; /* of every element; a material with fibres */
   int n_muscles;
   const char *const *muscle; /* names (n_muscles) */

@@ -53,6 +53,8 @@ static const Kind kinds[] = {
   { "arm", "arm", 9.0, 40e3, 0.45, false, false, false },
 };
 
+const char *const pla_flesh_elements[] = { "standard", "mixed", NULL };
+
 PlaActiveBodyOptions
 pla_active_body_options_default(void)
 {
@@ -212,6 +214,9 @@ make_model(const PlaActiveBody *body, const unsigned char *hold, const PlaJaw *j
   for (int m = 0; st == PLA_OK && m < set->list.n; m++)
     names[m] = set->list.muscle[m].name;
   const PlaActiveParts parts = { .mesh = body->mesh,
+                                 .formulation = body->elements == PLA_FLESH_MIXED
+                                                    ? PLA_FORMULATION_AVERAGED
+                                                    : PLA_FORMULATION_STANDARD,
                                  .flesh = &flesh,
                                  .n_muscles = set->list.n,
                                  .muscle = names,
@@ -230,12 +235,13 @@ make_model(const PlaActiveBody *body, const unsigned char *hold, const PlaJaw *j
 
 PlaStatus
 pla_active_body_finish(PlaActiveBody *body, const unsigned char *hold, const PlaJaw *jaw,
-                       double young_pa, double poisson, double strength, PlaError *err)
+                       const PlaActiveBodyOptions *flesh, PlaError *err)
 {
-  body->young_pa = young_pa;
-  body->poisson = poisson;
-  body->strength = strength > 0.0 ? strength : 1.0;
-  return make_model(body, hold, jaw, young_pa, &body->model, err);
+  body->young_pa = flesh->young_pa;
+  body->poisson = flesh->poisson;
+  body->strength = flesh->strength > 0.0 ? flesh->strength : 1.0;
+  body->elements = flesh->elements == PLA_FLESH_DEFAULT ? PLA_FLESH_STANDARD : flesh->elements;
+  return make_model(body, hold, jaw, body->young_pa, &body->model, err);
 }
 
 PlaStatus
@@ -289,6 +295,7 @@ pla_active_body_complete(const char *phantom, PlaActiveBodyOptions *opts, PlaErr
   opts->cell_mm = opts->cell_mm > 0.0 ? opts->cell_mm : kind->cell_mm;
   opts->young_pa = opts->young_pa > 0.0 ? opts->young_pa : kind->young_pa;
   opts->poisson = opts->poisson > 0.0 ? opts->poisson : kind->poisson;
+  opts->elements = opts->elements == PLA_FLESH_DEFAULT ? PLA_FLESH_STANDARD : opts->elements;
   return PLA_OK;
 }
 
@@ -335,8 +342,7 @@ support(const Kind *kind, const PlaActiveBodyOptions *opts, const unsigned char 
   if (st == PLA_OK && kind->jaw)
     st = phantom_jaw(&jaw, err);
   if (st == PLA_OK)
-    st = pla_active_body_finish(self, hold, kind->jaw ? &jaw : NULL, opts->young_pa, opts->poisson,
-                                opts->strength, err);
+    st = pla_active_body_finish(self, hold, kind->jaw ? &jaw : NULL, opts, err);
   free(hold);
   return st;
 }

@@ -11,6 +11,15 @@
 #include "sim/active/active.h"
 #include "sim/fit/markers.h"
 
+/* The elements of the flesh. */
+typedef enum {
+  PLA_FLESH_DEFAULT = 0, /* as the body was made; of a phantom: standard */
+  PLA_FLESH_STANDARD,    /* plain linear tets */
+  PLA_FLESH_MIXED,       /* averaged strains and volumes, which do not lock */
+} PlaFleshElements;
+/* NULL-ended words for them, from standard on. */
+extern const char *const pla_flesh_elements[];
+
 typedef struct {
   char *name;    /* "face", "tongue", "arm", or the case's item */
   char *phantom; /* "face", "tongue" or "arm" where it is that of a phantom, else NULL */
@@ -19,6 +28,7 @@ typedef struct {
   PlaActiveModel *model;
   double young_pa, poisson; /* of the flesh between the fibres */
   double strength;          /* factor on the peak stress of all muscles */
+  PlaFleshElements elements;
   PlaMarkerSet markers; /* where markers are expected, by name; none for bodies without a layout */
 } PlaActiveBody;
 
@@ -28,6 +38,7 @@ typedef struct {
   double poisson;  /* 0: 0.45 */
   double strength; /* factor on the peak stress of all muscles: how expressions are exaggerated
                       beyond full activation; 0: 1 */
+  PlaFleshElements elements;
 } PlaActiveBodyOptions;
 PlaActiveBodyOptions pla_active_body_options_default(void);
 
@@ -44,9 +55,9 @@ PlaStatus pla_active_body_find_holds(const PlaMesh *mesh, const PlaMuscleSet *se
                                      const unsigned char *cut, bool jaw, unsigned char *hold,
                                      PlaError *err);
 /* What the flesh is, and the model, for a body whose mesh and muscles are there.  @jaw: NULL for
- * none. @strength: 0: 1. */
+ * none.  @flesh: with stiffness and Poisson's ratio. */
 PlaStatus pla_active_body_finish(PlaActiveBody *self, const unsigned char *hold, const PlaJaw *jaw,
-                                 double young_pa, double poisson, double strength, PlaError *err);
+                                 const PlaActiveBodyOptions *flesh, PlaError *err);
 /* A model of the same body with flesh @stiffness times as stiff; the caller frees *out. */
 PlaStatus pla_active_body_stiffen(const PlaActiveBody *self, double stiffness, PlaActiveModel **out,
                                   PlaError *err);

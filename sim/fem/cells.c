@@ -175,7 +175,7 @@ pla_fem_model_set_activations(PlaFemModel *model, const double *activation)
   }
   if (model->prestretch)
     update_prestretch(model, activation);
-  if (model->patches)
+  if (model->prestretch && model->patches)
     pla_fem_patches_update(model);
 }
 
@@ -192,7 +192,7 @@ pla_fem_model_share(const PlaFemModel *model, PlaFemModel **out, PlaError *err)
     free(self);
     return pla_fail_memory(err, "the activations");
   }
-  assert(!model->prestretch && !model->patches);
+  assert(!model->prestretch);
   self->shares = true;
   *out = self;
   return PLA_OK;

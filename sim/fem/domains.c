@@ -5,8 +5,10 @@
  * over edges, to which each tet gives a sixth of itself: F_d = sum_t V_t F_t / sum_t V_t = sum_a
  * x_a g_a^T,   E = sum_d sum_(t in d) V_t / 6 Psi_t(F_d) (Liu, Nguyen-Thoi and Lam 2009; with
  * averaged volumes, Onishi and Amaya 2014).  Coarse meshes of tets then answer about as well as
- * hexes, from the same unknowns. */
+ * hexes, from the same unknowns.  Fibres of plain muscle act on F of their own tet instead
+ * (sim/fem/simple-tet.c). */
 #include "sim/fem/model-data.h"
+#include "sim/fem/simple-tet.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
@@ -201,12 +203,21 @@ domain_gradient(const PlaFemDomains *self, int d, const double *pos, double f[9]
             pos[3 * (size_t)self->vert[k] + (size_t)i] * self->grad[3 * (size_t)k + (size_t)j];
 }
 
-/* tets that have nothing of their own are one */
+/* whether the tets of domain @d have nothing of their own here */
+static bool
+are_alike(const PlaFemModel *model, int d)
+{
+  const PlaFemDomains *self = model->domains;
+  return !pla_fem_has_cells(model) ||
+         (!model->own && pla_tet_has_own_fibres(model, self->tet[self->tet_start[d]]));
+}
+
+/* those are one */
 static int
 n_members(const PlaFemModel *model, int d)
 {
   const PlaFemDomains *self = model->domains;
-  return pla_fem_has_cells(model) ? self->tet_start[d + 1] - self->tet_start[d] : 1;
+  return are_alike(model, d) ? 1 : self->tet_start[d + 1] - self->tet_start[d];
 }
 
 /* the @k-th member: its material, what its point has, and its volume */
@@ -217,22 +228,26 @@ member(const PlaFemModel *model, int d, int k, PlaPoint *point, const PlaMateria
   const PlaFemDomains *self = model->domains;
   const int t = self->tet[self->tet_start[d] + k];
   *material = pla_fem_cell_law(model, t, constants);
-  pla_fem_cell_point(model, t, point);
-  return pla_fem_has_cells(model) ? model->tet_volume[t] / 6.0 : self->volume[d];
+  point->n_fibres = 0;
+  if (!pla_tet_has_own_fibres(model, t))
+    pla_fem_cell_point(model, t, point);
+  return are_alike(model, d) ? self->volume[d] : model->tet_volume[t] / 6.0;
 }
 
 /* the moduli of a domain of nothing but neo-Hookean tets, times volume */
 static bool
 simple_moduli(const PlaFemModel *model, int d, PlaFemSimpleDomain *out)
 {
+  const int n = n_members(model, d);
   out->mu = out->lambda = 0.0;
-  if (model->prestretch || model->fibre_start)
+  if (model->prestretch)
     return false;
-  for (int k = 0; k < n_members(model, d); k++) {
+  for (int k = 0; k < n; k++) {
     PlaPoint ignored;
+    PlaFibreLaw law;
     const PlaMaterial *material;
     const double *constants, w = member(model, d, k, &ignored, &material, &constants);
-    if (material != &pla_material_neo_hookean)
+    if (material != &pla_material_neo_hookean && !pla_muscle_is_plain(material, constants, &law))
       return false;
     out->mu += w * constants[0];
     out->lambda += w * constants[1];

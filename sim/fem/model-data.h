@@ -154,8 +154,8 @@ double pla_fem_patches_barrier(const PlaFemPatches *self, int t, double j);
 double pla_fem_patch_slope(const PlaFemModel *model, int p, const double *pos, bool project,
                            double *slope);
 
-/* A domain of nothing but neo-Hookean tets, no stretch below the floor: it needs no SVD.  With
- * G = F^-T, P = mu F + (lambda ln J - mu) G, and with c_a = G g_a,
+/* A domain of nothing but neo-Hookean tets or plain muscle without its fibres, no stretch below the
+ * floor: it needs no SVD.  With G = F^-T, P = mu F + (lambda ln J - mu) G, and with c_a = G g_a,
  * K_ab = mu g_a.g_b 1 + lambda c_a c_b^T + (mu - lambda ln J) c_b c_a^T. */
 typedef struct {
   double mu, lambda; /* times volume, J */

@@ -5,13 +5,13 @@
  * Forces are written per corner and gathered per vertex in stored order, so that the result does
  * not depend on the number of threads. */
 #include "sim/fem/model-data.h"
+#include "sim/fem/simple-tet.h"
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
 #include "anatomy/base/parallel.h"
 #include "anatomy/base/svd3.h"
 #include "sim/material/definite.h"
-#include "sim/material/fibre-curve.h"
 #include "sim/material/registry.h"
 
 #include <assert.h>
@@ -327,148 +327,6 @@ batch_point(const TetBatch *batch, int k, PlaPoint *point)
     point->s[c] = batch->s[c * BATCH + k];
 }
 
-/* A tet of the neo-Hookean material, with or without fibres, no stretch below the floor: it needs
- * no SVD.  With c_a = F^-T g_a, and for each fibre v of stretch l and tension T, n = F v / l, the
- * exact derivatives are P g_a = mu F g_a + (lambda ln J - mu) c_a + sum T n (v.g_a), K_ab = V (mu
- * g_a.g_b 1 + lambda c_a c_b^T + (mu - lambda ln J) c_b c_a^T
- *          + sum (v.g_a)(v.g_b) (T/l 1 + (T' - T/l) n n^T)). */
-typedef struct {
-  double mu, lambda, volume;
-  double f[9], log_det, i1;
-  double grad[4][3], c[4][3];
-  PlaFibreLaw law;
-  PlaPoint point; /* its fibres */
-} SimpleTet;
-
-typedef struct {
-  double length, tension, slope; /* l; T and T', Pa */
-  double n[3], along[4];         /* v.g_a, 1/m */
-} SimpleFibre;
-
-static bool
-simple_tet(const PlaFemModel *model, int t, const double *pos, SimpleTet *out)
-{
-  const double *constants;
-  const PlaMaterial *material = pla_fem_cell_law(model, t, &constants);
-  if (model->patches || model->prestretch)
-    return false;
-  out->point.n_fibres = 0;
-  if (pla_muscle_is_plain(material, constants, &out->law))
-    pla_fem_cell_point(model, t, &out->point);
-  else if (material != &pla_material_neo_hookean)
-    return false;
-  double cofactor[9];
-  pla_fem_tet_gradient(model, t, pos, out->f);
-  pla_mat3_cofactor(out->f, cofactor);
-  double det = pla_vec3_dot(out->f, cofactor);
-  out->i1 = 0.0;
-  for (int i = 0; i < 9; i++)
-    out->i1 += out->f[i] * out->f[i];
-  /* the smallest stretch is at least J / |cof F|, the product of the other two being at most that
-   * norm */
-  double minors = 0.0;
-  for (int i = 0; i < 9; i++)
-    minors += cofactor[i] * cofactor[i];
-  if (!(det > 0.0 && det * det >= PLA_STRETCH_FLOOR * PLA_STRETCH_FLOOR * minors))
-    return false;
-  out->mu = constants[0];
-  out->lambda = constants[1];
-  out->volume = model->tet_volume[t];
-  out->log_det = log(det);
-  pla_fem_tet_shape(model, t, out->grad);
-  for (int a = 0; a < 4; a++) {
-    pla_mat3_apply(cofactor, out->grad[a], out->c[a]);
-    for (int i = 0; i < 3; i++)
-      out->c[a][i] /= det;
-  }
-  return true;
-}
-
-/* stretch and direction of fibre @m; false when it is crushed to nothing */
-static bool
-simple_fibre(const SimpleTet *tet, int m, SimpleFibre *out)
-{
-  const double *v = tet->point.fibre + 3 * m;
-  pla_mat3_apply(tet->f, v, out->n);
-  out->length = pla_vec3_norm(out->n);
-  if (out->length == 0.0)
-    return false;
-  for (int i = 0; i < 3; i++)
-    out->n[i] /= out->length;
-  for (int a = 0; a < 4; a++)
-    out->along[a] = pla_vec3_dot(v, tet->grad[a]);
-  pla_fibre_force(tet->law.curve, out->length / tet->law.optimal, tet->point.active[m],
-                  tet->point.passive[m], &out->tension, &out->slope);
-  out->tension *= tet->law.sigma / tet->law.optimal;
-  out->slope *= tet->law.sigma / (tet->law.optimal * tet->law.optimal);
-  return true;
-}
-
-static double
-simple_energy(const SimpleTet *tet)
-{
-  const double l = tet->log_det;
-  double sum = 0.5 * tet->mu * (tet->i1 - 3.0) - tet->mu * l + 0.5 * tet->lambda * l * l;
-  for (int m = 0; m < tet->point.n_fibres; m++) {
-    SimpleFibre fibre;
-    if (simple_fibre(tet, m, &fibre))
-      sum +=
-          tet->law.sigma *
-          pla_dual_value(pla_fibre_energy(tet->law.curve, pla_dual(fibre.length / tet->law.optimal),
-                                          tet->point.active[m], tet->point.passive[m]));
-  }
-  return tet->volume * sum;
-}
-
-static void
-simple_forces(const SimpleTet *tet, double *corner)
-{
-  const double q = tet->lambda * tet->log_det - tet->mu;
-  for (int a = 0; a < 4; a++) {
-    double fg[3];
-    pla_mat3_apply(tet->f, tet->grad[a], fg);
-    for (int i = 0; i < 3; i++)
-      corner[3 * a + i] = -tet->volume * (tet->mu * fg[i] + q * tet->c[a][i]);
-  }
-  for (int m = 0; m < tet->point.n_fibres; m++) {
-    SimpleFibre fibre;
-    if (!simple_fibre(tet, m, &fibre))
-      continue;
-    for (int a = 0; a < 4; a++)
-      for (int i = 0; i < 3; i++)
-        corner[3 * a + i] -= tet->volume * fibre.tension * fibre.along[a] * fibre.n[i];
-  }
-}
-
-static void
-simple_stiffness(const SimpleTet *tet, double *stiffness)
-{
-  const double l = tet->volume * tet->lambda, m = tet->volume * tet->mu, q = m - l * tet->log_det;
-  for (int a = 0; a < 4; a++)
-    for (int b = 0; b < 4; b++) {
-      const double *ca = tet->c[a], *cb = tet->c[b];
-      const double diagonal = m * pla_vec3_dot(tet->grad[a], tet->grad[b]);
-      for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-          stiffness[(3 * a + i) * 12 + 3 * b + j] =
-              l * ca[i] * cb[j] + q * cb[i] * ca[j] + (i == j ? diagonal : 0.0);
-    }
-  for (int k = 0; k < tet->point.n_fibres; k++) {
-    SimpleFibre fibre;
-    if (!simple_fibre(tet, k, &fibre))
-      continue;
-    const double across = tet->volume * fibre.tension / fibre.length;
-    const double along = tet->volume * fibre.slope - across;
-    for (int a = 0; a < 4; a++)
-      for (int b = 0; b < 4; b++)
-        for (int i = 0; i < 3; i++)
-          for (int j = 0; j < 3; j++)
-            stiffness[(3 * a + i) * 12 + 3 * b + j] +=
-                fibre.along[a] * fibre.along[b] *
-                ((i == j ? across : 0.0) + along * fibre.n[i] * fibre.n[j]);
-  }
-}
-
 static int
 n_tet_batches(const PlaFemModel *model)
 {
@@ -490,10 +348,10 @@ pla_fem_energy(const PlaFemModel *model, const double *pos)
       bool done[BATCH];
       int n_left = 0;
       for (int t = begin; t < end; t++) {
-        SimpleTet simple;
-        done[t - begin] = simple_tet(model, t, pos, &simple);
+        PlaSimpleTet simple;
+        done[t - begin] = pla_simple_tet_init(&simple, model, t, pos);
         if (done[t - begin])
-          part[t] = simple_energy(&simple);
+          part[t] = pla_simple_tet_energy(&simple);
         else
           n_left++;
       }
@@ -509,6 +367,12 @@ pla_fem_energy(const PlaFemModel *model, const double *pos)
         pla_fem_cell_point(model, t, &point);
         part[t] = model->tet_volume[t] * pla_material_energy(material, constants, &point);
       }
+    }
+#pragma omp for schedule(static)
+    for (int t = 0; t < (model->domains ? model->n_tets : 0); t++) {
+      PlaSimpleTet fibres;
+      if (pla_tet_fibres_init(&fibres, model, t, pos))
+        part[t] = pla_tet_fibres_energy(&fibres);
     }
 #pragma omp for schedule(static)
     for (int h = 0; h < model->n_hexes; h++) {
@@ -572,16 +436,20 @@ corner_forces(const PlaFemModel *model, const double *pos, const double *pressur
       bool done[BATCH];
       int n_left = 0;
       for (int t = begin; t < end; t++) {
-        SimpleTet simple;
-        done[t - begin] = simple_tet(model, t, pos, &simple);
+        PlaSimpleTet simple;
+        done[t - begin] = pla_simple_tet_init(&simple, model, t, pos);
         if (done[t - begin])
-          simple_forces(&simple, corner + 12 * (size_t)t);
+          pla_simple_tet_forces(&simple, corner + 12 * (size_t)t);
         else
           n_left++;
       }
       if (model->domains) {
-        for (int t = begin; t < end; t++)
+        for (int t = begin; t < end; t++) {
+          PlaSimpleTet fibres;
           pressure_forces(model, t, pos, pressure[t], corner + 12 * (size_t)t);
+          if (pla_tet_fibres_init(&fibres, model, t, pos))
+            pla_tet_fibres_add_forces(&fibres, corner + 12 * (size_t)t);
+        }
         continue;
       }
       if (n_left > 0)
@@ -798,10 +666,10 @@ pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, const
   double h[81];
   if (c < model->n_tets) {
     PlaPoint point = { 0 };
-    SimpleTet simple;
+    PlaSimpleTet simple;
     double grad[4][3];
-    if (!project && simple_tet(model, c, pos, &simple)) {
-      simple_stiffness(&simple, stiffness);
+    if (!project && pla_simple_tet_init(&simple, model, c, pos)) {
+      pla_simple_tet_stiffness(&simple, stiffness);
       return;
     }
     memset(stiffness, 0, 144 * sizeof *stiffness);
@@ -811,6 +679,8 @@ pla_fem_cell_stiffness(const PlaFemModel *model, int c, const double *pos, const
       if (!project)
         pressure_stiffness(model, c, point.f, pressure[c], stiffness);
       add_barrier(model, c, point.f, stiffness);
+      if (pla_tet_fibres_init(&simple, model, c, pos))
+        pla_tet_fibres_add_stiffness(&simple, project, stiffness);
       return;
     }
     point_tangent(model, c, &point, pressure, project, h);

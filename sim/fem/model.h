@@ -84,6 +84,10 @@ double pla_fem_model_modulus(const PlaFemModel *model);
 double pla_fem_energy(const PlaFemModel *model, const double *pos);
 /* Elastic forces, N: -dE/dx (n_verts x 3). */
 PlaStatus pla_fem_forces(const PlaFemModel *model, const double *pos, double *force, PlaError *err);
+/* Adds to each of @n fields of forces what each field of motions changes, to first order: -K(pos)
+ * motion (n fields, n_verts x 3 each). */
+PlaStatus pla_fem_add_pull(const PlaFemModel *model, const double *pos, int n,
+                           double *const *motion, double *const *force, PlaError *err);
 /* Elements with det F <= 0, the smallest det F and the element that has it (either may be NULL). */
 int pla_fem_inverted(const PlaFemModel *model, const double *pos, double *min_jacobian, int *worst);
 

@@ -164,6 +164,44 @@ test_stiffness(void)
   remove_files((const char *[]){ "known.csv", "known.c3d", "flesh.csv", NULL });
 }
 
+/* a body keeps the formulation that it was made with, unless another is asked for */
+static void
+test_formulation(void)
+{
+  static const char set[] = "--set \"genioglossus anterior, left=0.5\"";
+  g_autofree char *path = g_build_filename(folder, "mixed.platysma", NULL);
+  json_object_unref(verb_test_runf(0, "case new %s", path));
+  json_object_unref(verb_test_runf(0,
+                                   "case apply %s active-body '{\"phantom\":\"tongue\","
+                                   "\"cell_mm\":10,\"formulation\":\"mixed\"}'",
+                                   path));
+  const struct {
+    const char *model, *file;
+  } runs[] = { { path, "kept.csv" },
+               { "phantom:tongue --cell-mm 10 --formulation mixed", "mixed.csv" },
+               { "phantom:tongue --cell-mm 10", "standard.csv" } };
+  char *take[4];
+  for (int k = 0; k < 4; k++) {
+    const char *file = k < 3 ? runs[k].file : "changed.csv";
+    g_autofree char *model =
+        k < 3 ? g_strdup(runs[k].model) : g_strdup_printf("%s --formulation standard", path);
+    g_autofree char *name = g_build_filename(folder, file, NULL);
+    json_object_unref(verb_test_runf(0, "muscles activate %s %s --markers %s", model, set, name));
+    g_assert_true(g_file_get_contents(name, &take[k], NULL, NULL));
+    g_remove(name);
+  }
+  g_assert_cmpstr(take[0], ==, take[1]);
+  g_assert_cmpstr(take[2], ==, take[3]);
+  g_assert_cmpstr(take[0], !=, take[2]);
+  for (int k = 0; k < 4; k++)
+    g_free(take[k]);
+  g_autoptr(JsonObject) wrong =
+      verb_test_runf(2, "muscles activate phantom:tongue --cell-mm 10 %s --formulation quadratic",
+                     set);
+  g_assert_nonnull(strstr(json_object_get_string_member(wrong, "error"), "'quadratic'"));
+  g_remove(path);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -172,6 +210,7 @@ main(int argc, char **argv)
   g_test_add_func("/activation-case/operations", test_case);
   g_test_add_func("/activation-case/strengths", test_strengths);
   g_test_add_func("/activation-case/stiffness", test_stiffness);
+  g_test_add_func("/activation-case/formulation", test_formulation);
   const int status = g_test_run();
   for (int i = 0; i < 2; i++) {
     g_autofree char *path = g_build_filename(folder, i ? "take.c3d" : "truth.csv", NULL);

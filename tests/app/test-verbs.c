@@ -277,13 +277,13 @@ static const Story stories[] = {
   { "activate",
     NULL,
     "muscles activate phantom:tongue --cell-mm 10 --random 3 --seconds 0.1 --rate-hz 30 "
-    "--poisson 0.4 --noise-mm 0.2 --missing 0.1 -o @shape.vtu --track @moves.csv --markers "
-    "@made.c3d",
+    "--poisson 0.4 --formulation mixed --noise-mm 0.2 --missing 0.1 -o @shape.vtu --track "
+    "@moves.csv --markers @made.c3d",
     { TONGUE_BODY,
       { "activate",
         "{\"muscles\": \"tongue muscles\", \"random\": 3, \"seconds\": 0.1, \"rate_hz\": 30, "
-        "\"poisson\": 0.4, \"noise_mm\": 0.2, \"missing\": 0.1, \"keep_track\": true, "
-        "\"markers\": true}",
+        "\"poisson\": 0.4, \"formulation\": \"mixed\", \"noise_mm\": 0.2, \"missing\": 0.1, "
+        "\"keep_track\": true, \"markers\": true}",
         NULL } },
     { { "tongue muscles, frame 3", "shape.vtu" },
       { "tongue muscles, activations", "moves.csv" },

@@ -29,7 +29,7 @@ bar_ok(PlaStatus st, const PlaError *err)
  * about y; five muscles in slabs, the last of which no fibre fills; @stiffness of the flesh, times
  * 10 kPa of shear */
 static inline void
-bar_init_flesh(Bar *self, int n, double stiffness)
+bar_init_as(Bar *self, int n, double stiffness, PlaFormulation formulation)
 {
   static const char *const names[BAR_MUSCLES] = { "top left", "top right", "bottom", "across",
                                                   "absent" };
@@ -84,6 +84,7 @@ bar_init_flesh(Bar *self, int n, double stiffness)
   param[pla_material_param(&pla_material_muscle, "sigma_max_pa")] = 1e5;
   bar_ok(pla_material_muscle.prepare(param, flesh.constants, &err), &err);
   const PlaActiveParts parts = { .mesh = mesh,
+                                 .formulation = formulation,
                                  .flesh = &flesh,
                                  .n_muscles = BAR_MUSCLES,
                                  .muscle = names,
@@ -118,6 +119,12 @@ bar_init_flesh(Bar *self, int n, double stiffness)
   g_free(fibre);
   g_free(overlap);
   g_free(hold);
+}
+
+static inline void
+bar_init_flesh(Bar *self, int n, double stiffness)
+{
+  bar_init_as(self, n, stiffness, PLA_FORMULATION_STANDARD);
 }
 
 static inline void

@@ -3,7 +3,7 @@
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/parallel.h"
 #include "sim/fem/model-data.h"
-#include "sim/solve/solve.h"
+#include "sim/solve/system.h"
 #include "tests/sim/active/bars.h"
 
 /* ---- the jaw ---- */
@@ -94,13 +94,13 @@ bent(const Bar *bar)
 
 /* f(a) = f(0) + sum a_i f_i to rounding */
 static void
-test_affine(void)
+test_affine(const void *formulation)
 {
   const double a[BAR_MUSCLES] = { 0.3, 1.0, 0.65, 0.1, 0.5 }, none[BAR_MUSCLES] = { 0 };
   Bar bar;
   PlaError err = { 0 };
   PlaFemModel *fem;
-  bar_init(&bar, 2);
+  bar_init_as(&bar, 2, 1.0, (PlaFormulation)GPOINTER_TO_INT(formulation));
   const size_t n = 3 * (size_t)bar.mesh->n_verts;
   double *pos = bent(&bar), *all = g_new(double, n), *passive = g_new(double, n);
   double *one = g_new(double, n), largest = 0.0, worst = 0.0;
@@ -188,6 +188,70 @@ test_plain_muscle(void)
   bar_clear(&bar);
 }
 
+/* Forces are the slope of the energy, the assembled tangent is that of the forces, and the pull of
+ * a motion its product with the tangent: where the body is bent, and where tets are turned inside
+ * out. */
+static void
+test_tangent(const void *formulation)
+{
+  const double a[BAR_MUSCLES] = { 0.3, 1.0, 0.65, 0.1, 0.5 }, step = 1e-8;
+  Bar bar;
+  PlaError err = { 0 };
+  PlaFemModel *fem;
+  PlaFemSystem system;
+  bar_init_as(&bar, 1, 1.0, (PlaFormulation)GPOINTER_TO_INT(formulation));
+  const size_t n = 3 * (size_t)bar.mesh->n_verts;
+  g_autofree unsigned char *fixed = g_new0(unsigned char, n);
+  g_autofree double *pos = bent(&bar), *moved = g_new(double, n), *way = g_new(double, n);
+  g_autofree double *force = g_new(double, n), *kw = g_new(double, n), *pull = g_new0(double, n);
+  double *side[2] = { g_new(double, n), g_new(double, n) };
+  g_autoptr(GRand) rand = g_rand_new_with_seed(7);
+  const PlaFemConditions conditions = { .fixed = fixed, .target = pos };
+  bar_ok(pla_fem_model_share(pla_active_fem(bar.model), &fem, &err), &err);
+  pla_fem_model_set_activations(fem, a);
+  bar_ok(pla_fem_system_init(&system, fem, &conditions, NULL, &err), &err);
+  for (int inverted = 0; inverted < 2; inverted++) {
+    double energy[2], least;
+    if (inverted) /* one vertex through the tets around it */
+      pos[3 * 13 + 2] += 0.02;
+    pla_fem_inverted(fem, pos, &least, NULL);
+    g_assert_cmpint(least < 0.0, ==, inverted);
+    for (size_t i = 0; i < n; i++)
+      way[i] = g_rand_double_range(rand, -1.0, 1.0);
+    bar_ok(pla_fem_forces(fem, pos, force, &err), &err);
+    pla_fem_system_assemble(&system, pos, false, 0.0);
+    pla_block_matrix_mul(&system.matrix, way, kw);
+    for (int k = 0; k < 2; k++) {
+      for (size_t i = 0; i < n; i++)
+        moved[i] = pos[i] + (k ? step : -step) * way[i];
+      energy[k] = pla_fem_energy(fem, moved);
+      bar_ok(pla_fem_forces(fem, moved, side[k], &err), &err);
+    }
+    g_assert_cmpfloat_with_epsilon((energy[0] - energy[1]) / (2.0 * step), pla_dot(force, way, n),
+                                   1e-5 * pla_norm2(force, n) * pla_norm2(way, n));
+    memset(pull, 0, n * sizeof *pull);
+    bar_ok(pla_fem_add_pull(fem, pos, 1, &way, &pull, &err), &err);
+    const double most = pla_max_abs(kw, n);
+    for (size_t i = 0; i < n; i++) {
+      g_assert_cmpfloat_with_epsilon((side[0][i] - side[1][i]) / (2.0 * step), kw[i], 1e-5 * most);
+      g_assert_cmpfloat_with_epsilon(-pull[i], kw[i], 1e-11 * most);
+    }
+    /* projected: no direction of negative curvature */
+    pla_fem_system_assemble(&system, pos, true, 0.0);
+    for (int trial = 0; trial < 20; trial++) {
+      for (size_t i = 0; i < n; i++)
+        way[i] = g_rand_double_range(rand, -1.0, 1.0);
+      pla_block_matrix_mul(&system.matrix, way, kw);
+      g_assert_cmpfloat(pla_dot(way, kw, n), >=, 0.0);
+    }
+  }
+  g_free(side[0]);
+  g_free(side[1]);
+  pla_fem_system_clear(&system);
+  pla_fem_model_free(fem);
+  bar_clear(&bar);
+}
+
 /* ---- equilibria ---- */
 
 static const double controls[BAR_MUSCLES + 3] = { 0.4, 0.2, 0.7, 0.3, 0.1, 0.15, 0.001, 0.003 };
@@ -205,7 +269,7 @@ solve(const Bar *bar, const double *control, PlaActiveState *state, PlaActiveRep
 
 /* the same shape as the general solver, and no element inverted */
 static void
-test_equilibrium(void)
+test_equilibrium(const void *formulation)
 {
   Bar bar;
   PlaActiveState state;
@@ -213,7 +277,7 @@ test_equilibrium(void)
   PlaFemReport fem_report;
   PlaFemModel *fem;
   PlaError err = { 0 };
-  bar_init(&bar, 2);
+  bar_init_as(&bar, 2, 1.0, (PlaFormulation)GPOINTER_TO_INT(formulation));
   const size_t n = 3 * (size_t)bar.mesh->n_verts;
   solve(&bar, controls, &state, &report);
   g_assert_true(report.converged);
@@ -243,14 +307,14 @@ test_equilibrium(void)
 
 /* every column against central differences of full solves */
 static void
-test_sensitivity(void)
+test_sensitivity(const void *formulation)
 {
   Bar bar;
   PlaActiveState state, ahead, back;
   PlaActiveReport report = { 0 };
   PlaActiveSolver *solver;
   PlaError err = { 0 };
-  bar_init(&bar, 2);
+  bar_init_as(&bar, 2, 1.0, (PlaFormulation)GPOINTER_TO_INT(formulation));
   const int nc = pla_active_n_controls(bar.model);
   const size_t n = 3 * (size_t)bar.mesh->n_verts;
   double *columns = g_new(double, (size_t)nc *n);
@@ -288,7 +352,7 @@ test_sensitivity(void)
 /* the derivative by the flesh's stiffness against central differences of full solves of other bars
  */
 static void
-test_flesh_column(void)
+test_flesh_column(const void *formulation)
 {
   const double h = 1e-4;
   Bar bar, stiff, soft;
@@ -296,9 +360,9 @@ test_flesh_column(void)
   PlaActiveReport report = { 0 };
   PlaActiveSolver *solver;
   PlaError err = { 0 };
-  bar_init(&bar, 2);
-  bar_init_flesh(&stiff, 2, exp(h));
-  bar_init_flesh(&soft, 2, exp(-h));
+  bar_init_as(&bar, 2, 1.0, (PlaFormulation)GPOINTER_TO_INT(formulation));
+  bar_init_as(&stiff, 2, exp(h), (PlaFormulation)GPOINTER_TO_INT(formulation));
+  bar_init_as(&soft, 2, exp(-h), (PlaFormulation)GPOINTER_TO_INT(formulation));
   const size_t n = 3 * (size_t)bar.mesh->n_verts;
   g_autofree double *columns = g_new(double, (BAR_MUSCLES + 3) * n), *column = g_new(double, n);
   solve(&bar, controls, &state, &report);
@@ -327,13 +391,13 @@ test_flesh_column(void)
 
 /* a far jump of the jaw is gone in parts; the same bits for any number of threads */
 static void
-test_far(void)
+test_far(const void *formulation)
 {
   const double far[BAR_MUSCLES + 3] = { 1.0, 0.0, 1.0, 0.0, 0.0, 0.45, 0.006, 0.0 };
   PlaActiveState one, two;
   PlaActiveReport report;
   Bar bar;
-  bar_init(&bar, 2);
+  bar_init_as(&bar, 2, 1.0, (PlaFormulation)GPOINTER_TO_INT(formulation));
   const int threads = pla_threads_get();
   pla_threads_set(1);
   solve(&bar, far, &one, &report);
@@ -351,14 +415,29 @@ test_far(void)
 int
 main(int argc, char **argv)
 {
+  /* with both formulations */
+  static const struct {
+    const char *name;
+    GTestDataFunc func;
+  } tests[] = {
+    { "affine", test_affine },
+    { "tangent", test_tangent },
+    { "equilibrium", test_equilibrium },
+    { "sensitivity", test_sensitivity },
+    { "flesh-column", test_flesh_column },
+    { "far", test_far },
+  };
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/active/jaw/joint", test_jaw_joint);
   g_test_add_func("/active/jaw/slopes", test_jaw_slopes);
-  g_test_add_func("/active/affine", test_affine);
   g_test_add_func("/active/plain-muscle", test_plain_muscle);
-  g_test_add_func("/active/equilibrium", test_equilibrium);
-  g_test_add_func("/active/sensitivity", test_sensitivity);
-  g_test_add_func("/active/flesh-column", test_flesh_column);
-  g_test_add_func("/active/far", test_far);
+  for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
+    for (int f = 0; f < 2; f++) {
+      g_autofree char *path =
+          g_strdup_printf("/active/%s/%s", tests[i].name, f ? "mixed" : "standard");
+      g_test_add_data_func(path,
+                           GINT_TO_POINTER(f ? PLA_FORMULATION_AVERAGED : PLA_FORMULATION_STANDARD),
+                           tests[i].func);
+    }
   return g_test_run();
 }

@@ -242,14 +242,14 @@ worst_seen(const Bar *bar, const PlaFitResult *result, const double *truth)
 
 /* without noise every control is found, but the one that moves nothing, which is told */
 static void
-test_recovery(void)
+test_recovery(const void *formulation)
 {
   Bar bar;
   PlaTake *take;
   PlaFitResult result;
   const PlaFitOptions opts = pla_fit_options_default();
   double truth[FRAMES * (BAR_MUSCLES + 3)];
-  bar_init(&bar, 1);
+  bar_init_as(&bar, 1, 1.0, (PlaFormulation)GPOINTER_TO_INT(formulation));
   make_take(&bar, truth, &take);
   fit(&bar, take, &opts, &result, NULL);
   g_test_message("rms %.3g mm, worst %.3g", 1e3 * result.rms_m, worst_seen(&bar, &result, truth));
@@ -560,7 +560,10 @@ main(int argc, char **argv)
   g_test_add_func("/fit/box-qp", test_box_qp);
   g_test_add_func("/fit/smooth", test_smooth);
   g_test_add_func("/fit/assign", test_assign);
-  g_test_add_func("/fit/recovery", test_recovery);
+  g_test_add_data_func("/fit/recovery/standard", GINT_TO_POINTER(PLA_FORMULATION_STANDARD),
+                       test_recovery);
+  g_test_add_data_func("/fit/recovery/mixed", GINT_TO_POINTER(PLA_FORMULATION_AVERAGED),
+                       test_recovery);
   g_test_add_func("/fit/outliers", test_outliers);
   g_test_add_func("/fit/chunks", test_chunks);
   g_test_add_func("/fit/repairs", test_repairs);
