@@ -305,6 +305,45 @@ test_equilibrium(const void *formulation)
   bar_clear(&bar);
 }
 
+/* how far the middle of the top rises or sinks, m, on @n cells */
+static double
+middle_of_top(int n, PlaFormulation formulation)
+{
+  const double control[BAR_MUSCLES + 3] = { 0.6, 0.6, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 };
+  Bar bar;
+  PlaActiveState state;
+  PlaActiveReport report;
+  double moved = NAN;
+  bar_init_as(&bar, n, 1.0, formulation);
+  solve(&bar, control, &state, &report);
+  g_assert_true(report.converged);
+  for (int v = 0; v < bar.mesh->n_verts; v++) {
+    const double *x = bar.mesh->pos + 3 * (size_t)v;
+    if (fabs(x[0] - 0.04) + fabs(x[1] - 0.015) + fabs(x[2] - 0.02) < 1e-9)
+      moved = state.pos[3 * (size_t)v + 2] - x[2];
+  }
+  pla_active_state_clear(&state);
+  bar_clear(&bar);
+  return moved;
+}
+
+/* bending by muscles: cells of the mixed formulation are near their limit where standard ones lock;
+ * finer ones of both approach it, from either side */
+static void
+test_locking(void)
+{
+  const PlaFormulation mixed = PLA_FORMULATION_AVERAGED, standard = PLA_FORMULATION_STANDARD;
+  const double fine = middle_of_top(5, mixed), coarse = middle_of_top(3, mixed);
+  const double fine_plain = middle_of_top(5, standard), plain = middle_of_top(3, standard);
+  g_test_message("mixed %.3f, %.3f mm; standard %.3f, %.3f mm", 1e3 * coarse, 1e3 * fine,
+                 1e3 * plain, 1e3 * fine_plain);
+  g_assert_cmpfloat(fine, <, -5e-4);
+  g_assert_cmpfloat(coarse / fine, >, 1.0);
+  g_assert_cmpfloat(coarse / fine, <, 1.2);
+  g_assert_cmpfloat(fine_plain / fine, <, 0.8);
+  g_assert_cmpfloat(plain / fine_plain, <, 0.8);
+}
+
 /* every column against central differences of full solves */
 static void
 test_sensitivity(const void *formulation)
@@ -431,6 +470,7 @@ main(int argc, char **argv)
   g_test_add_func("/active/jaw/joint", test_jaw_joint);
   g_test_add_func("/active/jaw/slopes", test_jaw_slopes);
   g_test_add_func("/active/plain-muscle", test_plain_muscle);
+  g_test_add_func("/active/locking", test_locking);
   for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
     for (int f = 0; f < 2; f++) {
       g_autofree char *path =
