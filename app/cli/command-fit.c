@@ -97,10 +97,10 @@ const PlaCommand pla_command_fit = {
       "stiffness of the flesh, as factors on the values of the model.  Without an external\n"
       "force only their ratio is determined: when both are fitted, the mean strength stays\n"
       "about 1, and the posterior deviation of the stiffness is large.\n\n"
-      "Standard elements are too stiff, so activations come out 1.3 to 3.3 times too large.  With\n"
-      "--formulation mixed they are 0.7 to 1.3 times the true ones on the whole, in three to\n"
-      "four times the time.  Use it where amounts matter, and for the motion that is made of\n"
-      "them, too.",
+      "Standard elements are too stiff, so activations come out 1.3 to 3.3 times too large.\n"
+      "With --formulation mixed they are 0.7 to 1.3 times the true ones on the whole, in three\n"
+      "to four times the time.  Use it where amounts matter, and for the motion that is made\n"
+      "of them, too.",
   .example = "platysma-cli fit phantom:face take.c3d -o activations.csv --hold-out 10",
   .min_files = 2,
   .max_files = 2,
