@@ -125,7 +125,9 @@ pla_plan_make_body(const PlaLabelMap *map, PlaPlanCells cells, double lattice_mm
 {
   PlaBodyTissues tissues;
   *out = NULL;
-  PlaStatus st = pla_body_tissues_init(&tissues, map, bones, err);
+  const PlaFormulation formulation =
+      cells == PLA_PLAN_CARVED ? PLA_FORMULATION_AVERAGED : PLA_FORMULATION_STANDARD;
+  PlaStatus st = pla_body_tissues_init(&tissues, map, bones, formulation, err);
   if (st == PLA_OK)
     st = (cells == PLA_PLAN_CARVED ? make_carved : make_tets)(map, &tissues, lattice_mm, progress,
                                                               out, n_tets, err);

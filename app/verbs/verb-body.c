@@ -32,7 +32,7 @@ choose_tissues(PlaWork *work, const PlaLabelMap *map, GArray *ids, GArray *first
   if (json_array_get_length(list) > 0)
     return pla_verb_read_tissues(map, list, ids, first, err);
   PlaBodyTissues tissues;
-  PlaStatus st = pla_body_tissues_init(&tissues, map, NULL, err);
+  PlaStatus st = pla_body_tissues_init(&tissues, map, NULL, PLA_FORMULATION_STANDARD, err);
   if (st == PLA_OK) {
     g_array_append_vals(ids, tissues.id, (guint)tissues.n);
     g_array_append_vals(first, tissues.first, (guint)tissues.n + 1);

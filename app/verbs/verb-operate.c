@@ -110,7 +110,8 @@ static const PlaVerbParam prepare_params[] = {
                .page = 2,
                .digits = 1 } },
   { "cells", PLA_PARAM_TEXT, NULL, 1, 20, "\"tets\"",
-    "tets: the surface is that of the cells; carved: that of the scan, cells are filled in part" },
+    "tets: the surface is that of the cells; carved: that of the scan, cells are filled in part "
+    "and do not lock" },
   { "box_mm", PLA_PARAM_LIST, "mm", 0, 0, "[]", "two corners of the part to take; empty: all" },
   { "tissue", PLA_PARAM_TEXT, NULL, 0, 200, "\"\"",
     "treat all soft labels as this tissue; empty: as they are" },

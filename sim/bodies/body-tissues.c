@@ -42,7 +42,8 @@ contains(const char *const *names, const char *name)
 }
 
 static PlaStatus
-add_tissue(PlaBodyTissues *self, const PlaLabel *label, const PlaPreset *preset, PlaError *err)
+add_tissue(PlaBodyTissues *self, const PlaLabel *label, const PlaPreset *preset,
+           PlaFormulation formulation, PlaError *err)
 {
   double param[PLA_MAX_CONSTANTS] = { 0 };
   PlaFemMaterial *material = &self->material[self->n];
@@ -50,7 +51,9 @@ add_tissue(PlaBodyTissues *self, const PlaLabel *label, const PlaPreset *preset,
   if (!name)
     return pla_fail_memory(err, "the tissues");
   *material = (PlaFemMaterial){ .density = preset->density };
-  material->material = pla_preset_params_standard(preset, PLA_STIFFNESS_TYPICAL, param);
+  material->material = formulation == PLA_FORMULATION_STANDARD
+                           ? pla_preset_params_standard(preset, PLA_STIFFNESS_TYPICAL, param)
+                           : pla_preset_params(preset, PLA_STIFFNESS_TYPICAL, param);
   self->id[self->n] = label->id;
   self->name[self->n++] = name;
   self->first[self->n] = self->n;
@@ -59,7 +62,7 @@ add_tissue(PlaBodyTissues *self, const PlaLabel *label, const PlaPreset *preset,
 
 PlaStatus
 pla_body_tissues_init(PlaBodyTissues *self, const PlaLabelMap *map, const char *const *bones,
-                      PlaError *err)
+                      PlaFormulation formulation, PlaError *err)
 {
   const size_t most = (size_t)map->table.n;
   size_t *count = pla_array_new(PLA_LABEL_IDS, sizeof *count);
@@ -81,7 +84,7 @@ pla_body_tissues_init(PlaBodyTissues *self, const PlaLabelMap *map, const char *
     if (preset->rigid && !contains(bones, label->name))
       self->rigid[label->id] = true;
     else
-      st = add_tissue(self, label, preset, err);
+      st = add_tissue(self, label, preset, formulation, err);
   }
   for (int i = 0; st == PLA_OK && bones && bones[i]; i++) {
     bool found = false;

@@ -17,9 +17,11 @@ typedef struct {
 } PlaBodyTissues;
 
 /* The labels of @map that have voxels.  @bones: rigid ones that are meshed as well, NULL-ended;
- * NULL: none.  PLA_ERR_EMPTY when nothing is soft.  *self is to be cleared after a failure too. */
+ * NULL: none.  The materials are those that elements of @formulation bear.  PLA_ERR_EMPTY when
+ * nothing is soft.  *self is to be cleared after a failure too. */
 PlaStatus pla_body_tissues_init(PlaBodyTissues *self, const PlaLabelMap *map,
-                                const char *const *bones, PlaError *err);
+                                const char *const *bones, PlaFormulation formulation,
+                                PlaError *err);
 void pla_body_tissues_clear(PlaBodyTissues *self);
 /* Which tissue each tet of a mesh of them is, by its regions (n_tets). */
 void pla_body_tissues_of_tets(const PlaBodyTissues *self, const PlaMesh *mesh, int *tissue);

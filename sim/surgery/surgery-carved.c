@@ -23,7 +23,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRM 0.3         /* least share of a tet that carries what acts on it */
+/* Least share of a tet that carries what acts on it: what elements count by at least.  Above it the
+ * ties hold a tet well enough, and an edge of a wound stays in one: where its points went by the
+ * fullest tets around (0.3), parts of the edge that no thread held lagged by up to 6 mm. */
+#define FIRM 0.05
 enum { MOST_STEPS = 3 }; /* from tet to tet */
 #define TIED 0.3         /* tets filled to less are tied to their neighbours, */
 #define TIE 0.1          /* by this share of their stiffness */
@@ -222,6 +225,7 @@ pla_surgery_new_carved(const PlaTissueLattice *made, const PlaFemMaterial *mater
     st = pla_cut_mesh_keep_surface(self->cut, &facets, &surface, made->facet, err);
   if (st == PLA_OK) {
     self->cell = pla_surgery_typical_edge(&lattice);
+    self->formulation = PLA_FORMULATION_AVERAGED;
     self->bone = pla_array_new((size_t)facets.n_tris, sizeof *self->bone);
     self->held = pla_array_new0((size_t)pla_cut_mesh_get(self->cut).mesh.n_verts, 1);
     if (!self->bone || !self->held)

@@ -92,7 +92,7 @@ pla_surgery_live_new(PlaSurgery *body, const double at[3], PlaSurgeryLive **out,
   if (st == PLA_OK)
     st = pla_surgery_get_surface(body, &self->surface, &surface_pos, err);
   if (st == PLA_OK)
-    st = pla_surgery_build_model(body, &self->model, err);
+    st = pla_surgery_build_plain(body, &self->model, err);
   if (st == PLA_OK) {
     const size_t n = (size_t)pla_cut_mesh_get(body->cut).mesh.n_verts;
     self->body = body;

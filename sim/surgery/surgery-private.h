@@ -71,10 +71,11 @@ typedef struct {
 struct PlaSurgery {
   int n_materials;
   PlaFemMaterial *material;
-  char **tissue;      /* names of the materials, owned; NULL: none */
-  int n_cells;        /* tets of the original mesh */
-  int *cell_material; /* of each (n_cells) */
-  double cell;        /* edge of a typical tet, m */
+  char **tissue;              /* names of the materials, owned; NULL: none */
+  int n_cells;                /* tets of the original mesh */
+  int *cell_material;         /* of each (n_cells) */
+  double cell;                /* edge of a typical tet, m */
+  PlaFormulation formulation; /* of the body's elements */
   /* what tools change; surgery-state.c stores all above and below, and its test tells when it does
    * not */
   PlaCutMesh *cut;
@@ -141,6 +142,9 @@ PlaStatus pla_surgery_add_supports(PlaSurgery *self, PlaError *err);
 /* Marks the coordinates that something keeps in their place (fixed: n_verts x 3): for checks that
  * no piece can move as a whole. */
 void pla_surgery_mark_supported(const PlaSurgery *self, unsigned char *fixed);
+/* The same cells as plain elements, for sweeps, which know no others: of materials that give way in
+ * volume, where the body's own elements bear those that hardly do. */
+PlaStatus pla_surgery_build_plain(const PlaSurgery *self, PlaFemModel **out, PlaError *err);
 /* Colours the vertices, once for all cuts. */
 PlaStatus pla_surgery_find_colours(PlaSurgery *self, PlaError *err);
 

@@ -9,7 +9,8 @@
  *   body/wound_length, body/wound_path (3), body/wound_knot, body/lip_tet, body/lip (weights,
  * along) wounds one after the other body/stitch_tet (4), body/stitch (27: weights, blends, place,
  * gap, row, stitch, share); the same of body/gauge, body/hook and body/support; body/bone (of a
- * carved body: what each triangle of its surface borders on); body/prestretch (9), body/expander
+ * carved body: what each triangle of its surface borders on), body/formulation (PlaFormulation,
+ * where it is not the standard one); body/prestretch (9), body/expander
  * (5: place, radius, pressure), body/implant_name (text), body/implant (5: place, radius, settled)
  *
  * Texts are bytes, each ended by a zero.  Bodies of earlier builds lack colours, gauges,
@@ -186,6 +187,9 @@ pla_surgery_save(const PlaSurgery *self, PlaNamedArrays *out, PlaError *err)
   ok = ok &&
        (!self->bone || (save_threads(&self->supports, "body/support_tet", "body/support", out) &&
                         pla_named_arrays_put(out, "body/bone", PLA_U8, 1, n_carved, self->bone)));
+  const int formulation = self->formulation;
+  ok = ok && (self->formulation == PLA_FORMULATION_STANDARD ||
+              pla_named_arrays_put(out, "body/formulation", PLA_I32, 1, 1, &formulation));
   ok = ok && pla_named_arrays_put(out, "body/prestretch", PLA_F64, 9,
                                   self->prestretch ? (size_t)self->n_cells : 0, self->prestretch);
   double *expander =
@@ -506,6 +510,24 @@ load_bone(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
   return pla_named_arrays_dup(arrays, "body/bone", PLA_U8, 1, &n, (void **)&self->bone, err);
 }
 
+/* carved bodies of earlier builds have standard elements, and materials for those */
+static PlaStatus
+load_formulation(PlaSurgery *self, const PlaNamedArrays *arrays, PlaError *err)
+{
+  const void *data = NULL;
+  int one = 1, formulation;
+  if (!pla_named_arrays_has(arrays, "body/formulation"))
+    return PLA_OK;
+  PlaStatus st = pla_named_arrays_get(arrays, "body/formulation", PLA_I32, 1, &one, &data, err);
+  if (st != PLA_OK)
+    return st;
+  memcpy(&formulation, data, sizeof formulation);
+  if (!pla_ints_within(&formulation, 1, 0, PLA_FORMULATION_AVERAGED + 1))
+    return damaged(err, "elements");
+  self->formulation = (PlaFormulation)formulation;
+  return PLA_OK;
+}
+
 static PlaStatus
 load_all(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
 {
@@ -553,6 +575,8 @@ load_all(const PlaNamedArrays *arrays, PlaSurgery **out, PlaError *err)
   if (st == PLA_OK)
     st = load_threads(&self->supports, "body/support_tet", "body/support", true, n_tets, arrays,
                       err);
+  if (st == PLA_OK)
+    st = load_formulation(self, arrays, err);
   if (st == PLA_OK)
     st = load_bone(self, arrays, err);
   if (st == PLA_OK)

@@ -391,6 +391,7 @@ pla_surgery_dup(const PlaSurgery *self, PlaSurgery **out, PlaError *err)
   copy->n_materials = self->n_materials;
   copy->n_cells = self->n_cells;
   copy->cell = self->cell;
+  copy->formulation = self->formulation;
   copy->n_triangles = self->n_triangles;
   copy->n_expanders = self->n_expanders;
   copy->tool = self->tool;

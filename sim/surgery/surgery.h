@@ -18,8 +18,8 @@ PlaStatus pla_surgery_new(const PlaMesh *mesh, const PlaFemMaterial *materials, 
                           const int *cell_material, const bool *held, PlaSurgery **out,
                           PlaError *err);
 /* A body carved out of the lattice of @made along the facets of its surface: its shape is that of
- * the surface, whatever the size of the cells.  made->tissue: index into @materials.  All are
- * copied. */
+ * the surface, whatever the size of the cells.  Its elements are those that do not lock near a
+ * Poisson's ratio of 0.5.  made->tissue: index into @materials.  All are copied. */
 PlaStatus pla_surgery_new_carved(const PlaTissueLattice *made, const PlaFemMaterial *materials,
                                  int n_materials, PlaProgress *progress, PlaSurgery **out,
                                  PlaError *err);
