@@ -3,6 +3,7 @@
 
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/base/union-find.h"
 #include "anatomy/bodies/cubes.h"
 #include "anatomy/bodies/refine-surface.h"
 #include "anatomy/levelset/levelset.h"
@@ -183,14 +184,6 @@ area_of(const PlaMesh *mesh)
   return area;
 }
 
-static int
-root_of(int *parent, int v)
-{
-  while (parent[v] != v)
-    v = parent[v] = parent[parent[v]];
-  return v;
-}
-
 /* Leaves out closed pieces of the surface that enclose less than LEAST_PIECE_MM3, other than the
  * largest: films of tissue over bare bone, and cavities as small.  Replaces *surface. */
 static PlaStatus
@@ -208,18 +201,19 @@ drop_crumbs(PlaMesh **surface, PlaError *err)
   for (int v = 0; st == PLA_OK && v < from->n_verts; v++)
     root[v] = v;
   for (int i = 0; st == PLA_OK && i < 3 * from->n_tris; i++)
-    root[root_of(root, from->tri[i])] = root_of(root, from->tri[i - i % 3]);
+    pla_union_find_join(root, from->tri[i], from->tri[i - i % 3]);
   for (int t = 0; st == PLA_OK && t < from->n_tris; t++) {
     const int *tri = &from->tri[3 * t];
     double normal[3];
     pla_vec3_cross(&from->pos[3 * tri[0]], &from->pos[3 * tri[1]], normal);
-    volume[root_of(root, tri[0])] += 1e9 / 6.0 * pla_vec3_dot(normal, &from->pos[3 * tri[2]]);
+    volume[pla_union_find_root(root, tri[0])] +=
+        1e9 / 6.0 * pla_vec3_dot(normal, &from->pos[3 * tri[2]]);
   }
   for (int v = 0; st == PLA_OK && v < from->n_verts; v++)
     largest = volume[v] > volume[largest] ? v : largest;
   /* numbers of the vertices that stay */
   for (int v = 0; st == PLA_OK && v < from->n_verts; v++) {
-    const int piece = root_of(root, v);
+    const int piece = pla_union_find_root(root, v);
     const bool stays = piece == largest || fabs(volume[piece]) >= LEAST_PIECE_MM3;
     number[v] = stays ? n_verts++ : -1;
   }

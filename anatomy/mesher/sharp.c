@@ -8,6 +8,7 @@
  */
 #include "anatomy/base/mat3.h"
 #include "anatomy/base/memory.h"
+#include "anatomy/base/union-find.h"
 #include "anatomy/mesh/edge.h"
 #include "anatomy/mesher/cutter-private.h"
 
@@ -100,14 +101,6 @@ sorted_edges(const PlaTriMesh *surface)
   return edge;
 }
 
-static int
-root_of(int *parent, int v)
-{
-  while (parent[v] != v)
-    v = parent[v] = parent[parent[v]];
-  return v;
-}
-
 /* Leaves those creases in @edge that belong to lines long enough; how many. */
 static int
 keep_long(const Sharp *s, PlaEdge *edge, int n, int *parent, double *length)
@@ -118,15 +111,15 @@ keep_long(const Sharp *s, PlaEdge *edge, int n, int *parent, double *length)
     length[v] = 0.0;
   }
   for (int i = 0; i < n; i++)
-    parent[root_of(parent, edge[i].a)] = root_of(parent, edge[i].b);
+    pla_union_find_join(parent, edge[i].a, edge[i].b);
   for (int i = 0; i < n; i++) {
     double along[3];
     pla_vec3_sub(s->surface->pos + 3 * (size_t)edge[i].a, s->surface->pos + 3 * (size_t)edge[i].b,
                  along);
-    length[root_of(parent, edge[i].a)] += pla_vec3_norm(along);
+    length[pla_union_find_root(parent, edge[i].a)] += pla_vec3_norm(along);
   }
   for (int i = 0; i < n; i++)
-    if (length[root_of(parent, edge[i].a)] >= least_length * s->cell)
+    if (length[pla_union_find_root(parent, edge[i].a)] >= least_length * s->cell)
       edge[kept++] = edge[i];
   return kept;
 }
