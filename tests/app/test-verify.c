@@ -72,6 +72,21 @@ test_table(void)
   g_assert_nonnull(strstr(err.message, "nosuch"));
 }
 
+/* whether a quantity was off by more than 1 % at the size before: smaller errors of coarse cells
+ * are sums that nearly cancel (the shortening of a bent strip passes through its limit), and tell
+ * no order */
+static bool
+was_off(const GArray *rows, guint r)
+{
+  const PlaVerifyRow *row = &g_array_index(rows, PlaVerifyRow, r);
+  for (guint k = r; k-- > 0;) {
+    const PlaVerifyRow *before = &g_array_index(rows, PlaVerifyRow, k);
+    if (before->quantity == row->quantity)
+      return fabs(before->value - before->reference) > 0.01 * fabs(before->reference);
+  }
+  return false;
+}
+
 /* all problems that take seconds; of the quick ones the coarse size alone, unless all is asked for
  */
 static void
@@ -103,7 +118,7 @@ test_answers(void)
       g_assert_true(row->pass);
       g_assert_null(row->why);
       /* what turns elastic bodies is of second order or nearly so */
-      if (!isnan(row->order))
+      if (!isnan(row->order) && was_off(rows, r))
         g_assert_cmpfloat(row->order, >, 0.8);
     }
   }
