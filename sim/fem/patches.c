@@ -7,7 +7,7 @@
  * hexes, one for each element (Nagtegaal, Parks and Rice 1974).  One average for every vertex
  * (Bonet and Burton 1998) is as many constraints as the continuum has and still too stiff: a block
  * that leans at nu = 0.4999 gave way by 16 % too little on 4^3 cells, 8 % now.  Psi(F) = Psi_e(F) +
- * k u(J) is split so that elements keep their shear modulus and a first Lame constant of zero:
+ * k u(J) is split so that tets keep their shear modulus and a first Lame constant of zero:
  * enough to rule out volumes that alternate from tet to tet and that averages do not see (Puso and
  * Solberg 2006), too little to lock.  As elements shrink, averages and elements agree, so nothing
  * is lost in the limit.
